@@ -1,4 +1,4 @@
-//! The way of a world's replica from the thread that writes it to everybody who reads it.
+//! The path of a world's replica from the thread that writes it to all readers.
 
 use arc_swap::{ArcSwap, Guard};
 use replicate::Replica;

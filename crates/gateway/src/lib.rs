@@ -1,8 +1,8 @@
-//! Sessions, circuits and what clients are sent: everything between sockets and worlds.
+//! Sessions, circuits and replication to clients: everything between sockets and worlds.
 //!
-//! Two sans-IO machines, driven by threads in `throng` and by virtual time in `sim`: the [`hub`] knows who is logged
-//! in, the [`shard`]s own the circuits. They talk in [`mail`], read worlds through [`feed`]s, and know regions
-//! from [`places`]. HTTP handlers are in [`http`]. [`coverage`] states what becomes of each message and capability.
+//! Two sans-IO machines, driven by threads in `throng` and by virtual time in `sim`: the [`hub`] owns the sessions, the [`shard`]s own
+//! the circuits. They talk in [`mail`], read worlds through [`feed`]s, and know regions from [`places`]. HTTP handlers are in [`http`].
+//! [`coverage`] states the outcome of each message and capability.
 
 pub mod coverage;
 pub mod feed;

@@ -1,5 +1,5 @@
-//! What the hub and the shards tell each other, and what shards tell worlds. Plain data over bounded queues, so
-//! that the simulator can carry it on virtual time.
+//! Messages between the hub and the shards, and from shards to worlds. Plain data over bounded queues, so that the simulator can carry
+//! it on virtual time.
 
 use crate::places::{Place, PlaceId};
 use glam::Vec3;
@@ -15,29 +15,29 @@ pub(crate) const NAMES_PER_REPLY: usize = 14;
 /// A place to stand, in the shared world of a region.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spot {
-    /// Which region.
+    /// The region.
     pub place: PlaceId,
     /// Metres from the region's corner.
     pub position: Vec3,
-    /// Where to face.
+    /// Direction to face.
     pub look_at: Vec3,
 }
 
-/// Which shard of the node.
+/// Index of a shard on its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShardIndex(pub u16);
 
 /// One circuit of a session: tickets of a session are numbered, and so are the circuits they open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CircuitKey {
-    /// Whose.
+    /// The session.
     pub session: SessionKey,
     /// Rises with every ticket of the session. Commands to worlds are ordered by it, so that a circuit's last
     /// command always comes before its successor's first.
     pub ticket: u32,
 }
 
-/// The right to open one circuit: (code, session, agent, local port) → world, checked once (DESIGN §2).
+/// The right to open one circuit: (code, session, agent, local port) → world, checked once.
 #[derive(Clone, Debug)]
 pub struct Ticket {
     /// The circuit it opens.
@@ -56,15 +56,15 @@ pub struct Ticket {
     pub last_name: Arc<str>,
     /// Index into the pool of UDP ports.
     pub port: u8,
-    /// Where it leads.
+    /// Destination.
     pub place: Arc<Place>,
-    /// Where the avatar arrives, metres from the region's corner.
+    /// Arrival position, metres from the region's corner.
     pub position: Vec3,
-    /// Where it faces.
+    /// Direction to face.
     pub look_at: Vec3,
-    /// What it wears, when it comes from another region.
+    /// Appearance, if it comes from another region.
     pub appearance: Option<Arc<Appearance>>,
-    /// What it wears, as inventory items.
+    /// Outfit as inventory items.
     pub wearables: Arc<[Wearable]>,
     /// The next sequence number of this (session, port) pair: a client remembers ids it has seen for a minute.
     pub first_sequence: u32,
@@ -86,54 +86,53 @@ pub struct Wearable {
 /// Hub → shard.
 #[derive(Clone, Debug)]
 pub enum ToShard {
-    /// Goes to every shard: nobody knows which one the kernel will choose for the client's address.
+    /// Goes to every shard: the kernel's choice of a shard for the client's address is unknown.
     Ticket(Arc<Ticket>),
     /// The ticket is void.
     Revoke(CircuitKey),
     /// Send a message (number and body, reliable) on a circuit.
     Send(CircuitKey, Arc<[u8]>),
-    /// Send a message to everybody.
+    /// Send a message to all clients.
     SendAll(Arc<[u8]>),
     /// Move the avatar inside its world; TeleportLocal follows.
     Teleport {
-        /// Whose circuit.
+        /// The circuit.
         circuit: CircuitKey,
         /// Metres from the region's corner.
         position: Vec3,
-        /// Where to face.
+        /// Direction to face.
         look_at: Vec3,
     },
     /// Put another world behind the circuit: the avatar leaves the one where it is and comes into that of this place, which is the same
     /// on the grid.
     Switch {
-        /// Whose circuit.
+        /// The circuit.
         circuit: CircuitKey,
         /// With the world to show from now on.
         place: Arc<Place>,
         /// Metres from the region's corner.
         position: Vec3,
-        /// Where to face.
+        /// Direction to face.
         look_at: Vec3,
-        /// The avatar did not get into the world that it was put before: if it comes back into the one that it stood in last, then to
-        /// where it stood.
+        /// The world behind the circuit refused the avatar: if it comes back into its last world, then to its last position there.
         returns: bool,
     },
     /// A message that came on an earlier circuit of the session, as if it had come on this one.
     HandedOn(CircuitKey, RawMessage),
     /// End a circuit.
     Close(CircuitKey, Ending),
-    /// What happened in a world.
+    /// Events of a world.
     Events(WorldId, Arc<[Event]>),
 }
 
-/// How a circuit ends when the server ends it.
+/// Ways in which the server ends a circuit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The user is told why and sent home: a second login, an operator's kick, a server that stops.
+    /// The user gets the reason and is sent home: a second login, an operator's kick, a stop of the server.
     Kicked(Arc<str>),
     /// The avatar is in another region now.
     Moved,
-    /// The session is gone; nobody is there to be told.
+    /// The session is gone; no message is sent.
     Silent,
 }
 
@@ -146,22 +145,22 @@ pub enum FromShard {
     Arrived(CircuitKey, WorldId),
     /// Its avatar has left a world for another one behind the same circuit.
     Left {
-        /// Which.
+        /// The circuit.
         circuit: CircuitKey,
-        /// Where it was, if that was in a shared world.
+        /// Its last position, if that was in a shared world.
         spot: Option<Spot>,
     },
     /// This world did not let it in.
     Refused(CircuitKey, WorldId, Refusal),
     /// The circuit is gone, and with it the avatar.
     Closed {
-        /// Which.
+        /// The circuit.
         circuit: CircuitKey,
-        /// Why.
+        /// The reason.
         why: Closed,
-        /// Whose.
+        /// The account.
         agent: AgentId,
-        /// Where the avatar was, when it was in a shared world.
+        /// Last position of the avatar, if it was in a shared world.
         spot: Option<Spot>,
         /// Sequence number that a later circuit of the same (session, port) begins with.
         next_sequence: u32,
@@ -172,16 +171,16 @@ pub enum FromShard {
     Request(CircuitKey, Request),
 }
 
-/// Why a circuit is gone.
+/// Reasons for the end of a circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Closed {
     /// The client logged out.
     LoggedOut,
-    /// The client closed the circuit without a logout, as one that changes regions may.
+    /// The client closed the circuit without a logout, as clients may on a change of regions.
     HungUp,
     /// Nothing was heard of it for too long.
     TimedOut,
-    /// It did not take what was sent to it.
+    /// It left reliable messages unacked for too long.
     Unresponsive,
     /// The hub asked for it.
     Asked,
@@ -201,7 +200,7 @@ impl Closed {
     }
 }
 
-/// What only the hub can answer.
+/// Requests that only the hub can answer.
 #[derive(Clone, Debug)]
 pub enum Request {
     /// Teleport to a position of a region.
@@ -210,27 +209,27 @@ pub enum Request {
         handle: RegionHandle,
         /// Metres from its corner.
         position: Vec3,
-        /// Where to face.
+        /// Direction to face.
         look_at: Vec3,
     },
     /// Teleport home.
     TeleportHome,
-    /// Follow somebody's invitation.
+    /// Follow another user's invitation.
     TeleportLure(Uuid),
     /// Stay after all.
     TeleportCancel,
     /// Invite others to where one is.
     Lure {
-        /// Whom.
+        /// Invited users.
         targets: Vec<AgentId>,
-        /// What to say.
+        /// Text of the invitation.
         message: String,
-        /// Where the inviting avatar stands.
+        /// Position of the inviting avatar.
         position: Vec3,
     },
     /// Pass an instant message on.
     InstantMessage(Box<InstantMessage>),
-    /// Who are these? They do not stand in the client's world.
+    /// Names of accounts without an avatar in the client's world.
     Names(Vec<Uuid>),
     /// A question that the store answers.
     LookUp(StoreQuery),
@@ -238,7 +237,7 @@ pub enum Request {
     SetHome(Option<Spot>),
     /// A teleport was refused as one too many: the client waits for its end.
     TeleportRefused,
-    /// A message that came on a circuit which the avatar has left: for the one that it is behind now.
+    /// A message on a circuit that the avatar has left: to be forwarded to its current one.
     HandOn(RawMessage),
     /// The avatar has walked into a portal.
     Portal {
@@ -275,7 +274,7 @@ pub enum StoreQuery {
         /// Accounts to leave out, those of earlier pages.
         skip: u32,
     },
-    /// Likewise for the window in which a user is picked.
+    /// The same for the window of a user picker.
     Picker {
         /// Echoed.
         query_id: Uuid,
@@ -286,21 +285,21 @@ pub enum StoreQuery {
     Profile(AgentId),
     /// Items of the user's own inventory, or of the library.
     Items(Vec<Uuid>),
-    /// What a folder of either holds.
+    /// Contents of a folder of either.
     Folder {
-        /// Which.
+        /// Id of the folder.
         id: Uuid,
-        /// Whether its folders are wanted.
+        /// True if its folders are requested.
         folders: bool,
-        /// Whether its items are.
+        /// True if its items are requested.
         items: bool,
     },
 }
 
-/// A client's message as it came: its number, and what follows.
+/// A client's message as received: its number and body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawMessage {
-    /// Which message it is.
+    /// Number of the message.
     pub number: MessageNumber,
     /// Behind the number, not zero-coded.
     pub body: Box<[u8]>,
@@ -323,8 +322,8 @@ pub(crate) mod dialog {
     pub(crate) const TYPING_START: u8 = 41;
     pub(crate) const TYPING_STOP: u8 = 42;
 
-    /// Whether a message of this kind is passed on to the user that it names. Others are the server's to send, or belong to what does
-    /// not exist.
+    /// True if messages of this kind are passed on to the user that they name. Others are the server's to send, or belong to missing
+    /// features.
     pub(crate) const fn is_passed_on(dialog: u8) -> bool {
         matches!(dialog, MESSAGE | AUTO_RESPONSE | LURE_DECLINED | LURE_REQUEST | TYPING_START | TYPING_STOP)
     }
@@ -333,9 +332,9 @@ pub(crate) mod dialog {
 /// An instant message from one agent to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstantMessage {
-    /// To whom.
+    /// The recipient.
     pub to: AgentId,
-    /// The protocol's dialog number (PROTOCOL §8f).
+    /// The protocol's dialog number.
     pub dialog: u8,
     /// Id of the conversation.
     pub id: Uuid,
@@ -343,6 +342,6 @@ pub struct InstantMessage {
     pub message: Vec<u8>,
     /// Payload of some dialogs.
     pub bucket: Vec<u8>,
-    /// Where the sender stands, in thousandths of a metre for equality's sake.
+    /// Position of the sender, in thousandths of a metre so that it has equality.
     pub position_mm: [i32; 3],
 }

@@ -1,8 +1,8 @@
-//! The places of the grid that this node serves: what clients are told of a region, and which world is behind it.
+//! The places of the grid that this node serves: the data of regions for clients, and the world behind each.
 //!
-//! A place is a handle on the grid, and a world is bound to it (DESIGN §2): the shared one that lies there for everybody, or one of
-//! the instances that sessions enter from there, see [`Place::showing`]. What every arriving client gets in the same bytes
-//! (terrain, overlay) is in [`Land`], encoded once for all worlds that look alike.
+//! A place is a handle on the grid, and a world is bound to it: the shared one, or an instance that a session enters from there, see
+//! [`Place::showing`]. Messages with the same bytes for every arriving client (terrain, overlay) are in [`Land`], encoded once for all
+//! worlds with the same ground.
 
 use crate::feed::Feed;
 use crate::region_map::RegionMap;
@@ -30,7 +30,7 @@ pub struct PlaceId(pub u16);
 pub struct Place {
     /// Its number on this node.
     pub id: PlaceId,
-    /// Where it lies on the grid.
+    /// Position on the grid.
     pub handle: RegionHandle,
     /// Stable id, derived from the handle.
     pub region_id: Uuid,
@@ -43,9 +43,9 @@ pub struct Place {
 /// A world as the gateway knows it.
 #[derive(Debug)]
 pub struct Scene {
-    /// Which.
+    /// The world.
     pub world: WorldId,
-    /// Whether it lies at its place for everybody. Others are instances: only who is sent into one sees it.
+    /// True if it lies at its place for all clients. Others are instances: only sessions sent into one see it.
     pub is_shared: bool,
     /// Name as shown, and of a shared one as typed into `uri:Name&x&y&z`.
     pub name: String,
@@ -53,11 +53,11 @@ pub struct Scene {
     pub max_avatars: u32,
     /// Steps a second.
     pub hz: u32,
-    /// Local ids that it may hand out; no other world of the node has any of them. The first ones are those of what stands in it.
+    /// Local ids that it may hand out; no other world of the node has any of them. The first ones belong to its static objects.
     pub local_ids: Range<u32>,
-    /// What lies and stands in it.
+    /// Ground and static objects.
     pub land: Arc<Land>,
-    /// Where one walks into another world.
+    /// Portals into other worlds.
     pub portals: Arc<[Portal]>,
     /// Its newest state.
     pub feed: Feed,
@@ -70,11 +70,11 @@ pub struct Portal {
     pub at: Vec3,
     /// Metres.
     pub radius_m: f32,
-    /// Where to.
+    /// Destination.
     pub to: PortalTo,
 }
 
-/// Where a portal leads.
+/// Destination of a portal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PortalTo {
     /// Into the visitor's own instance of a template.
@@ -83,11 +83,11 @@ pub enum PortalTo {
     Back,
 }
 
-/// How high portals are, metres: nobody falls into one from above.
+/// Height of portals, metres: avatars that fall from above miss them.
 const PORTAL_HEIGHT_M: f32 = 4.0;
 
 impl Portal {
-    /// Whether somebody whose middle is there is in it.
+    /// True if an avatar with its centre at this position is in it.
     #[must_use]
     pub fn holds(&self, at: Vec3) -> bool {
         let height = at.z - self.at.z;
@@ -96,7 +96,7 @@ impl Portal {
     }
 }
 
-/// What lies and stands in worlds that look alike, with the messages that tell clients of it.
+/// Ground and static objects of worlds that are alike, with the messages that send them to clients.
 #[derive(Clone, Debug)]
 pub struct Land {
     /// Edge length in metres, a multiple of 256.
@@ -105,7 +105,7 @@ pub struct Land {
     pub water_m: f32,
     /// The ground.
     pub terrain: Arc<Terrain>,
-    /// What stands on it.
+    /// Static objects.
     pub scenery: Arc<Scenery>,
     /// Name of the boxes among it.
     pub box_name: Arc<str>,
@@ -113,7 +113,7 @@ pub struct Land {
     pub things: Arc<Things>,
     /// Visitors can be hurt there.
     pub damage: bool,
-    /// Where visitors arrive who name no position.
+    /// Default arrival position.
     pub landing: Vec3,
     /// LayerData messages (number and body) of the whole ground.
     pub layers: Vec<Vec<u8>>,
@@ -123,7 +123,7 @@ pub struct Land {
     pub map: Option<Arc<RegionMap>>,
 }
 
-/// What makes a place; the rest is derived.
+/// Source of a place; the rest is derived.
 #[derive(Clone, Debug)]
 pub struct PlaceSettings {
     /// Name as shown, 1–63 bytes.
@@ -136,13 +136,13 @@ pub struct PlaceSettings {
     pub hz: u32,
     /// Local ids of its world, see [`Scene::local_ids`].
     pub local_ids: Range<u32>,
-    /// What lies and stands there.
+    /// Ground and static objects.
     pub land: Arc<Land>,
-    /// Where one walks into another world.
+    /// Portals into other worlds.
     pub portals: Arc<[Portal]>,
 }
 
-/// Objects that a region has room for as clients are told, unless more stand in it.
+/// Object capacity of a region as sent to clients; larger scenery raises it.
 const OBJECT_CAPACITY: u32 = 15_000;
 /// Name of the boxes of a ground that is given none.
 pub const BOX_NAME: &str = "Box";
@@ -151,13 +151,13 @@ const ARCH_NAME: &str = "Portal";
 
 /// Metres that one byte of the parcel overlay covers.
 const OVERLAY_SQUARE_M: u32 = 4;
-/// Overlay bytes in one message (PROTOCOL §8c).
+/// Overlay bytes in one message.
 const OVERLAY_BYTES: usize = 1024;
 const OVERLAY_WEST_EDGE: u8 = 0x40;
 const OVERLAY_SOUTH_EDGE: u8 = 0x80;
 
 impl Land {
-    /// Encodes what clients are told of a ground. Arrivals stand in its middle.
+    /// Encodes the messages of a ground. Arrivals stand in its middle.
     #[must_use]
     pub fn new(terrain: Arc<Terrain>, scenery: Arc<Scenery>, water_m: f32) -> Self {
         let size_m = terrain.size_m();
@@ -200,7 +200,7 @@ impl Land {
         u32::try_from(self.scenery.len()).unwrap_or(u32::MAX)
     }
 
-    /// Objects that there is room for, as clients are told: in EconomyData, RegionInfo, SimStats and ParcelProperties.
+    /// Object capacity as sent to clients: in EconomyData, RegionInfo, SimStats and ParcelProperties.
     #[must_use]
     pub fn object_capacity(&self) -> u32 {
         self.n_objects().max(OBJECT_CAPACITY)
@@ -212,7 +212,7 @@ impl Land {
         if link::is_arch(object) { ARCH_NAME } else { &self.box_name }
     }
 
-    /// A position inside, out of the ground, from whatever a client asked for.
+    /// The nearest position inside and above the ground.
     #[must_use]
     pub fn clamp(&self, position: Vec3) -> Vec3 {
         if !position.is_finite() {
@@ -240,7 +240,7 @@ impl Scene {
         Self { world, is_shared: false, name, max_avatars, hz, local_ids, land, portals, feed }
     }
 
-    /// What is to follow its frames, before the first of them.
+    /// Initial replica, before the first frame.
     #[must_use]
     pub fn replica(&self) -> Replica {
         replica_of(self.world, &self.local_ids, &self.land)
@@ -265,7 +265,7 @@ fn replica_of(world: WorldId, local_ids: &Range<u32>, land: &Land) -> Replica {
 const REGION_SIZES_M: [u32; 4] = [256, 512, 768, 1_024];
 /// Numbers of the places where only instances are seen.
 const FIRST_APART: u16 = 0xFFF0;
-/// Where these lie on the grid: as far from everything as it goes, and from each other. The configuration lets no region lie there.
+/// Grid position of instances: at the grid's end, and at a distance from each other. The configuration keeps regions away from there.
 pub const APART_GRID: u32 = 65_000;
 const APART_STEP: u32 = 64;
 
@@ -312,11 +312,11 @@ impl Place {
         }
     }
 
-    /// The same place with another world behind it. Clients take that for a change of the region, so its size has to be the same:
-    /// none of them can be told of another one.
+    /// The same place with another world behind it. Clients take that for a change of the region and cannot learn another size, so the
+    /// sizes must be equal.
     ///
     /// # Panics
-    /// When it is not.
+    /// If they differ.
     #[must_use]
     pub fn showing(&self, scene: &Arc<Scene>) -> Self {
         assert_eq!(scene.land.size_m, self.land().size_m, "a place keeps its size");
@@ -335,13 +335,13 @@ impl Place {
         &self.scene.name
     }
 
-    /// What lies and stands there.
+    /// Ground and static objects.
     #[must_use]
     pub fn land(&self) -> &Land {
         &self.scene.land
     }
 
-    /// Whether a global position lies in it.
+    /// True if a global position lies in it.
     #[must_use]
     pub fn contains(&self, x_m: u32, y_m: u32) -> bool {
         let (left, bottom, size_m) = (self.handle.x_m(), self.handle.y_m(), self.land().size_m);
@@ -415,7 +415,7 @@ impl Places {
         self.places.iter().find(|place| place.contains(handle.x_m(), handle.y_m()))
     }
 
-    /// Avatars that clients may be behind: everybody in the shared worlds, and the sessions in instances. All shards see the same.
+    /// Avatars behind circuits: all in the shared worlds, and the sessions in instances. All shards count the same.
     #[must_use]
     pub fn n_avatars(&self) -> usize {
         let shared: usize = self.iter().map(|place| place.scene.feed.current().n_entities()).sum();
@@ -427,13 +427,13 @@ impl Places {
         self.visitors.store(n, Ordering::Relaxed);
     }
 
-    /// How many.
+    /// Number of places.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether the node serves no place at all.
+    /// True if the node serves no place.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.places.is_empty()

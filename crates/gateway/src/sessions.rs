@@ -1,5 +1,5 @@
-//! The hub as HTTP handlers and the hub's own thread share it: a lock held briefly, and what the hub says delivered
-//! before it is released, so that shards hear things in the order in which they were decided.
+//! The hub as HTTP handlers and the hub's own thread share it: a briefly held lock, with the hub's output delivered before its release,
+//! so that shards get it in the order of its decisions.
 
 use crate::hub::{Address, Hub, Order, Record, StoreLookup};
 use crate::mail::ToShard;
@@ -9,7 +9,7 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Mutex, PoisonError};
 use telemetry::{LockHold, LockWait};
 
-/// Where a shard's mail goes in, and how its thread is woken.
+/// Input of a shard's mail, and the waker of its thread.
 pub struct Mailbox {
     /// The shard's bounded inbox. A shard never waits for the hub, so waiting for room here cannot deadlock.
     pub sender: SyncSender<ToShard>,
@@ -30,14 +30,14 @@ pub type TakeOrder = Box<dyn Fn(Order) -> Result<(), TrySendError<Order>> + Send
 pub struct Sessions {
     hub: Mutex<Hub>,
     shards: Vec<Mailbox>,
-    /// `None` tells the store's thread that nothing follows.
+    /// `None` marks the end for the store's thread.
     records: SyncSender<Option<Record>>,
     orders: TakeOrder,
-    /// `None` tells the thread that reads the store for clients that nothing follows.
+    /// `None` marks the end for the thread that reads the store for clients.
     lookups: SyncSender<Option<StoreLookup>>,
     lookups_dropped: AtomicU64,
     lock_wait: LockWait,
-    /// Mail that a shard had no room for, of what is only offered.
+    /// Optional mail dropped because a shard had no room.
     offers_dropped: AtomicU64,
 }
 
@@ -48,9 +48,8 @@ impl fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// Takes the hub and where its output goes: shards in order of their indexes, the store's thread, the one that carries out orders, and
-    /// the one that reads the store for clients.
-    /// `lock_wait` is told how long callers wait for each other.
+    /// Takes the hub and the destinations of its output: shards in order of their indexes, the store's thread, the one that carries out
+    /// orders, and the one that reads the store for clients. `lock_wait` gets the time for which callers wait for each other.
     #[must_use]
     pub const fn new(
         hub: Hub,
@@ -72,14 +71,14 @@ impl Sessions {
         }
     }
 
-    /// Does something with the hub and delivers what it has to say.
+    /// Calls the hub and delivers its output.
     pub fn with<R>(&self, act: impl FnOnce(&mut Hub) -> R) -> R {
         let _hold = LockHold::begin("the hub");
         // A panic inside the hub is a bug, but the state between two calls is whole; others go on.
         let mut hub = self.lock_wait.lock(&self.hub).unwrap_or_else(PoisonError::into_inner);
         let result = act(&mut hub);
         while let Some(order) = hub.poll_order() {
-            // Nobody waits here for worlds to be made: who walked into a portal can do so again.
+            // Never waits for the creation of a world: a refused visitor can walk into the portal again.
             match (self.orders)(order) {
                 Ok(()) => {}
                 Err(TrySendError::Full(order)) => {
@@ -108,7 +107,7 @@ impl Sessions {
             }
         }
         while let Some(record) = hub.poll_record() {
-            // The lock is held: what the store has no room for waits in the hub, and is offered again by the next call.
+            // The lock is held: records without room in the store's queue wait in the hub, and are offered again by the next call.
             match self.records.try_send(Some(record)) {
                 Ok(()) => {}
                 Err(TrySendError::Full(record)) => {
@@ -139,12 +138,12 @@ impl Sessions {
         self.lookups_dropped.load(Ordering::Relaxed)
     }
 
-    /// Tells every shard something that is none of the hub's business.
+    /// Sends every shard something that does not concern the hub.
     pub fn tell_shards(&self, mail: &ToShard) {
         (0..self.shards.len()).for_each(|shard| self.deliver(shard, mail.clone()));
     }
 
-    /// Likewise, for whoever must not wait: a shard whose mailbox is full is not told.
+    /// The same without waiting: a shard with a full mailbox is skipped.
     pub fn offer_shards(&self, mail: &ToShard) {
         for mailbox in &self.shards {
             match mailbox.sender.try_send(mail.clone()) {
@@ -159,14 +158,14 @@ impl Sessions {
         }
     }
 
-    /// How often a shard was not told what it was only offered.
+    /// Number of skipped optional messages.
     pub fn offers_dropped(&self) -> u64 {
         self.offers_dropped.load(Ordering::Relaxed)
     }
 
     fn deliver(&self, shard: usize, mail: ToShard) {
         let mailbox = &self.shards[shard];
-        // As above: shards end after everybody who could write to them.
+        // As above: shards end after all their writers.
         let _ = mailbox.sender.send(mail);
         (mailbox.wake)();
     }
@@ -215,7 +214,7 @@ mod tests {
         let (orders, lookups) = (taken_by(orders), sync_channel(0).0);
         let sessions = Sessions::new(node.hub, vec![mailbox], records, orders, lookups, LockWait::default());
         let spot = Spot { place: HARBOUR, position: Vec3::ZERO, look_at: Vec3::X };
-        // Would wait for ever if it waited for the store.
+        // Would never end if it waited for the store.
         sessions.with(|hub| {
             let fact = |_| Record::Home(OFFLINE_AGENT, spot);
             (0..3).map(fact).for_each(|fact| hub.return_record(fact));
@@ -256,7 +255,7 @@ mod tests {
         assert_eq!(mail.try_iter().count(), 1);
     }
 
-    /// Somebody who walks into the harbour's portal; how many orders were refused, and how much the shard was told.
+    /// Lets a visitor walk into the harbour's portal; returns the refused orders, and the messages to the shard.
     fn walk_in(orders: SyncSender<Order>, times: usize) -> (u64, usize) {
         let mut node = Node::new();
         node.enter("Ada");

@@ -5,9 +5,9 @@
 pub struct Capability {
     /// As clients name it.
     pub name: &'static str,
-    /// Whether the seed's reply names it.
+    /// True if the seed's reply names it.
     pub is_granted: bool,
-    /// What it serves, or the reason for its absence.
+    /// Its service, or the reason for its absence.
     pub text: &'static str,
 }
 
@@ -160,7 +160,7 @@ pub const CAPABILITIES: &[Capability] = &[
     refused("VoiceSignalingRequest", NO_VOICE),
 ];
 
-/// Whether the seed capability grants it.
+/// True if the seed capability grants it.
 #[must_use]
 pub fn is_granted(name: &str) -> bool {
     CAPABILITIES.binary_search_by_key(&name, |row| row.name).is_ok_and(|at| CAPABILITIES[at].is_granted)

@@ -1,8 +1,8 @@
-//! What the server does with every message and capability of the protocol.
+//! Coverage of the protocol: the outcome of every message and capability.
 //!
-//! Two tables, `messages` and `capabilities`, are the only place where an outcome is decided: the shards' dispatch
-//! and the seed capability are made from them, and [`markdown`] prints them as `docs/protocol-coverage.md`. No message
-//! that a client may send is absent, so that each request ends in an answer, a refusal or a stated reason for silence.
+//! Two tables, `messages` and `capabilities`, are the only source of outcomes: the shards' dispatch and the seed capability are made
+//! from them, and [`markdown`] prints them as `docs/protocol-coverage.md`. No message that a client may send is absent, so that each
+//! request ends in an answer, a refusal or a stated reason for silence.
 
 mod capabilities;
 mod messages;
@@ -16,7 +16,7 @@ pub(crate) use messages::message_table;
 use std::fmt;
 use wire::messages::MessageName;
 
-/// What becomes of a message or a call.
+/// Outcomes of messages and calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// Carried out, and answered where the protocol has an answer.
@@ -50,9 +50,9 @@ impl Outcome {
 pub struct MessageCoverage {
     /// Part of the protocol that it belongs to.
     pub area: &'static str,
-    /// Which message.
+    /// The message.
     pub name: MessageName,
-    /// What becomes of an honest one.
+    /// Outcome of a valid one.
     pub outcome: Outcome,
     /// The feature that the AlertMessage names, where the protocol has no negative reply.
     pub feature: Option<Feature>,
@@ -91,7 +91,7 @@ macro_rules! rows {
 
 messages::message_table!(rows!());
 
-/// A part of the protocol that the server does not have, or a thing that does not exist. Clients that ask for it are told so by name.
+/// A missing part of the protocol, or a thing that does not exist. Refusals name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
     /// Sitting on objects.
@@ -158,7 +158,7 @@ impl fmt::Display for Feature {
     }
 }
 
-/// How often each message ended in each outcome.
+/// Counts of messages by outcome.
 #[derive(Clone, Debug)]
 pub struct MessageOutcomes {
     /// By [`MessageName`]; the last row is for numbers that the protocol does not have.
@@ -193,8 +193,7 @@ impl MessageOutcomes {
         }
     }
 
-    /// What has occurred: message, outcome and how often. As many labels as the protocol has messages, at most, whatever
-    /// clients send.
+    /// Counts above 0: message, outcome and number. At most as many labels as the protocol has messages, independent of clients' input.
     pub fn occurred(&self) -> impl Iterator<Item = (&'static str, Outcome, u64)> {
         let names = MessageName::ALL.iter().map(|name| name.as_str()).chain([UNKNOWN]);
         names.zip(&self.counts).flat_map(|(name, counts)| {

@@ -1,8 +1,8 @@
-//! Who may use the operator's API: everything below `/v1` asks here first.
+//! Access to the operator's API: everything below `/v1` asks here first.
 //!
-//! A request shows a token, either that of the server's data directory, which opens everything, or one that the operator has made for
-//! a program ([`grid::tokens`]). What a route needs is in its description ([`super::description`]), and a route without one is
-//! not served. Whatever is refused, here or by a handler, comes as `{"error": "…"}`.
+//! A request shows a token, either that of the server's data directory, which opens everything, or one that the operator has made for a
+//! program ([`grid::tokens`]). The scope of a route is in its description ([`super::description`]), and a route without one is not
+//! served. Every refusal, here or by a handler, is `{"error": "…"}`.
 
 use super::blocking;
 use super::bounds::{COMMAND_BYTES_MAX, RequestBounds};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Bytes of a refusal in plain text: a handler's sentence.
 const REFUSAL_BYTES_MAX: usize = 16 * 1024;
 
-/// What requests are judged by.
+/// Data for judging requests.
 pub(super) struct Gate {
     pub(super) admin: Arc<Admin>,
     pub(super) description: Description,
@@ -81,7 +81,7 @@ pub(super) async fn admit(State(gate): State<Arc<Gate>>, mut request: Request, n
     response
 }
 
-/// The request, if what it holds is within the bounds of its operation; otherwise the refusal.
+/// The request if it is within the bounds of its operation; otherwise the refusal.
 async fn within(request: Request, bounds: &RequestBounds) -> Result<Request, Box<Response>> {
     let refuse = |status, why: &str| Box::new(refused(status, why));
     let checked = bounds.check_query(request.uri().query().unwrap_or_default());
@@ -105,14 +105,13 @@ impl Gate {
             return Ok(Caller::operator());
         }
         let portal = Arc::clone(&self.admin.portal);
-        // From the database each time: what is revoked opens nothing from the next request on.
+        // Read from the database each time: a revoked token opens nothing from the next request on.
         blocking(move || Tokens::new(&portal.store).caller(&shown, portal.unix_s())).await
     }
 }
 
-/// Programs show their token as `Bearer`. People who follow a link from a dashboard are asked for it by their browser, which
-/// sends it as the password of `Basic`, and from then on with whatever any page makes it ask for; so that opens only
-/// what changes nothing.
+/// Programs show their token as `Bearer`. People who follow a link from a dashboard are asked for it by their browser, which sends it
+/// as the password of `Basic`, and from then on with every request that any page triggers; so `Basic` permits reads only.
 fn shown_token(method: &Method, headers: &HeaderMap) -> Option<String> {
     let shown = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     match shown.split_once(' ')? {
@@ -128,7 +127,7 @@ fn password(both: &str) -> Option<String> {
     Some(both.split_once(':')?.1.to_owned())
 }
 
-/// Compares all bytes whatever they are, so that the time taken tells nothing about the token.
+/// Compares all bytes in any case, so that the time taken leaks nothing about the token.
 fn is_equal(shown: &str, token: &str) -> bool {
     let differs = shown.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     shown.len() == token.len() && differs == 0

@@ -1,7 +1,7 @@
-//! The operator's address: metrics and health for everybody who reaches it, and the API and the operator's page, which ask for a token.
+//! The operator's address: metrics and health without a token, and the API and the operator's page with one.
 //!
-//! To add a route to the API, describe its handler with `#[utoipa::path]` (and derive `ToSchema` for what it takes and gives), and put
-//! it into a router with `routes!`. That is all: who may use it and what it is told as follow from there (`http/description.rs`).
+//! To add a route to the API, describe its handler with `#[utoipa::path]` (and derive `ToSchema` for its arguments and results), and
+//! put it into a router with `routes!`. Its access and its description follow from there (`http/description.rs`).
 
 pub use super::bounds::COMMAND_BYTES_MAX;
 pub use super::operator::Admin;
@@ -94,14 +94,14 @@ fn health(admin: &Admin, result: Result<(), String>) -> Response {
     }
 }
 
-/// Who has to go.
+/// The user to be put out.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Kick {
     /// "First Last".
     #[schema(min_length = 1, max_length = 63)]
     name: String,
-    /// What the user is told.
+    /// Reason shown to the user.
     #[serde(default)]
     #[schema(max_length = 254)]
     reason: Option<String>,
@@ -122,7 +122,7 @@ async fn kick(State(admin): State<Arc<Admin>>, Json(kick): Json<Kick>) -> Respon
     "done\n".into_response()
 }
 
-/// What everybody is to read.
+/// A message to all users.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Alert {
@@ -130,7 +130,7 @@ struct Alert {
     text: String,
 }
 
-/// Show a message to everybody.
+/// Show a message to all users.
 #[utoipa::path(post, path = "/v1/alert", request_body = Alert, responses(
     (status = 200, description = "It is on its way.", body = String, content_type = "text/plain"),
 ))]

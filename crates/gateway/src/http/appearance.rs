@@ -1,4 +1,4 @@
-//! How a user looks, as a file that NPCs can wear (`docs/operating/npcs.md`).
+//! Appearance of a user, as a file that NPCs can wear (`docs/operating/npcs.md`).
 
 use super::operator::Admin;
 use super::reply::error;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Whose looks are asked for.
+/// The user.
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
@@ -21,7 +21,7 @@ pub(super) struct Whose {
     name: String,
 }
 
-/// How a user looks, as a file for NPCs.
+/// Appearance of a user, as a file for NPCs.
 #[utoipa::path(get, path = "/v1/appearance", operation_id = "take_down_appearance", params(Whose), responses(
     (status = 200, description = "To be kept beside the file that says who lives in a template.", body = String,
         content_type = "application/toml"),
@@ -57,7 +57,7 @@ fn take_down(name: &str, appearance: Option<&Appearance>) -> Result<String, (Sta
 /// Looks as TOML, with all bytes in hexadecimal digits.
 ///
 /// # Errors
-/// When [`Looks::worn`] would refuse what the file says.
+/// If [`Looks::worn`] would refuse the file.
 pub fn appearance_file(appearance: &Appearance) -> Result<String, LooksError> {
     let Appearance { visual_params, texture_entry, .. } = appearance;
     Looks::check(visual_params, texture_entry)?;

@@ -1,8 +1,7 @@
-//! Bounds of what the operator's API takes, as its description states them: a request outside is refused before its handler runs.
+//! Bounds of the operator API's input, as its description states them: a request outside is refused before its handler runs.
 //!
-//! What is stated is what is enforced, since both are one text. Looked at are numbers and the lengths of texts and lists, in the query and in
-//! bodies of JSON; whether a value has the right type is the handler's business. Lengths of texts are counted in characters, as JSON Schema
-//! does.
+//! Stated and enforced bounds are one text. Checked are numbers and the lengths of texts and lists, in the query and in bodies of JSON;
+//! the handler checks types. Lengths of texts are counted in characters, as JSON Schema does.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -13,7 +12,7 @@ pub const COMMAND_BYTES_MAX: usize = 16 * 1024;
 /// Depth of objects in a request that are looked into.
 const DEPTH_MAX: usize = 4;
 
-/// What one operation takes.
+/// Input of one operation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RequestBounds {
     query: BTreeMap<String, Value>,
@@ -21,7 +20,7 @@ pub(super) struct RequestBounds {
 }
 
 impl RequestBounds {
-    /// Those of an operation; `components` has what references lead to.
+    /// Bounds of an operation; `components` has the targets of references.
     pub(super) fn of(operation: &Value, components: &Value) -> Self {
         let parameters = operation["parameters"].as_array().into_iter().flatten();
         let in_query = parameters.filter(|parameter| parameter["in"] == "query");
@@ -32,7 +31,7 @@ impl RequestBounds {
         Self { query: query.collect(), body: resolved(schema, components, 0) }
     }
 
-    /// Whether requests have a body of JSON.
+    /// True if requests have a body of JSON.
     pub(super) fn has_body(&self) -> bool {
         !self.body.is_null()
     }
@@ -44,7 +43,7 @@ impl RequestBounds {
     pub(super) fn check_query(&self, query: &str) -> Result<(), String> {
         for (name, text) in query.split('&').filter_map(|pair| pair.split_once('=')) {
             let Some(schema) = self.query.get(name) else { continue };
-            // Numbers and plain words only: what is escaped is the handler's to read, and has no fewer characters before.
+            // Numbers and plain words only: the handler reads escaped values, which have no fewer characters before.
             let value = text.parse::<f64>().map_or_else(|_| Value::from(text), Value::from);
             let value = if schema["type"] == "string" { Value::from(text) } else { value };
             check(name, &value, schema)?;
@@ -52,7 +51,7 @@ impl RequestBounds {
         Ok(())
     }
 
-    /// Checks a body. One that is no JSON passes: its handler says so.
+    /// Checks a body. One that is no JSON passes: its handler refuses it.
     ///
     /// # Errors
     /// A sentence for the operator.
@@ -61,7 +60,7 @@ impl RequestBounds {
     }
 }
 
-/// A schema with what its references lead to in their place.
+/// A schema with its references resolved.
 fn resolved(schema: &Value, components: &Value, depth: usize) -> Value {
     if depth > 2 * DEPTH_MAX {
         return Value::Null;

@@ -41,7 +41,7 @@ pub(super) async fn seed(
     llsd(&Llsd::map(granted))
 }
 
-/// Where a client's capabilities are.
+/// Base URL of a client's capabilities.
 fn base_url(portal: &Portal, holder: &Holder, secret: Uuid) -> String {
     format!("http://{}:{}/cap/{secret}", holder.server_ip, portal.settings.http_port)
 }
@@ -135,7 +135,7 @@ fn asset(reply: AssetReply) -> Response {
     response
 }
 
-/// Who the secret in a path belongs to. Altered, guessed and ended ones are nobody's, and the hub counts them.
+/// Holder of the secret in a path. Altered, guessed and ended secrets have none, and the hub counts them.
 pub(super) fn holder(portal: &Portal, secret: &str) -> Option<(Uuid, Holder)> {
     let secret = Uuid::parse_str(secret).unwrap_or(Uuid::nil());
     portal.sessions.with(|hub| hub.holder(secret)).map(|holder| (secret, holder))

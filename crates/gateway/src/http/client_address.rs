@@ -1,8 +1,8 @@
-//! The address of a request's client: the peer of its connection, or, behind a trusted proxy, the address that the proxy has seen.
+//! The address of a request's client: the peer of its connection, or, behind a trusted proxy, the address seen by the proxy.
 //!
-//! A proxy appends its own peer to `X-Forwarded-For` or `Forwarded`; anything further to the left is what that peer claimed. So the list is read
-//! from the right, past trusted proxies, to the first address that is none: the last one that somebody we trust has seen. Only the header that the
-//! configuration names is read, since a proxy passes the other one on as it came.
+//! A proxy appends its own peer to `X-Forwarded-For` or `Forwarded`; anything further to the left is that peer's claim. So the list is
+//! read from the right, past trusted proxies, to the first address of another kind: the last one seen by a trusted peer. Only the
+//! configured header is read, since a proxy passes the other one on unchanged.
 
 use super::Peer;
 use axum::http::{HeaderMap, HeaderName, header};
@@ -30,13 +30,13 @@ pub struct Proxies {
 }
 
 impl Proxies {
-    /// Those at these addresses, which name their clients in this header.
+    /// Trusted proxies at these addresses, which name their clients in this header.
     #[must_use]
     pub const fn new(trusted: Vec<IpNet>, header: ProxyHeader) -> Self {
         Self { trusted, header }
     }
 
-    /// Whether this address is a trusted proxy's.
+    /// True if this address is a trusted proxy's.
     #[must_use]
     pub fn trusts(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
@@ -47,7 +47,7 @@ impl Proxies {
     #[must_use]
     pub fn peer(&self, remote: SocketAddr, local: SocketAddr, headers: &HeaderMap) -> Peer {
         if !self.trusts(remote.ip()) {
-            // The headers are anybody's claim; but a request that has them came through a proxy that was not declared.
+            // Any client can send these headers; but a request with them came through an undeclared proxy.
             let is_direct = ![X_FORWARDED_FOR, X_REAL_IP, header::FORWARDED, header::VIA]
                 .iter()
                 .any(|name| headers.contains_key(name));
@@ -65,13 +65,13 @@ impl Proxies {
         let mut client = nearest;
         for value in headers.get_all(name).into_iter().collect::<Vec<_>>().into_iter().rev() {
             let Ok(text) = value.to_str() else { return client };
-            // Also inside of quotes: a client could open one that the proxy's own element does not close.
+            // Also inside quotes: a client could open one that the proxy's own element does not close.
             for hop in text.rsplit(',') {
                 let address = match self.header {
                     ProxyHeader::XForwardedFor => node_address(hop.trim()),
                     ProxyHeader::Forwarded => forwarded_for(hop),
                 };
-                // What cannot be read ends the chain: left of it nothing is known.
+                // An unreadable element ends the chain: left of it nothing is known.
                 let Some(address) = address else { return client };
                 client = address.to_canonical();
                 if !self.trusts(client) {
@@ -124,13 +124,13 @@ mod tests {
         for (headers, expected) in [
             (&[(x, "203.0.113.9")][..], "203.0.113.9"),
             (&[(x, "198.51.100.1, 203.0.113.9, 10.1.2.3")], "203.0.113.9"),
-            // What the client claimed stands to the left.
+            // The client's claim stands to the left.
             (&[(x, "127.0.0.1, 203.0.113.9")], "203.0.113.9"),
             (&[(x, "198.51.100.1"), (x, "203.0.113.9:5000, 10.0.0.1")], "203.0.113.9"),
             (&[(x, "2001:db8::7")], "2001:db8::7"),
             (&[(x, "[2001:db8::7]:4711")], "2001:db8::7"),
             (&[(x, "::ffff:203.0.113.9")], "203.0.113.9"),
-            // Nothing is known beyond what cannot be read.
+            // Nothing is known beyond an unreadable element.
             (&[(x, "203.0.113.9, unknown, 10.0.0.1")], "10.0.0.1"),
             (&[(x, "unknown")], "127.0.0.1"),
             // The other header is the client's own claim.
@@ -171,7 +171,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a client sends before the proxy appends its address, that address is found.
+        /// The proxy's appended address is found behind any claim of the client.
         #[test]
         fn a_claim_never_hides_the_client(claim in "[ -~]{0,40}", appends in any::<bool>()) {
             for (header, name, seen) in [

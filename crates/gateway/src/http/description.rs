@@ -1,9 +1,9 @@
 //! The description of the operator's API, OpenAPI 3.1, as `GET /v1/openapi.json` has it.
 //!
-//! What is said of a route stands over its handler (`#[utoipa::path]`) and over the types that it takes and gives. Here it is made
-//! whole: every route can refuse, and needs a scope, [`TokenScope::Operate`] unless it names another one:
-//! `security(("token" = ["worlds:read"]))`. Requests are judged by that very text ([`super::access`]), so it cannot
-//! be untrue, and a route that is not described is not served. The bounds that it states are enforced ([`super::bounds`]).
+//! The description of a route stands over its handler (`#[utoipa::path]`) and over its types. This module completes it: every route can
+//! refuse, and needs a scope, [`TokenScope::Operate`] unless it names another one: `security(("token" = ["worlds:read"]))`. Requests
+//! are judged by that text ([`super::access`]), so it is true, and a route without description is not served. The bounds that it states
+//! are enforced ([`super::bounds`]).
 
 use super::bounds::{COMMAND_BYTES_MAX, RequestBounds};
 use axum::http::Method;
@@ -15,17 +15,17 @@ use utoipa::openapi::OpenApi;
 /// Name of the security scheme.
 const SCHEME: &str = "token";
 
-/// The API, told and to be judged by.
+/// The API's description, for publication and for judging requests.
 pub(super) struct Description {
     /// The document.
     pub(super) json: String,
-    /// By route, what each method needs.
+    /// Requirements of each method, by route.
     needed: BTreeMap<String, Vec<(Method, TokenScope)>>,
-    /// By route and method, what requests may hold.
+    /// Bounds of requests, by route and method.
     bounds: BTreeMap<(String, String), RequestBounds>,
 }
 
-/// What a request needs.
+/// Requirement of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Needed {
     Scope(TokenScope),
@@ -36,10 +36,10 @@ pub(super) enum Needed {
 }
 
 impl Description {
-    /// Makes whole what the routes say of themselves.
+    /// Completes the routes' descriptions.
     ///
     /// # Panics
-    /// When a route names a scope that there is not.
+    /// If a route names an unknown scope.
     pub(super) fn new(routes: OpenApi) -> Self {
         let mut document = serde_json::to_value(routes).expect("a description becomes JSON");
         document["info"] = json!({
@@ -80,12 +80,12 @@ impl Description {
         Self { json: document.to_string(), needed, bounds }
     }
 
-    /// What a request to a described route may hold.
+    /// Bounds of requests to a described route.
     pub(super) fn bounds(&self, method: &Method, route: &str) -> Option<&RequestBounds> {
         self.bounds.get(&(route.to_owned(), method.as_str().to_owned()))
     }
 
-    /// What this needs. `route` as the router has it, `/v1/worlds/{id}`.
+    /// Requirement of a request. `route` as the router has it, `/v1/worlds/{id}`.
     pub(super) fn needed(&self, method: &Method, route: Option<&str>) -> Needed {
         let Some(methods) = route.and_then(|route| self.needed.get(route)) else { return Needed::Nothing };
         match methods.iter().find(|(known, _)| known == method) {
@@ -114,7 +114,7 @@ fn scope(path: &str, operation: &Value) -> TokenScope {
     named.parse().unwrap_or_else(|why| panic!("the description of {path}: {why}"))
 }
 
-/// Says what holds for every route.
+/// Adds the parts common to all routes.
 fn complete(operation: &mut Value, scope: TokenScope) {
     operation["security"] = json!([{ SCHEME: [scope.name()] }]);
     let has_body = operation.get("requestBody").is_some();

@@ -1,14 +1,14 @@
-//! Whether the server takes in more people. Somebody who watches memory and load says so once a second ([`Door::set`]); between two
-//! looks no more come in than there was room for, since a crowd needs less than a second.
+//! Admission of further logins. The watcher of memory and load sets the room once a second ([`Door::set`]); between two samples no more
+//! logins are admitted than there was room for, since a crowd arrives within a second.
 
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 
-/// Why nobody is let in.
+/// Reasons for refusing logins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoRoom {
     /// More people would take more memory than the server may have.
     Memory,
-    /// The server does not keep up with those who are inside.
+    /// The server does not keep up with its present clients.
     Load,
     /// Nearly all HTTP connections are taken by clients that are being served: another client would find none for its event queue.
     Connections,
@@ -29,20 +29,20 @@ impl NoRoom {
     }
 }
 
-/// What may come in until the next look.
+/// Room until the next sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// So many more; then there is no memory for more of them.
+    /// Room for this number of logins; memory is short after them.
     For(i64),
-    /// Nobody, for this reason.
+    /// None, for this reason.
     None(NoRoom),
 }
 
-/// Open until somebody says otherwise.
+/// Open until set otherwise.
 #[derive(Debug)]
 pub struct Door {
     room: AtomicI64,
-    /// [`NoRoom`] by its place among all, for those for whom there is none.
+    /// Index of the [`NoRoom`] without room.
     reason: AtomicU8,
 }
 
@@ -63,10 +63,10 @@ impl Door {
         self.room.store(room, Ordering::Relaxed);
     }
 
-    /// Whether anybody would be let in, so that the password of somebody who would not be is not hashed.
+    /// Checks for room before a login's password is hashed.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason without room.
     pub fn look(&self) -> Result<(), NoRoom> {
         if self.room.load(Ordering::Relaxed) > 0 { Ok(()) } else { Err(self.reason()) }
     }

@@ -1,4 +1,4 @@
-//! EventQueueGet: a long poll. Each secret has one that waits, the newest ([`crate::hub::EventQueue`]).
+//! EventQueueGet: a long poll. Each secret has at most one waiting poll, the newest ([`crate::hub::EventQueue`]).
 
 use super::Portal;
 use super::capabilities::unknown;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use wire::llsd::Llsd;
 
-/// How long a poll waits with nothing to say: node-metaverse takes less than 30 s for an error, viewers give up at 60.
+/// Duration of a poll without events: node-metaverse takes less than 30 s for an error, viewers give up at 60.
 const HOLD: Duration = Duration::from_secs(40);
 
 /// `POST /cap/{secret}/EventQueueGet`.

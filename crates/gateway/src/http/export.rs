@@ -1,4 +1,4 @@
-//! What HTTP, sessions and teleports have counted, as metrics.
+//! Counters of HTTP, sessions and teleports as metrics.
 
 use super::Portal;
 use super::listener::{ConnectionLimiter, EndCounters};

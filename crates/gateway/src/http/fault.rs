@@ -1,4 +1,4 @@
-//! `POST /v1/fault`: damage on purpose, for tests and experiments. Only on servers that were told to allow it.
+//! `POST /v1/fault`: fault injection for tests and experiments. Only with `diagnose.allow_faults`.
 
 use super::operator::Admin;
 pub use super::operator::{Fault, FaultKind, Faults};

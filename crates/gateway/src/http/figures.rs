@@ -38,7 +38,7 @@ pub struct Figures {
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(super) struct FigureHistory {
     period_s: u32,
-    /// Of the newest set: what a browser is sent until then is in here already.
+    /// Uptime of the newest set: all that a browser gets until then is in it.
     uptime_s: f32,
     clients: Vec<u32>,
     tick_ms_max: Vec<f32>,
@@ -93,7 +93,7 @@ impl FigureLog {
 }
 
 impl FigureHistory {
-    /// Columns of these sets. Rounded to what a line of a few pixels can show, which makes the message a third as long.
+    /// Columns of these sets. Rounded to the resolution of a line of a few pixels, which makes the message a third as long.
     pub(super) fn of(recorded: &[Figures]) -> Self {
         let uptime_s = recorded.last().map_or(0.0, |newest| newest.uptime_s);
         let mut history = Self { period_s: PERIOD_S, uptime_s, ..Self::default() };

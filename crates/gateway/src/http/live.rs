@@ -1,6 +1,6 @@
-//! What browsers see: where everybody is, what is said in public, and how the server is doing, over one WebSocket.
+//! The live feed of browsers: positions, public chat and the server's figures, over one WebSocket.
 //!
-//! One task puts each message together for all watchers; nothing runs while nobody watches.
+//! One task builds each message for all watchers; nothing runs without watchers.
 
 use super::figures::{FigureHistory, FigureLog, Figures};
 use super::map::{self, MapObjects, positions};
@@ -24,10 +24,10 @@ use tokio::sync::{Notify, broadcast};
 pub(super) const PATH: &str = "/live";
 /// Positions a second.
 const POSITIONS_PERIOD: Duration = Duration::from_millis(200);
-/// Messages that a browser may be behind; one that is further is dropped.
+/// Maximum backlog of a browser, messages; one beyond it is dropped.
 const BEHIND_MAX: usize = 64;
 
-/// Who may read along what is said in public.
+/// Readers of public chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PublicChat {
     /// Browsers on this machine.
@@ -38,7 +38,7 @@ pub enum PublicChat {
     Nobody,
 }
 
-/// How many browsers may watch at once.
+/// Maximum numbers of watching browsers.
 #[derive(Clone, Copy, Debug)]
 pub struct WatcherLimits {
     /// In total.
@@ -67,12 +67,12 @@ impl Drop for Watcher {
     }
 }
 
-/// What all watchers share.
+/// State shared by all watchers.
 #[derive(Debug)]
 pub struct Live {
     /// Positions, rosters and figures.
     everyone: broadcast::Sender<Message>,
-    /// Chat, for those who may read it.
+    /// Chat, for browsers that may read it.
     chat: broadcast::Sender<Message>,
     figures: FigureLog,
     /// Browsers that watch, by their network.
@@ -121,12 +121,12 @@ impl Live {
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds the figures of the last second: to what browsers are sent now, and to the history that they begin with.
+    /// Adds the figures of the last second to the live messages, and to the history of new browsers.
     pub fn record_figures(&self, figures: Figures) {
         self.figures.record(figures);
     }
 
-    /// Shows a line of public chat to those who watch.
+    /// Sends a line of public chat to the watchers.
     pub fn show_chat(&self, region: u32, chat: &Chat) {
         let kind = match chat.kind {
             ChatKind::Whisper => "whisper",
@@ -138,7 +138,7 @@ impl Live {
             return;
         }
         let line = Text::Chat { region, from: &chat.name, kind, text: &chat.text };
-        // Nobody is there to read it, then.
+        // Fails without watchers.
         let _ = self.chat.send(line.message());
     }
 }
@@ -313,8 +313,7 @@ async fn show(portal: &Portal, peer: Peer, mut socket: WebSocket) {
     }
 }
 
-/// What a watcher is sent next. `None` when it is so far behind that messages are gone: it does not read as fast as it is told, and its page
-/// comes back with a new connection.
+/// The next message of a watcher. `None` if its backlog has overflowed: its page comes back with a new connection.
 async fn next_message(
     everyone: &mut broadcast::Receiver<Message>,
     chat: &mut broadcast::Receiver<Message>,

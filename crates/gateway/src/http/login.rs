@@ -56,7 +56,7 @@ pub(super) async fn login(
     }
 }
 
-/// `GET /get_grid_info`: what viewers ask when a grid is added to their list.
+/// `GET /get_grid_info`: requested by viewers when a grid is added to their list.
 pub(super) async fn grid_info(
     State(portal): State<Arc<Portal>>,
     ConnectInfo(peer): ConnectInfo<Peer>,
@@ -153,8 +153,8 @@ fn refusal_of(why: LoginRefusal, places: &Places, start: Spot) -> Refusal {
     }
 }
 
-/// Where a login leads. A wish that cannot be fulfilled leads to the first region, and the client is told so. `standing` is where the
-/// avatar is in the session that this login replaces.
+/// Destination of a login. An unknown start leads to the first region, and the login reply states it. `standing` is the avatar's
+/// position in the session that this login replaces.
 fn arrival(
     places: &Places,
     wish: &LoginStart,

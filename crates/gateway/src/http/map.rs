@@ -1,5 +1,5 @@
-//! What a map of a world is drawn from: its ground, who is on it, and where. Browsers of everybody get those of regions
-//! ([`super::live`]), the operator's also those of instances.
+//! Data of a world's map: its ground, and its avatars with their positions. All browsers get those of regions ([`super::live`]), the
+//! operator's also those of instances.
 
 use crate::places::{Land, PortalTo, Scene};
 use axum::body::Bytes;
@@ -15,7 +15,7 @@ pub const MAP_BOXES_MAX: usize = 10_000;
 /// Kind of a binary frame.
 const POSITIONS: u8 = 1;
 
-/// A world with everybody in it, as its newest state has them. A world in which nobody has been yet shows nobody.
+/// A world with its avatars, as of its newest state. A world without a visitor so far is empty.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Map {
     /// Its number, by which frames of positions name it.
@@ -26,23 +26,23 @@ pub struct Map {
     pub size_m: u32,
     /// Height of the water, metres.
     pub water_m: f32,
-    /// Who is in it, in the order of frames of positions.
+    /// Avatars, in the order of frames of positions.
     pub avatars: Vec<Present>,
 }
 
-/// Somebody in a world.
+/// An avatar in a world.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Present {
     /// Local id.
     pub id: u32,
     /// First and last name.
     pub name: String,
-    /// Whether it lives there.
+    /// True for an NPC.
     pub is_npc: bool,
 }
 
 impl Map {
-    /// Of a world as it is now.
+    /// Map of a world's present state.
     #[must_use]
     pub fn of(scene: &Scene) -> Self {
         let (size_m, water_m) = (scene.land.size_m, scene.land.water_m);
@@ -77,7 +77,7 @@ pub struct MapPortal {
 }
 
 impl MapObjects {
-    /// Of a world. Its objects never change while it lives.
+    /// Objects of a world. They never change while it lives.
     #[must_use]
     pub fn of(scene: &Scene) -> Self {
         let prims = scene.land.scenery.prims();
@@ -102,7 +102,7 @@ impl MapObjects {
     }
 }
 
-/// Everybody in a world.
+/// All avatars in a world.
 pub(super) fn present(replica: &Replica) -> Vec<Present> {
     replica
         .entities()
@@ -123,7 +123,7 @@ pub fn heights(land: &Land) -> Vec<u8> {
     (0..HEIGHTS_SIDE * HEIGHTS_SIDE).flat_map(|n| height(n).to_le_bytes()).collect()
 }
 
-/// Where everybody in a world is: see `positions`. It is named by its number.
+/// Positions of all avatars in a world: see `positions`. The world is given by its number.
 #[must_use]
 pub fn positions_in(scene: &Scene) -> Bytes {
     positions(scene.world.0, scene.land.size_m, &scene.feed.current())

@@ -1,6 +1,6 @@
 //! Pictures of the map for viewers that read it over HTTP: `map-1-X-Y-objects.jpg`, X and Y being the grid square.
 //!
-//! Viewers are told the address by `map-server-url`. Only the nearest of the eight distances (1) is drawn; viewers leave the others empty.
+//! Viewers get the address as `map-server-url`. Only the nearest of the eight distances (1) is drawn; viewers leave the others empty.
 
 use super::Portal;
 use super::reply::error;

@@ -1,7 +1,6 @@
 //! The HTTP side: login, capabilities, the page with its live feed, and the operator's address.
 //!
-//! Handlers translate; what they translate for is the hub ([`crate::hub`]) and the grid's services. Whatever waits
-//! for the disk runs on a blocking thread.
+//! Handlers translate for the hub ([`crate::hub`]) and the grid's services. Work that waits for the disk runs on a blocking thread.
 
 mod access;
 pub mod admin;
@@ -51,18 +50,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use store::Store;
 use telemetry::recorder::{Scope, frame_end};
 
-/// A stretch of a request's way between two waits: what else a thread would have had to do waits for it. Nothing in
-/// it may wait for a disk.
+/// A part of a request between two waits: other work of the thread waits for it. Nothing in it may wait for a disk.
 static REQUEST: Scope = Scope::new("http.request").limit_us(50_000);
-/// What waits for the disk on a thread of its own.
+/// Blocking work on a thread of its own.
 static BLOCKING: Scope = Scope::new("http.blocking").limit_us(1_000_000);
 
 /// Bytes that a request's body may have at the public address, and a baked texture with it.
 pub const BODY_BYTES_MAX: usize = 512 * 1024;
 
-/// What all handlers share.
+/// State shared by all handlers.
 pub struct Portal {
-    /// Who is logged in.
+    /// Sessions of the node.
     pub sessions: Arc<Sessions>,
     /// Accounts and inventories.
     pub store: Arc<Store>,
@@ -72,7 +70,7 @@ pub struct Portal {
     pub places: Arc<Places>,
     /// Bakes of clients and pictures of the map.
     pub textures: Arc<HeldTextures>,
-    /// What browsers are told.
+    /// The live feed of browsers.
     pub live: live::Live,
     /// The page's files.
     pub page: &'static [Asset],
@@ -80,9 +78,9 @@ pub struct Portal {
     pub settings: Settings,
     /// The process's clock.
     pub clock: Arc<dyn Fn() -> Instant + Send + Sync>,
-    /// Whether more people are let in.
+    /// Admission of logins.
     pub door: door::Door,
-    /// What was counted.
+    /// Counters.
     pub counters: HttpCounters,
 }
 
@@ -92,14 +90,14 @@ impl std::fmt::Debug for Portal {
     }
 }
 
-/// Names and addresses that clients are told.
+/// Names and addresses sent to clients.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The grid's name.
     pub grid_name: String,
     /// Shown at login.
     pub welcome: String,
-    /// Address under which clients reach us; none: the one that they asked for.
+    /// Address under which clients reach the server; none: the one in their request.
     pub advertised_ip: Option<Ipv4Addr>,
     /// Port of this HTTP server as clients reach it.
     pub http_port: u16,
@@ -107,9 +105,9 @@ pub struct Settings {
     pub admin: SocketAddr,
     /// Unix time in seconds at [`Instant::ZERO`].
     pub unix_start_s: u64,
-    /// Who may read along what is said in public.
+    /// Readers of public chat.
     pub public_chat: live::PublicChat,
-    /// What clients may do.
+    /// Features of clients.
     pub features: SimulatorFeatures,
     /// Names under which the page is reached.
     pub hostnames: Hostnames,
@@ -124,9 +122,9 @@ pub struct HttpCounters {
     pub refused: AtomicU64,
     /// Ours: 5xx, without the event queue's "nothing new" (502).
     pub failed: AtomicU64,
-    /// Logins that let somebody in.
+    /// Admitted logins.
     pub logins_ok: AtomicU64,
-    /// Logins refused, for whatever reason.
+    /// Refused logins.
     pub logins_refused: AtomicU64,
 }
 
@@ -137,12 +135,12 @@ pub struct Peer {
     pub remote: SocketAddr,
     /// The address of ours at which the connection arrived.
     pub local: SocketAddr,
-    /// Whether no proxy is between both.
+    /// True without a proxy between both.
     pub is_direct: bool,
 }
 
 impl Peer {
-    /// Whether the client runs on this machine. A proxy on this machine is no such client, whatever it says of its own.
+    /// True if the client runs on this machine. A request through a proxy never counts as one, whatever the header claims.
     #[must_use]
     pub fn is_this_machine(&self) -> bool {
         self.is_direct && self.remote.ip().to_canonical().is_loopback()
@@ -220,13 +218,13 @@ async fn count(State(portal): State<Arc<Portal>>, request: Request, next: Next) 
     response
 }
 
-/// Runs what waits for the disk where it blocks nobody.
+/// Runs blocking work off the async workers.
 async fn blocking<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     let recorded = || {
         let scope = BLOCKING.enter(0);
         let done = work();
         drop(scope);
-        // The runtime says when its workers park, and nothing of these threads.
+        // The runtime marks idle time of its workers, but not of these threads.
         frame_end();
         done
     };

@@ -8,22 +8,21 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use utoipa::ToSchema;
 
-/// What the operator's handlers share.
+/// State shared by the operator's handlers.
 pub struct Admin {
-    /// What the commands act on.
+    /// State behind the commands.
     pub portal: Arc<Portal>,
-    /// Who knows it may do everything; others need tokens of their own, which are in the store.
+    /// Opens everything; other callers need tokens of their own, which are in the store.
     pub token: String,
     /// Records a world into a file.
     pub record: Record,
     /// Writes the metrics.
     pub metrics: Box<dyn Fn() -> String + Send + Sync>,
-    /// Why the server is not alive, if so: a thread that no longer runs.
+    /// Reason for which the server is not alive, if so: a thread that no longer runs.
     pub alive: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
-    /// Why nobody should be sent here, if so.
+    /// Reason for which the server should get no users, if so.
     pub ready: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
-    /// What is amiss although the server is alive: a world that is down takes no other with it, and whoever restarts servers
-    /// that are not alive must not do it for that.
+    /// Problems of a server that is alive: a world that is down takes no other with it, and is no reason for a restart of the server.
     pub amiss: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     /// Does damage on purpose, where that is allowed.
     pub faults: Option<Faults>,
@@ -35,7 +34,7 @@ impl std::fmt::Debug for Admin {
     }
 }
 
-/// What is to be recorded.
+/// A recording to be made.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[schema(as = Recording)]
 #[serde(deny_unknown_fields)]
@@ -51,13 +50,13 @@ pub struct Order {
     pub out: PathBuf,
 }
 
-/// What came of it: a sentence for the operator either way.
+/// Result: a sentence for the operator either way.
 pub type Outcome = oneshot::Receiver<Result<String, String>>;
 
 /// Begins a recording, or says why not.
 pub type Record = Box<dyn Fn(Order) -> Result<Outcome, String> + Send + Sync>;
 
-/// What goes wrong.
+/// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultKind {
@@ -71,7 +70,7 @@ pub enum FaultKind {
     StackOverflow,
     /// The thread sleeps.
     Slow,
-    /// What is tried there fails, as when the disk is full; at `instances` only.
+    /// The operation fails, as with a full disk; at `instances` only.
     Fail,
 }
 
@@ -79,14 +78,14 @@ pub enum FaultKind {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// What.
+    /// The fault.
     pub kind: FaultKind,
     /// On which thread: `world:NAME`, `shard:N`, `replica`, `hub`, `passwords` (at its next check), `main` or `http`; or `instances` and
     /// `store`, where worlds and places are written, for `fail`.
     #[serde(rename = "where")]
     #[schema(min_length = 1, max_length = 100)]
     pub place: String,
-    /// Of `slow`: how long, each time.
+    /// Length of each `slow`.
     #[serde(default)]
     #[schema(maximum = 3_600_000)]
     pub ms: u32,

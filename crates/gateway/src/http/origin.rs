@@ -1,9 +1,10 @@
 //! Requests that another site's page makes in a visitor's browser: refused.
 //!
-//! A browser on the operator's machine reaches addresses that the page's author does not. It says from where a page comes in `Origin`, and
-//! WebSockets are open to every page that the server does not check it for. `Origin` alone does not help against a name that is made to resolve to
-//! this machine after the page was loaded (DNS rebinding): then page and request agree. So the live feed and everything at the operator's address
-//! also require a `Host` that no stranger's name server answers for: an address, a name without a dot, or one that the configuration lists.
+//! A browser on the operator's machine reaches addresses that the page's author cannot reach. It sends a page's source in `Origin`, and
+//! only the server can refuse a foreign page's WebSocket. `Origin` alone does not help against a name that resolves to this machine
+//! after the page was loaded (DNS rebinding): then page and request agree. So the live feed and everything at the operator's address
+//! also require a `Host` outside any foreign name server's control: an address, a name without a dot, or one that the configuration
+//! lists.
 
 use super::reply;
 use axum::extract::{Request, State};
@@ -17,7 +18,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub struct Hostnames(Arc<[String]>);
 
-/// Why a request is refused.
+/// Reasons for refusing a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 enum ForeignRequest {
     #[error("Pages of other sites may not ask for this.")]
@@ -42,7 +43,7 @@ impl Hostnames {
         Self(names.iter().map(|name| name.to_ascii_lowercase()).collect())
     }
 
-    /// Whether a name server of a stranger cannot have led here.
+    /// True if no foreign name server can control this host.
     fn is_own(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -52,7 +53,7 @@ impl Hostnames {
             || self.0.contains(&host)
     }
 
-    /// Whether the page that makes this request, if one does, is our own.
+    /// Checks that the requesting page, if any, is our own.
     fn check_origin(&self, method: &Method, headers: &HeaderMap) -> Result<(), ForeignRequest> {
         let is_read = matches!(*method, Method::GET | Method::HEAD);
         if !is_read && headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site") {
@@ -103,7 +104,7 @@ fn split_port(authority: &str, usual: u16) -> Option<(String, u16)> {
     }
 }
 
-/// Of the public address: what pages of other sites ask for is refused, and the live feed under names that are not ours.
+/// Guard of the public address: refuses requests by pages of other sites, and the live feed under foreign names.
 pub(super) async fn guard_public(State(names): State<Hostnames>, request: Request, next: Next) -> Response {
     let checked = names.check_origin(request.method(), request.headers()).and_then(|()| {
         let is_live = request.uri().path() == super::live::PATH;

@@ -20,7 +20,7 @@ pub struct Asset {
 /// The operator's page, which the public address does not show: it has nothing for others.
 const WORLDS: &str = "worlds.html";
 
-/// What the page may load: its own files, and the live feed of whatever host it was reached at.
+/// Content policy of the page: its own files, and the live feed of the host at which it was reached.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
                       connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -42,7 +42,7 @@ pub(super) async fn fallback(State(portal): State<Arc<Portal>>, uri: axum::http:
     }
 }
 
-/// The operator's page: instances, what they cost, and their maps.
+/// The operator's page: instances, their costs, and their maps.
 #[utoipa::path(get, path = "/worlds", operation_id = "show_worlds_page", security(("token" = ["worlds:read"])),
     responses((status = 200, description = "A page for people.", body = String, content_type = "text/html")))]
 pub(super) async fn worlds(State(admin): State<Arc<Admin>>) -> Response {

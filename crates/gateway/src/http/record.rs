@@ -8,7 +8,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
-/// Record a region into a file below the server's data directory. Answers when the recording has ended, which goes on when nobody waits for that.
+/// Record a region into a file below the server's data directory. Replies at the end of the recording, which does not depend on the
+/// connection.
 #[utoipa::path(post, path = "/v1/record", request_body = Order, responses(
     (status = 200, description = "What is in it.", body = String, content_type = "text/plain"),
     (status = 400, description = "There is no such region, a recording is under way already, or no such file can be made."),

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use wire::llsd::{Limits, Llsd, xml};
 
-/// LLSD in XML, without a prolog (PROTOCOL §7.2).
+/// LLSD in XML, without a prolog.
 pub(super) fn llsd(value: &Llsd) -> Response {
     ([(header::CONTENT_TYPE, "application/llsd+xml")], xml::encode(value)).into_response()
 }
@@ -22,18 +22,18 @@ pub(super) fn error(status: StatusCode, sentence: &str) -> Response {
     (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{sentence}\n")).into_response()
 }
 
-/// How the operator's API refuses.
+/// A refusal of the operator's API.
 pub(super) fn refused(status: StatusCode, sentence: &str) -> Response {
     (status, Json(json!({ "error": sentence }))).into_response()
 }
 
-/// Reads a request's LLSD; the response says what is wrong with it.
+/// Reads a request's LLSD; the response states the error.
 pub(super) fn read_llsd(body: &Bytes) -> Result<Llsd, Box<Response>> {
     xml::decode(body, Limits::REQUEST)
         .map_err(|why| Box::new(error(StatusCode::BAD_REQUEST, &format!("This is not LLSD: {why}."))))
 }
 
-/// Reads a request that is a map; the response says what is wrong with it.
+/// Reads a request that is a map; the response states the error.
 pub(super) fn read_map(body: &Bytes) -> Result<Llsd, Box<Response>> {
     let request = read_llsd(body)?;
     if request.as_map().is_none() {
@@ -42,7 +42,7 @@ pub(super) fn read_map(body: &Bytes) -> Result<Llsd, Box<Response>> {
     Ok(request)
 }
 
-/// Something of ours failed; what it was is in the log and not for strangers.
+/// An internal failure; its cause is in the log and not for strangers.
 pub(super) fn failed(what: &str, why: &(dyn std::error::Error + 'static)) -> Response {
     tracing::error!(error = why, "{what} failed");
     error(StatusCode::INTERNAL_SERVER_ERROR, "The server could not do this. Please try again later.")

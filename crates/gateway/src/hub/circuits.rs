@@ -9,7 +9,7 @@ use glam::Vec3;
 use ids::{Instant, SessionKey, WorldId};
 use std::sync::Arc;
 
-/// Sequence number of a ParcelProperties that tells where the avatar is, rather than answers a request.
+/// Sequence number of an unsolicited ParcelProperties, sent for the avatar's position.
 pub(crate) const UNASKED_PARCEL: i32 = 0;
 
 impl Hub {
@@ -140,7 +140,7 @@ impl Hub {
     pub(super) fn give_up(&mut self, now: Instant, circuit: CircuitKey, why: &str) {
         let Some(session) = self.sessions.get(&circuit.session) else { return };
         let root = session.root.and_then(|root| session.bindings.get(&root));
-        // Of a client that does not follow where a stray is sent, no better is to be hoped of the next place.
+        // A client that failed to reach one fallback is not expected to reach another.
         if root.is_some_and(|root| !root.is_stray) {
             self.fail_teleport(now, circuit, why);
         } else {
@@ -148,7 +148,7 @@ impl Hub {
         }
     }
 
-    /// Ends a session with everything it has. Circuits close by themselves afterwards; what they report is ignored.
+    /// Ends a session with all its state. Circuits close by themselves afterwards; their reports are ignored.
     pub(super) fn end_session(&mut self, now: Instant, key: SessionKey, why: &str) {
         let is_visitor = self.sessions.get(&key).is_some_and(Session::is_visiting);
         self.remove_session(now, key, why);

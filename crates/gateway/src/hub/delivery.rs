@@ -1,7 +1,7 @@
-//! Messages to users: on the circuit behind which the avatar is, or kept until it has arrived.
+//! Messages to users: on the circuit of the avatar, or kept until it has arrived.
 //!
-//! A session exists from the login on, and its avatar arrives some time later. What is sent to the user in between is kept, at most
-//! [`UNDELIVERED_MAX`] messages, and delivered in order on arrival. If the session ends before, the authors of written messages are told.
+//! A session exists from the login on, and its avatar arrives some time later. Messages in between are kept, at most
+//! [`UNDELIVERED_MAX`], and delivered in order on arrival. If the session ends before, the authors of written messages get a notice.
 
 use super::messages::Delivery;
 use super::session::Session;
@@ -9,7 +9,7 @@ use super::{Address, Hub};
 use crate::mail::ToShard;
 use ids::SessionKey;
 
-/// Messages kept for a session whose avatar has not arrived; more are refused, and their authors told.
+/// Messages kept for a session before its avatar's arrival; more are refused, with a notice to their authors.
 pub(crate) const UNDELIVERED_MAX: usize = 64;
 
 impl Hub {
@@ -33,7 +33,7 @@ impl Hub {
         has_room
     }
 
-    /// The avatar has arrived: its user gets what was kept.
+    /// The avatar has arrived: its user gets the kept messages.
     pub(super) fn deliver_kept(&mut self, key: SessionKey) {
         for delivery in self.take_undelivered(key) {
             self.deliver(key, delivery);

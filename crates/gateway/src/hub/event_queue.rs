@@ -1,5 +1,5 @@
-//! The server's half of EventQueueGet: events wait until the client's long poll takes them, and are kept until the
-//! next poll acknowledges them (PROTOCOL §7.3).
+//! The server's half of EventQueueGet: events wait until the client's long poll takes them, and are kept until the next poll
+//! acknowledges them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ pub struct EventQueue {
     sent: Option<(i32, Vec<Llsd>)>,
     next_id: i32,
     newest: NewestPoll,
-    /// Events dropped because nobody polled.
+    /// Events dropped without a poll.
     pub dropped: u64,
 }
 
-/// What a poll gets.
+/// Result of a poll.
 #[derive(Clone, Debug)]
 pub enum Poll {
     /// Events: answer at once.
@@ -36,7 +36,7 @@ pub enum Poll {
 pub(crate) struct NewestPoll(Arc<Notify>);
 
 impl NewestPoll {
-    /// Begins a poll, and wakes the one that waited, which finds itself displaced.
+    /// Begins a poll, and notifies the waiting one, which finds itself displaced.
     pub(crate) fn begin(&mut self) -> Arc<Notify> {
         // Without a waiting poll there is none to displace.
         if Arc::strong_count(&self.0) > 1 {
@@ -46,7 +46,7 @@ impl NewestPoll {
         Arc::clone(&self.0)
     }
 
-    /// Whether no poll has begun since this one.
+    /// True if no poll has begun since this one.
     pub(crate) fn is(&self, poll: &Arc<Notify>) -> bool {
         Arc::ptr_eq(&self.0, poll)
     }
@@ -69,13 +69,13 @@ impl EventQueue {
         self.newest.0.notify_one();
     }
 
-    /// A new poll, which displaces an older one that still waits. It acknowledges the events sent with id `ack`; see [`Self::resume`].
+    /// A new poll, which displaces an older waiting one. It acknowledges the events sent with id `ack`; see [`Self::resume`].
     pub fn poll(&mut self, ack: Option<i32>) -> Poll {
         let poll = self.newest.begin();
         self.answer(ack, poll)
     }
 
-    /// Goes on with a poll that waited. `None` once a newer one has displaced it.
+    /// Continues a poll that waited. `None` once a newer one has displaced it.
     pub fn resume(&mut self, ack: Option<i32>, poll: &Arc<Notify>) -> Option<Poll> {
         self.newest.is(poll).then(|| self.answer(ack, Arc::clone(poll)))
     }

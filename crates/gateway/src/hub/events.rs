@@ -1,4 +1,4 @@
-//! Bodies of event-queue events. Numbers wider than 31 bits travel as big-endian binary (PROTOCOL §7.2).
+//! Bodies of event-queue events. Numbers wider than 31 bits travel as big-endian binary.
 
 use crate::places::{PARCEL_LOCAL_ID, Place};
 use ids::AgentId;
@@ -14,7 +14,7 @@ const PARCEL_FLAGS: u32 = 0x1 | 0x2 | 0x8 | 0x0200_0000;
 /// Metres that a bit of the parcel bitmap covers.
 const BITMAP_SQUARE_M: u32 = 4;
 
-/// Sends the client to another region (PROTOCOL §10). node-metaverse ignores it without LocationID.
+/// Sends the client to another region. node-metaverse ignores it without LocationID.
 pub(super) fn teleport_finish(
     agent: AgentId,
     place: &Place,
@@ -46,7 +46,7 @@ pub(super) fn teleport_failed(agent: AgentId, why: &str) -> Llsd {
     Llsd::map([("Info", Llsd::Array(vec![info])), ("AlertInfo", Llsd::Array(Vec::new()))])
 }
 
-/// The parcel that is the whole region: public land that nobody owns.
+/// The parcel that is the whole region: public land without an owner.
 pub(super) fn parcel_properties(place: &Place, sequence_id: i32, population: u32) -> Llsd {
     let squares = place.land().size_m / BITMAP_SQUARE_M;
     let area = (place.land().size_m * place.land().size_m) as i32;

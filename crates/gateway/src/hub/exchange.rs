@@ -1,4 +1,4 @@
-//! What the hub is asked, answers and tells: plain data.
+//! Requests, replies and output of the hub: plain data.
 
 use super::Poll;
 use crate::mail::{CircuitKey, ShardIndex, Spot, Wearable};
@@ -18,14 +18,14 @@ pub struct HubConfig {
     pub http_port: u16,
     /// Logins at once; more are refused.
     pub sessions_max: usize,
-    /// How long an avatar may be on its way, at login and in a teleport.
+    /// Time limit of an avatar's arrival, at login and in a teleport.
     pub arrival_timeout: Duration,
 }
 
 /// A source of unguessable numbers; a seeded one in the simulator.
 pub type Entropy = Box<dyn FnMut() -> [u8; 16] + Send>;
 
-/// Who logs in, after the grid has checked the password.
+/// A login, after the grid has checked the password.
 #[derive(Clone, Debug)]
 pub struct Login {
     /// Account.
@@ -36,15 +36,15 @@ pub struct Login {
     pub last_name: Arc<str>,
     /// Address of this node as the client reached it, or as it is advertised.
     pub server_ip: Ipv4Addr,
-    /// Where to arrive.
+    /// Arrival place.
     pub start: Spot,
-    /// Where "home" leads.
+    /// Home of the user.
     pub home: Option<Spot>,
-    /// What the account wears.
+    /// Outfit of the account.
     pub wearables: Arc<[Wearable]>,
 }
 
-/// What the login reply says of a new session.
+/// Data of a new session for the login reply.
 #[derive(Clone, Debug)]
 pub struct Admission {
     /// Shown in most messages.
@@ -53,7 +53,7 @@ pub struct Admission {
     pub secure_session_id: Uuid,
     /// Shown in UseCircuitCode.
     pub code: CircuitCode,
-    /// Where to send it.
+    /// UDP port of the circuit.
     pub sim_port: u16,
     /// Seed capability.
     pub seed_url: String,
@@ -61,7 +61,7 @@ pub struct Admission {
     pub place: Arc<Place>,
 }
 
-/// Why a verified user is not let in.
+/// Reasons for refusing a verified user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LoginRefusal {
     /// `sessions_max` reached.
@@ -75,13 +75,13 @@ pub enum LoginRefusal {
 /// A fact that the store should keep.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
-    /// Where a user was last.
+    /// Last place of a user.
     LastLocation(AgentId, Spot),
-    /// What a user calls home.
+    /// Home of a user.
     Home(AgentId, Spot),
 }
 
-/// Where a message to shards goes.
+/// Destinations of messages to shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Address {
     /// One of them.
@@ -90,7 +90,7 @@ pub enum Address {
     All,
 }
 
-/// Who a capability belongs to.
+/// Holder of a capability.
 #[derive(Clone, Debug)]
 pub struct Holder {
     /// Account.
@@ -103,7 +103,7 @@ pub struct Holder {
     pub server_ip: Ipv4Addr,
 }
 
-/// What EventQueueGet gets.
+/// Result of EventQueueGet.
 #[derive(Clone, Debug)]
 pub enum EventQueueAnswer {
     /// Answer or wait.
@@ -129,12 +129,12 @@ pub struct HubCounters {
     pub switches: u64,
     /// Orders given to others, see [`Order`](super::Order).
     pub orders: u64,
-    /// Of those, not taken: too many waited, or nobody carries them out any more.
+    /// Of those, refused: too many waited, or the executing thread has ended.
     pub orders_refused: u64,
     /// Requests for capabilities that do not exist (altered, guessed, ended).
     pub unknown_capabilities: u64,
     /// Instant messages passed on.
     pub instant_messages: u64,
-    /// Events dropped from queues that nobody polled.
+    /// Events dropped from queues without a poll.
     pub events_dropped: u64,
 }

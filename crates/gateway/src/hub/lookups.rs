@@ -33,18 +33,18 @@ pub struct StoreLookup {
     pub circuit: CircuitKey,
     /// The client's account.
     pub agent: AgentId,
-    /// What it asks.
+    /// The question.
     pub query: StoreQuery,
 }
 
-/// What the store says to a [`StoreLookup`]; the variant is that of the question.
+/// The store's answer to a [`StoreLookup`]; the variant is that of the question.
 #[derive(Clone, Debug)]
 pub enum StoreAnswer {
     /// In the order of the ids.
     Names(Vec<Option<AccountName>>),
     /// Accounts found, by name.
     People(Vec<(AgentId, AccountName)>),
-    /// When the account was made, in seconds since 1970; none for an unknown one.
+    /// Creation time of the account, in seconds since 1970; none for an unknown one.
     Profile(Option<i64>),
     /// Replies about the inventory.
     Inventory {
@@ -113,10 +113,10 @@ impl Hub {
         self.lookups.push_back(StoreLookup { circuit, agent: session.agent, query });
     }
 
-    /// Sends what the store has answered.
+    /// Sends the store's answer.
     ///
     /// # Panics
-    /// When the answer is to another question.
+    /// If the answer is to another question.
     pub fn handle_answer(&mut self, lookup: &StoreLookup, answer: StoreAnswer) {
         let circuit = lookup.circuit;
         match (&lookup.query, answer) {
@@ -145,7 +145,7 @@ impl Hub {
         }
     }
 
-    /// Tells a client that its question is not answered. Clients repeat requests for names by themselves, and would remember an unknown
+    /// Informs a client that its question is not answered. Clients repeat requests for names by themselves, and would cache an unknown
     /// name.
     pub fn refuse_lookup(&mut self, lookup: &StoreLookup) {
         if !matches!(lookup.query, StoreQuery::Names(_)) {

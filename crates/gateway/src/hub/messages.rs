@@ -19,7 +19,7 @@ pub(crate) struct Delivery {
     pub(crate) receipt: Option<Receipt>,
 }
 
-/// The author of a message, and what the message was.
+/// The author of a message, and the message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Receipt {
     pub(crate) sender: SessionKey,
@@ -29,7 +29,7 @@ pub(crate) struct Receipt {
     pub(crate) id: Uuid,
 }
 
-/// A text in a box on everybody's screen.
+/// A text in a box on every user's screen.
 pub(super) fn alert_message(message: &str) -> Arc<[u8]> {
     encoded(|out| {
         AlertMessage {

@@ -1,4 +1,4 @@
-//! Between users: instant messages, invitations, and texts for everybody.
+//! Messages between users: instant messages, invitations, and texts for all.
 
 use super::messages::{Delivery, Outgoing, Receipt, instant_message};
 use super::travel::{LURES_MAX, Lure, spot_beside};
@@ -13,8 +13,8 @@ use wire::text;
 const LURE_TARGETS_MAX: usize = 32;
 
 impl Hub {
-    /// Passes a message on to a user who is here. A written one to somebody who is not is answered, so that its
-    /// author knows that it was not kept.
+    /// Passes a message on to a present user. A written one to an absent user is answered, so that its author knows that it was not
+    /// kept.
     pub(super) fn pass_on(&mut self, from: CircuitKey, message: &InstantMessage) {
         assert!(dialog::is_passed_on(message.dialog), "shards refuse dialog {}", message.dialog);
         let Some(sender) = self.sessions.get(&from.session) else { return };
@@ -32,7 +32,7 @@ impl Hub {
         let is_written = message.dialog == dialog::MESSAGE;
         let receipt = Receipt { sender: from.session, to: message.to, id: message.id };
         let delivery = Delivery { message: outgoing, receipt: is_written.then_some(receipt) };
-        // That a user types is of no use to one who arrives later.
+        // Typing marks are useless to a later arrival.
         let is_passing = matches!(message.dialog, dialog::TYPING_START | dialog::TYPING_STOP);
         let receiver = self.by_agent.get(&message.to).copied();
         let receiver = receiver.filter(|&to| !is_passing || self.arrived(to).is_ok());
@@ -43,7 +43,7 @@ impl Hub {
         }
     }
 
-    /// Tells the author of a written message that it was not delivered.
+    /// Informs the author of a written message that it was not delivered.
     pub(super) fn tell_undelivered(&mut self, receipt: Receipt) {
         let Some(sender) = self.sessions.get(&receipt.sender) else { return };
         let answer = instant_message(&Outgoing {

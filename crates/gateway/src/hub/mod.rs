@@ -1,8 +1,8 @@
-//! Sessions: who is logged in, with which tickets, capabilities and event queues, and where their avatars go.
+//! Sessions: logged-in users with their tickets, capabilities, event queues, and the routes of their avatars.
 //!
-//! A sans-IO state machine: HTTP handlers and shards tell it things, it gives out messages for shards and records
-//! for the store. It sees a session's rare events only (login, arrival, teleport, instant message, logout), never
-//! its movement. Start with [`Hub::login`], then [`Hub::handle`].
+//! A sans-IO state machine: HTTP handlers and shards feed it, it emits messages for shards and records for the store. It sees a
+//! session's rare events only (login, arrival, teleport, instant message, logout), never its movement. Start with [`Hub::login`], then
+//! [`Hub::handle`].
 
 mod census;
 mod circuits;
@@ -48,7 +48,7 @@ use std::time::Duration;
 use systems::System;
 use tokio::sync::Notify;
 
-/// How long a capability of an ended circuit still answers a last `done` poll (PROTOCOL §4, step 11).
+/// Time for which a capability of an ended circuit still answers a last `done` poll.
 pub const FAREWELL: Duration = Duration::from_secs(30);
 
 /// Ended circuits remembered for their last poll; the oldest are forgotten first.
@@ -111,11 +111,10 @@ impl Hub {
         }
     }
 
-    /// Lets a verified user in: ends a session that the user still has, and issues the ticket for the first
-    /// circuit.
+    /// Admits a verified user: ends a session that the user still has, and issues the ticket for the first circuit.
     ///
     /// # Errors
-    /// When the node or the region is full, or the node is about to stop. The earlier session then goes on.
+    /// When the node or the region is full, or the node is about to stop. The earlier session then continues.
     #[inline(never)]
     pub fn login(&mut self, now: Instant, login: Login) -> Result<Admission, LoginRefusal> {
         System::Hub.enter();
@@ -142,7 +141,7 @@ impl Hub {
         self.counters.logins += 1;
         let session_id = SessionId(self.random_id());
         let secure_session_id = self.random_id();
-        // Zero is what a client takes for "no circuit" (PROTOCOL §1.2), and node-metaverse reads the code as signed.
+        // Clients take zero for "no circuit", and node-metaverse reads the code as signed.
         let code = CircuitCode((self.random_id().as_u128() as u32 & 0x7FFF_FFFF).max(1));
         self.sessions.insert(
             key,
@@ -225,7 +224,7 @@ impl Hub {
         self.lookups.pop_front()
     }
 
-    /// The next thing that somebody else has to do.
+    /// The next order for another thread.
     pub fn poll_order(&mut self) -> Option<Order> {
         self.orders.pop_front()
     }
@@ -251,7 +250,7 @@ impl Hub {
         }
     }
 
-    /// Who a capability's secret belongs to; counts those that belong to nobody.
+    /// Holder of a capability's secret; counts unknown secrets.
     pub fn holder(&mut self, secret: Uuid) -> Option<Holder> {
         let holder = self.by_secret.get(&secret).and_then(|&circuit| {
             let session = self.sessions.get(&circuit.session)?;
@@ -281,7 +280,7 @@ impl Hub {
         EventQueueAnswer::Unknown
     }
 
-    /// Goes on with an EventQueueGet that waited for `poll`. `None` once a newer one of this secret has displaced it.
+    /// Continues an EventQueueGet that waited for `poll`. `None` once a newer one of this secret has displaced it.
     pub fn resume_poll(
         &mut self,
         secret: Uuid,
@@ -300,7 +299,7 @@ impl Hub {
         }
     }
 
-    /// Puts a user out. False when nobody of that name is here.
+    /// Puts a user out. False if no user of that name is present.
     pub fn kick(&mut self, now: Instant, name: &str, why: &str) -> bool {
         let found = self.session_named(name);
         if let Some(key) = found {
@@ -314,12 +313,12 @@ impl Hub {
         self.send(session, messages::alert_message(text));
     }
 
-    /// Shows a text to everybody.
+    /// Shows a text to all users.
     pub fn alert(&mut self, text: &str) {
         self.output.push_back((Address::All, ToShard::SendAll(messages::alert_message(text))));
     }
 
-    /// Lets nobody in any more and tells everybody why they have to go.
+    /// Refuses further logins and puts all users out with a reason.
     pub fn drain(&mut self, now: Instant, why: &str) {
         self.draining = true;
         let everybody: Vec<SessionKey> = self.sessions.keys().copied().collect();
@@ -348,7 +347,7 @@ impl Hub {
         self.counters
     }
 
-    /// Sessions that are in a world or on their way to it, `except` for one that is about to end.
+    /// Sessions that are in a world or on their way to it, without `except`, which is about to end.
     fn population(&self, world: WorldId, except: Option<SessionKey>) -> u32 {
         let here = |s: &&Session| Some(s.key) != except && s.counts_for().any(|at| at == world);
         self.sessions.values().filter(here).count() as u32
@@ -375,7 +374,7 @@ impl Hub {
             }
             // The avatar may have left the circuit since this was sent.
             (_, Some(root)) => root,
-            // Shards hold what acts through an avatar until it has arrived; but its circuit may have closed meanwhile.
+            // Shards hold requests that act through an avatar until it has arrived; but its circuit may have closed meanwhile.
             (_, None) => return self.refuse_request(circuit.session, &request),
         };
         match request {
@@ -406,7 +405,7 @@ impl Hub {
         }
     }
 
-    /// Tells a user that a request cannot be carried out because the avatar is not, or no longer, behind the circuit that it came on.
+    /// Informs a user that a request is refused because the avatar is not, or no longer, behind the circuit of the request.
     fn refuse_request(&mut self, session: SessionKey, request: &Request) {
         match request {
             Request::TeleportTo { .. } | Request::TeleportHome | Request::TeleportLure(_) => {

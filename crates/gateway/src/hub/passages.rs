@@ -1,9 +1,8 @@
-//! Passages between worlds: into an instance, from one to another, and back to where one came from.
+//! Passages between worlds: into an instance, from one to another, and back to the former place.
 //!
-//! Where the other world is as large as the one that a client sees, it is put behind the circuit and the client stays where it is on the
-//! grid ([`Place::showing`]); otherwise it has to go to another place, by a teleport. Shared worlds are seen at their own places only.
-//! Until the avatar has arrived the session counts for the world that it is on its way to. Who does not get there is sent on by
-//! [`super::strays`].
+//! If the other world is as large as the visible one, it is put behind the circuit and the client keeps its place on the grid
+//! ([`Place::showing`]); otherwise it teleports to another place. Shared worlds are seen at their own places only. Until the avatar has
+//! arrived the session counts for the world that it is on its way to. An avatar that does not arrive is rerouted by [`super::strays`].
 
 use super::Hub;
 use super::session::Switching;
@@ -23,8 +22,8 @@ impl Hub {
         self.by_agent.get(&agent).copied()
     }
 
-    /// Where an account's avatar stands in a shared world, or stood before it went into an instance. The store learns it only when
-    /// the session ends, which is too late for a login that replaces the session.
+    /// Position of an account's avatar in a shared world, or its last one before it went into an instance. The store gets it only at
+    /// the session's end, which is too late for a login that replaces the session.
     #[must_use]
     pub fn standing(&self, agent: AgentId) -> Option<Spot> {
         let session = self.sessions.get(self.by_agent.get(&agent)?)?;
@@ -45,7 +44,7 @@ impl Hub {
         self.sessions.values().find(|session| session.is_named(&name)).map(|found| found.key)
     }
 
-    /// How a user looks, by "First Last", once their client has said it.
+    /// Appearance of a user, by "First Last", once the client has sent it.
     #[must_use]
     pub fn appearance_of(&self, name: &str) -> Option<Arc<Appearance>> {
         self.sessions.get(&self.session_named(name)?)?.appearance.clone()
@@ -96,20 +95,20 @@ impl Hub {
         self.pass_to_spot(now, circuit, spot, VIA_LOCATION)
     }
 
-    /// Whether an avatar is still behind a circuit and in a world, and on no way elsewhere.
+    /// Checks that an avatar is still behind a circuit and in a world, without a passage under way.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason if not.
     pub fn is_in(&self, circuit: CircuitKey, world: WorldId) -> Result<(), PassageRefusal> {
         let is_there = self.arrived(circuit.session)? == circuit
             && self.place_of(circuit).is_some_and(|here| here.world() == world);
         if is_there { self.is_free(circuit) } else { Err(PassageRefusal::Elsewhere) }
     }
 
-    /// Whether a session's avatar is still behind this circuit.
+    /// Checks that a session's avatar is still behind this circuit.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason if not.
     pub fn is_behind(&self, circuit: CircuitKey) -> Result<(), PassageRefusal> {
         if self.arrived(circuit.session)? == circuit { Ok(()) } else { Err(PassageRefusal::Elsewhere) }
     }
@@ -121,7 +120,7 @@ impl Hub {
         }
     }
 
-    /// An order cannot be carried out: its user is told why.
+    /// An order cannot be carried out: its user gets the reason.
     pub fn turn_down(&mut self, order: &Order, why: &str) {
         self.end_order(order);
         let session = order.circuit().session;
@@ -132,7 +131,7 @@ impl Hub {
         }
     }
 
-    /// Nobody took an order: its user is told why.
+    /// An order found no executor: its user gets the reason.
     pub fn refuse_order(&mut self, order: &Order, why: &str) {
         self.counters.orders_refused += 1;
         self.turn_down(order, why);
@@ -186,7 +185,7 @@ impl Hub {
         self.pass(now, circuit, &place, spot.position, spot.look_at, flags)
     }
 
-    /// The one way by which avatars get elsewhere. `flags` are told to the client if it has to teleport.
+    /// The only route of passages. `flags` are sent to the client if it has to teleport.
     pub(super) fn pass(
         &mut self,
         now: Instant,
@@ -205,7 +204,7 @@ impl Hub {
         )
     }
 
-    /// Likewise, of an avatar that is on no way yet.
+    /// The same for an avatar without a passage under way.
     pub(super) fn begin_passage(
         &mut self,
         now: Instant,
@@ -250,7 +249,7 @@ impl Hub {
         Ok(Passage::Switched)
     }
 
-    /// Whether one more may come into a world.
+    /// True if a world has room for one more session.
     pub(super) fn has_room(&self, place: &Place, session: SessionKey) -> bool {
         self.population(place.world(), Some(session)) < place.scene.max_avatars
     }
@@ -310,7 +309,7 @@ impl Hub {
         true
     }
 
-    /// Tells the shards' turns how many sessions are in instances.
+    /// Gives the shards' turns the number of sessions in instances.
     pub(super) fn count_visitors(&self) {
         let visitors = self.sessions.values().filter(|session| session.is_visiting());
         self.places.set_visitors(visitors.count());

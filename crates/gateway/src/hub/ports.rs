@@ -1,14 +1,14 @@
-//! Which UDP port of the pool stands for which place in one session.
+//! Assignment of a session's UDP ports to places.
 //!
-//! A viewer resolves local ids by sender address and port, so within a session a port may stand for another place
-//! only after the old one is surely forgotten (DESIGN §2: 60 s).
+//! A viewer resolves local ids by sender address and port, so within a session a port may stand for another place only after the old
+//! one is surely forgotten: [`PORT_REST`].
 
 use crate::places::PlaceId;
 use ids::Instant;
 use std::time::Duration;
 
-/// How long a (session, port) pair rests before it stands for another place. Viewers and node-metaverse remember
-/// sequence numbers and circuits for no longer than this (PROTOCOL §3.4).
+/// Rest of a (session, port) pair before it stands for another place. Viewers and node-metaverse remember sequence numbers and circuits
+/// for at most this time.
 pub const PORT_REST: Duration = Duration::from_secs(60);
 
 /// Ports in a pool at most.
@@ -54,7 +54,7 @@ impl SessionPorts {
         Some((index as u8, pair.next_sequence))
     }
 
-    /// The circuit on `port` is gone; its next one goes on counting.
+    /// The circuit on `port` is gone; its next one continues the sequence.
     pub(super) fn release(&mut self, now: Instant, port: u8, next_sequence: u32) {
         let pair = &mut self.pairs[port as usize];
         assert!(pair.in_use, "port {port} is released twice, and the next circuit may be on it already");

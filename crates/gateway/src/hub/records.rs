@@ -24,7 +24,7 @@ impl WaitingRecords {
         }
     }
 
-    /// Puts the one that [`Self::pop_front`] gave back in front.
+    /// Puts the result of [`Self::pop_front`] back.
     pub(super) fn push_front(&mut self, record: Record) {
         self.queue.push_front(record);
     }

@@ -27,11 +27,11 @@ pub(crate) struct Session {
     pub(crate) wearables: Arc<[Wearable]>,
     pub(crate) appearance: Option<Arc<Appearance>>,
     pub(crate) home: Option<Spot>,
-    /// Where it was in a shared world before it went into an instance: that is left to there.
+    /// Its position in a shared world before it went into an instance: the exit leads there.
     pub(crate) return_to: Option<Spot>,
-    /// The circuit by which it left a shared world for an instance: what is said of where its avatar stood is what counts.
+    /// The circuit by which it left a shared world for an instance: only reports on this circuit update that position.
     pub(crate) left_by: Option<CircuitKey>,
-    /// Somebody else was given an order for it, which waits ([`super::Order`]).
+    /// An order for it is waiting elsewhere ([`super::Order`]).
     pub(crate) is_ordered: bool,
     pub(crate) ports: SessionPorts,
     /// Circuits by ticket number: those expected, open, and about to close.
@@ -49,7 +49,7 @@ pub(crate) struct Session {
 #[derive(Debug)]
 pub(crate) struct Binding {
     pub(crate) ticket: Arc<Ticket>,
-    /// Where it leads now: the world may be another one than the ticket's.
+    /// Its current place: the world may be another one than the ticket's.
     pub(crate) place: Arc<Place>,
     /// The avatar is waited for in the world that was put behind the circuit.
     pub(crate) switching: Option<Switching>,
@@ -58,21 +58,21 @@ pub(crate) struct Binding {
     pub(crate) is_stray: bool,
     /// Worlds that it was sent to since then.
     pub(crate) tried: Vec<WorldId>,
-    /// Path of the seed capability; whoever knows it is the client.
+    /// Path of the seed capability; it authenticates the client.
     pub(crate) secret: Uuid,
     pub(crate) queue: EventQueue,
     /// The shard that the client's datagrams arrive at, once it has opened the circuit.
     pub(crate) shard: Option<ShardIndex>,
-    /// When the hub gives up waiting for the avatar's arrival.
+    /// Time limit of the avatar's arrival.
     pub(crate) arrive_by: Instant,
 }
 
 /// A world was put behind a circuit, and the avatar has not appeared in it yet.
 #[derive(Debug)]
 pub(crate) struct Switching {
-    /// When that is given up.
+    /// Time limit of the switch.
     pub(crate) until: Instant,
-    /// What was behind the circuit before, if one can go back there.
+    /// The former place, if the avatar can go back there.
     pub(crate) from: Option<Arc<Place>>,
 }
 
@@ -102,7 +102,7 @@ impl Session {
         root.into_iter().chain(pending.filter(|world| Some(*world) != root))
     }
 
-    /// Whether it is in an instance.
+    /// True if it is in an instance.
     pub(crate) fn is_visiting(&self) -> bool {
         self.main_binding().is_some_and(|binding| !binding.place.scene.is_shared)
     }
@@ -112,7 +112,8 @@ impl Session {
         format!("{} {}", self.first_name, self.last_name)
     }
 
-    /// Whether it is the session of this account. Names are kept as [`Name`] makes them, and the store compares ASCII letters in any capitals.
+    /// True if this is the session of this account. Names are kept as [`Name`] makes them, and the store ignores the case of ASCII
+    /// letters.
     pub(crate) fn is_named(&self, name: &Name) -> bool {
         name.first.eq_ignore_ascii_case(&self.first_name) && name.last.eq_ignore_ascii_case(&self.last_name)
     }

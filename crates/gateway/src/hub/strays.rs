@@ -1,8 +1,8 @@
-//! Strays: avatars that the world behind their circuit did not let in, or that ends under them.
+//! Displaced avatars: the world behind their circuit refused them, or ends under them.
 //!
-//! None is left in no world. It goes back to where it came from, else to where it was in a region before, else to any region that has room;
-//! and when there is none, its session ends and says so. As long as it is on its way its binding says that it is a stray, so that a
-//! teleport that fails is followed by the next attempt, to a place that was not tried yet.
+//! Each is rerouted to its former world, else to its last place in a region, else to any region with room; without any, its session
+//! ends with a message. Its binding is marked until it arrives, so that a failed teleport is followed by an attempt at an untried
+//! place.
 
 use super::Hub;
 use super::travel::{VIA_LOCATION, Way, landing_spot};
@@ -12,10 +12,10 @@ use ids::{Instant, SessionKey, WorldId};
 use std::sync::Arc;
 
 impl Hub {
-    /// Sends everybody out of an instance that is about to end. Who is teleporting into it stays where it is, and who is teleporting out of
-    /// it goes on.
+    /// Sends all visitors out of an instance that is about to end. A session teleporting into it stays in its former place, and one
+    /// teleporting out of it continues.
     pub fn empty(&mut self, now: Instant, world: WorldId, why: &str) {
-        // Nobody is turned back into it.
+        // No session is turned back into it.
         let bindings = self.sessions.values_mut().flat_map(|session| session.bindings.values_mut());
         for switching in bindings.filter_map(|binding| binding.switching.as_mut()) {
             switching.from.take_if(|from| from.world() == world);
@@ -46,15 +46,15 @@ impl Hub {
         }
     }
 
-    /// A world did not let somebody in. Whose circuit has another world behind it by then has gone on meanwhile: shards tell in order what
-    /// happens to a circuit.
+    /// A world refused an avatar. A circuit with another world behind it by then has moved on: shards report the events of a circuit in
+    /// order.
     pub(super) fn on_refused(&mut self, now: Instant, circuit: CircuitKey, world: WorldId) {
         if self.place_of(circuit).is_none_or(|place| place.world() != world) {
             return;
         }
         let Some(session) = self.sessions.get(&circuit.session) else { return };
         if session.root == Some(circuit.ticket) {
-            // It was put before another world, or had to come in again, into one that began again and is full.
+            // It was put before another world, or had to come in again, into one that restarted and is full.
             self.turn_back(now, circuit, "That world is full.");
         } else if session.pending == Some(circuit.ticket) {
             match session.root {
@@ -77,7 +77,7 @@ impl Hub {
         }
     }
 
-    /// Whoever is in no world, and not on the way to another one, is sent on.
+    /// Reroutes an avatar without a world or a passage to one.
     pub(super) fn send_on_if_stray(&mut self, now: Instant, circuit: CircuitKey) {
         let is_stray = self.binding_mut(circuit).is_some_and(|binding| binding.is_stray);
         if is_stray {
@@ -108,7 +108,7 @@ impl Hub {
         self.end_session(now, circuit.session, &format!("{why} There is nowhere else to go just now."));
     }
 
-    /// Where a stray may go, the best first.
+    /// Routes of a displaced avatar, the best first.
     fn ways_on(&self, circuit: CircuitKey, from: Option<Arc<Place>>) -> Vec<Way> {
         let binding =
             self.sessions.get(&circuit.session).and_then(|session| session.bindings.get(&circuit.ticket));

@@ -1,5 +1,5 @@
-//! Going from region to region: a new ticket, a TeleportFinish, and the old circuit only ends once the avatar has
-//! arrived. Until then it stands where it was, so a teleport that fails has moved nobody.
+//! Teleports between regions: a new ticket, a TeleportFinish, and the old circuit only ends once the avatar has arrived. Until then it
+//! keeps its place, so a failed teleport changes nothing.
 
 use super::messages::{progress_message, start_message};
 use super::travel::{Lure, Order, Passage, PassageRefusal, VIA_HOME, VIA_LOCATION, VIA_LURE, landing_spot};
@@ -19,7 +19,7 @@ impl Hub {
         position: Vec3,
         look_at: Vec3,
     ) {
-        // Who sees an instance at that place means the instance.
+        // A client that sees an instance at that place means the instance.
         let here = self.binding_mut(circuit).map(|binding| Arc::clone(&binding.place));
         let here = here.filter(|here| here.contains(handle.x_m(), handle.y_m()));
         let Some(place) = here.or_else(|| self.places.by_handle(handle).map(Arc::clone)) else {

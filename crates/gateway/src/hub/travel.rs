@@ -1,5 +1,5 @@
-//! Terms of a journey: the way, the order, the invitation, what becomes of it, and the flags that clients are told. Plain data; the hub acts on
-//! them in `passages.rs`, `teleport.rs`, `strays.rs` and `messaging.rs`.
+//! Terms of a journey: the way, the order, the invitation, its result, and the flags sent to clients. Plain data; the hub acts on them
+//! in `passages.rs`, `teleport.rs`, `strays.rs` and `messaging.rs`.
 
 use crate::mail::{CircuitKey, Spot};
 use crate::places::Place;
@@ -20,10 +20,10 @@ pub(crate) const WITHIN_REGION: u32 = 1 << 17;
 /// Invitations open at once on the node; the oldest lapse first.
 pub(super) const LURES_MAX: usize = 1_000;
 
-/// Where an arriving visitor stands from the one who invited: beside, not inside.
+/// Offset of an arriving guest from the inviting avatar.
 const BESIDE: Vec3 = Vec3::new(1.0, 0.0, 0.0);
 
-/// How an avatar gets into another world.
+/// Results of a passage into another world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// It is there already, and is put somewhere else in it.
@@ -34,10 +34,10 @@ pub enum Passage {
     Teleported,
 }
 
-/// Why it does not. The texts are shown to users.
+/// Reasons for refusing a passage. The texts are shown to users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PassageRefusal {
-    /// Nobody is behind the circuit, or its avatar has not arrived yet.
+    /// The circuit has no session, or its avatar has not arrived yet.
     #[error("That user is not here.")]
     NotHere,
     /// One passage at a time.
@@ -49,7 +49,7 @@ pub enum PassageRefusal {
     /// It is not in an instance that it could leave.
     #[error("That user is in no instance.")]
     Outside,
-    /// What was ordered for it was ordered in another world.
+    /// The order was made in another world.
     #[error("You are somewhere else by now.")]
     Elsewhere,
     /// All ports of the session are in use, or rest.
@@ -60,7 +60,7 @@ pub enum PassageRefusal {
     Draining,
 }
 
-/// Where an avatar is sent.
+/// Destination of an avatar.
 #[derive(Debug)]
 pub(super) struct Way {
     pub(super) place: Arc<Place>,
@@ -71,7 +71,7 @@ pub(super) struct Way {
     pub(super) returns: bool,
 }
 
-/// What the hub cannot do itself.
+/// Orders that another thread carries out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Order {
     /// Send a session into its user's own instance of a template, which may have to be made. A session has one such order at a time, until
@@ -86,12 +86,12 @@ pub enum Order {
         /// Name of the template.
         template: Arc<str>,
     },
-    /// Send a session into an instance to which its user was invited, and which may have to be woken. As for the other one, there is one at
-    /// a time.
+    /// Send a session into an instance to which its user was invited, and which may have to be resumed. A session has at most one order
+    /// of either kind.
     Enter {
         /// Behind which circuit the avatar was.
         circuit: CircuitKey,
-        /// Where to.
+        /// Destination.
         world: WorldId,
         /// Metres from its corner.
         position: Vec3,
@@ -99,7 +99,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// For whom it is.
+    /// Circuit of the order's user.
     #[must_use]
     pub const fn circuit(&self) -> CircuitKey {
         match self {
@@ -113,21 +113,21 @@ impl Order {
 pub(super) struct Lure {
     pub(super) id: Uuid,
     pub(super) to_session: SessionKey,
-    /// The world that it leads to. An instance may be parked until it is followed, and nothing here keeps it in memory.
+    /// The destination. An instance may be suspended until the invitation is followed, and nothing here keeps it in memory.
     pub(super) world: WorldId,
-    /// Whether that lies at its place for everybody.
+    /// True if that lies at its place for all clients.
     pub(super) is_shared: bool,
     /// And where in it.
     pub(super) spot: Spot,
 }
 
-/// Where visitors arrive who name no position.
+/// Default arrival place.
 pub(crate) fn landing_spot(place: Option<&Arc<Place>>) -> Spot {
     let place = place.expect("a node has at least one place");
     Spot { place: place.id, position: place.land().landing, look_at: Vec3::X }
 }
 
-/// Where an accepted invitation leads.
+/// Destination of an accepted invitation.
 pub(super) fn spot_beside(place: &Place, position: Vec3) -> Spot {
     Spot { place: place.id, position: position + BESIDE, look_at: -BESIDE }
 }

@@ -1,4 +1,4 @@
-//! Who is where, by worlds: what decides which instances are in use.
+//! Visitors by world: they decide which instances are in use.
 
 use super::Hub;
 use super::session::Session;
@@ -6,8 +6,8 @@ use ids::WorldId;
 use std::collections::BTreeMap;
 
 impl Hub {
-    /// Worlds that somebody is in, on the way into, or may yet come back to, and how many. One pass over the sessions, whatever worlds there
-    /// are.
+    /// Worlds with sessions that are in them, on the way into them, or may come back, with their numbers. One pass over the sessions
+    /// for any number of worlds.
     #[must_use]
     pub fn visitors(&self) -> BTreeMap<WorldId, usize> {
         let mut visitors = BTreeMap::new();
@@ -17,7 +17,7 @@ impl Hub {
         visitors
     }
 
-    /// Likewise, of one world.
+    /// The same for one world.
     #[must_use]
     pub fn visitors_of(&self, world: WorldId) -> usize {
         self.sessions.values().flat_map(Session::visits).filter(|visited| *visited == world).count()
@@ -25,7 +25,7 @@ impl Hub {
 }
 
 impl Session {
-    /// Where it is, is expected, and may yet come back to.
+    /// Its world, its destination, and its possible way back.
     fn visits(&self) -> impl Iterator<Item = WorldId> {
         let switching = self.bindings.values().filter_map(|binding| binding.switching.as_ref());
         let left = switching.filter_map(|switching| Some(switching.from.as_ref()?.world()));

@@ -1,4 +1,4 @@
-//! What arriving clients are sent of the ground, and which place a position belongs to.
+//! Messages of the ground for arriving clients, and the place of a position.
 
 use super::*;
 use wire::messages::Message;

@@ -1,5 +1,5 @@
-//! Requests that a shard answers from what it knows: the region, the map, an economy of zero, the outfit of the
-//! ticket. node-metaverse does not connect without several of these (PROTOCOL §4.1).
+//! Requests that a shard answers from its own data: the region, the map, an economy of zero, the outfit of the ticket. node-metaverse
+//! does not connect without several of these.
 
 use super::Shard;
 use super::dispatch::{Handled, Incoming};
@@ -234,7 +234,7 @@ impl Shard {
         self.answer(at, EstateCovenantReply { data })
     }
 
-    /// The one method that only reads: what the viewer's window of the estate shows.
+    /// The one method that only reads: the contents of the viewer's estate window.
     pub(super) fn on_estate(&mut self, at: &mut Incoming<'_>, m: EstateOwnerMessage) -> Handled {
         if from_wire(&m.method_data.method) != "getinfo" {
             return Ok(self.refuse_feature(at, Feature::Estate));

@@ -16,7 +16,7 @@ use wire::messages::*;
 const SOURCE_ASSET: i32 = 2;
 /// The source is an item, in an object or in the inventory: six ids, of which the last is the asset's, and its type.
 const SOURCE_ITEM: i32 = 3;
-/// Where the asset's id begins in the parameters of an item.
+/// Offset of the asset's id in the parameters of an item.
 const ITEM_ASSET_AT: usize = 5 * 16;
 /// Bytes of an asset in one TransferPacket.
 const TRANSFER_PART: usize = 1_000;
@@ -95,11 +95,11 @@ impl Shard {
         Ok(outcome)
     }
 
-    /// Queues the parts of a texture from the one that the client asks for, as many as its circuit has room for. A client that lacks some
-    /// repeats its request.
+    /// Queues the parts of a texture from the one that the client asks for, as many as its circuit has room for. A client that lacks
+    /// some repeats its request.
     ///
     /// # Errors
-    /// [`Refused::Flood`] when there is room for none.
+    /// [`Refused::Flood`] if there is room for none.
     fn send_image(
         &mut self,
         at: &Incoming<'_>,

@@ -26,22 +26,22 @@ const SAID_BURST: f32 = 20.0;
 
 /// Requests that only the hub can answer (names, teleports, parcels), per second on average.
 const ASKED_PER_S: f32 = 20.0;
-/// And at once: a client that comes into a crowd asks for everybody's name.
+/// Burst of it: a client that enters a crowd requests the names of all its avatars.
 const ASKED_BURST: f32 = 200.0;
 
 /// Animations of others near a client that it is sent per second on average, nearest first: a datagram and an ack each. Who
 /// walks and rests changes them twice in twenty seconds, so that sixty of them would need six.
 const ANIMATIONS_PER_S: f32 = 4.0;
-/// And at once: somebody who comes needs those of everybody near.
+/// Burst of it: a newcomer needs those of all near avatars.
 const ANIMATIONS_BURST: f32 = 60.0;
-/// Likewise looks, of a quarter to a whole kilobyte.
+/// The same for appearances, of a quarter to a whole kilobyte each.
 const LOOKS_PER_S: f32 = 2.0;
 const LOOKS_BURST: f32 = 60.0;
 
-/// How long after it came a client has been sent all that was around it: two seconds of avatars, some more of what stands.
+/// Time after arrival in which a client has received its surroundings: two seconds of avatars, some more of static objects.
 const ARRIVAL: Duration = Duration::from_secs(20);
 
-/// How far a client has come.
+/// Progress of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// It showed its ticket; its avatar is nowhere yet.
@@ -56,10 +56,10 @@ pub(super) enum Stage {
     Leaving(Instant, Closed),
 }
 
-/// What the arrival of a client waits for.
+/// Progress of a client's arrival.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Greeting {
-    /// When RegionHandshake was sent.
+    /// Time of the RegionHandshake.
     pub(super) handshake_at: Option<Instant>,
     /// RegionHandshakeReply came, or was waited for long enough.
     pub(super) scene_open: bool,
@@ -67,7 +67,7 @@ pub(super) struct Greeting {
     pub(super) ground_sent: bool,
 }
 
-/// How much a client was told of where its avatar has appeared.
+/// Messages on the avatar's arrival sent so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Told {
     Nothing,
@@ -81,21 +81,21 @@ pub(super) enum Told {
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) ticket: Arc<Ticket>,
-    /// Where it is: at first where the ticket led.
+    /// Its place: at first that of the ticket.
     pub(super) place: Arc<Region>,
     pub(super) address: Address,
     pub(super) circuit: Circuit,
     pub(super) stage: Stage,
     pub(super) greeting: Greeting,
-    /// Where its avatar comes into the world, metres from the region's corner, and where it faces.
+    /// Arrival of its avatar: position, metres from the region's corner, and direction.
     pub(super) arrival: (Vec3, Vec3),
     /// The portal that its avatar is in, by its number among the world's; none before it was looked.
     pub(super) portal: Option<Option<u8>>,
     /// Its world was put behind the circuit after another one.
     pub(super) switched: bool,
-    /// What it was told of its avatar's latest arrival.
+    /// Messages on its avatar's latest arrival sent so far.
     pub(super) told: Told,
-    /// The world that its avatar was in before this one, where it stood there and what it faced.
+    /// The former world of its avatar, with position and direction there.
     pub(super) stood: Option<(WorldId, Vec3, Vec3)>,
     pub(super) viewer: Viewer,
     pub(super) filter: UpdateFilter,
@@ -110,33 +110,33 @@ pub(super) struct Client {
     pub(super) shown: Vec<(u32, LocalId, AgentId)>,
     /// Avatars and things in kills under way, alike.
     pub(super) killed: Vec<(u32, LocalId)>,
-    /// Avatars and things that it has to forget and was not told so yet: its circuit was full, or they are a whole world.
+    /// Avatars and objects whose kill was not sent yet: its circuit was full, or they are a whole world.
     pub(super) unkilled: Vec<LocalId>,
     /// Last repetitions of rests under way, alike.
     pub(super) rested: Vec<(u32, LocalId)>,
-    /// What it was sent of what stands around it.
+    /// Static objects sent to it.
     pub(super) scenery: Scenery,
-    /// Where the round over far animations goes on.
+    /// Position of the round over far animations.
     pub(super) animation_cursor: Place,
     pub(super) next_second: Instant,
     pub(super) next_dots: Instant,
     pub(super) next_animations: Instant,
     pub(super) next_looks: Instant,
     pub(super) next_stats: Instant,
-    /// When the memory of its arrival is given back.
+    /// Time at which the memory of its arrival is freed.
     sheds_at: Option<Instant>,
     /// Until when its acks are remembered to be sent.
     pub(super) owes_acks_until: Option<Instant>,
     pub(super) hears: HeardBudget,
     pub(super) says: Allowance,
     pub(super) asks: Allowance,
-    /// What it was told of messages that were not carried out.
+    /// Notices on messages that were not carried out.
     pub(super) notices: Notices,
-    /// Version of the contents of objects, as it is told: it rises with each refused change, so that the client reads them again.
+    /// Version of the contents of objects as sent to it: it rises with each refused change, so that the client reads them again.
     pub(super) contents_serial: i16,
     /// Files that it uploads, oldest first.
     pub(super) uploads: VecDeque<Upload>,
-    /// When it was last told that a teleport was one too many.
+    /// Time of its last notice of a teleport above the limit.
     pub(super) teleport_failed_at: Option<Instant>,
     /// Messages that wait for its avatar.
     pub(super) held: HeldMessages,
@@ -204,7 +204,7 @@ impl Client {
         }
     }
 
-    /// Gives back the memory of its arrival, once. What it needs afterwards stays.
+    /// Frees the memory of its arrival, once. Memory still needed stays.
     pub(super) fn shed(&mut self, now: Instant) {
         if self.sheds_at.take_if(|at| *at <= now).is_some() {
             self.shown.shrink_to_fit();
@@ -220,7 +220,7 @@ impl Client {
         self.sheds_at = Some(now + ARRIVAL);
     }
 
-    /// What it was sent since the last call.
+    /// Bytes and datagrams sent to it since the last call.
     pub(super) fn take_sent(&mut self) -> Sent {
         let stats = self.circuit.stats();
         let now = (stats.bytes_out, stats.datagrams_out);
@@ -236,7 +236,7 @@ impl Client {
         self.ticket.circuit.session
     }
 
-    /// Where its avatar stands, when it is in a shared world.
+    /// Position of its avatar, if it is in a shared world.
     pub(super) fn spot(&self) -> Option<Spot> {
         if !self.place.scene.is_shared {
             return None;
@@ -245,7 +245,7 @@ impl Client {
         Some(Spot { place: self.place.id, position, look_at })
     }
 
-    /// The world that its avatar is in, where it stands and what it faces.
+    /// The world of its avatar, with position and direction.
     pub(super) fn stands(&self) -> Option<(WorldId, Vec3, Vec3)> {
         if self.stage != Stage::Present {
             return None;
@@ -255,12 +255,12 @@ impl Client {
         Some((self.place.world(), own.motion.position, own.motion.rotation * Vec3::X))
     }
 
-    /// Whether its avatar is in a world, or about to be.
+    /// True if its avatar is in a world, or entering one.
     pub(super) const fn has_avatar(&self) -> bool {
         matches!(self.stage, Stage::Entering | Stage::Present)
     }
 
-    /// Whether its avatar is still to come, or it was not told yet where its avatar has come.
+    /// True if its avatar has not arrived, or the client has not got the messages on it.
     pub(super) fn is_arriving(&self) -> bool {
         let is_there = self.stage == Stage::Present && self.told == Told::All;
         !is_there && !matches!(self.stage, Stage::Leaving(..))
@@ -282,7 +282,7 @@ impl Client {
     }
 }
 
-/// So many things per second.
+/// A token bucket.
 #[derive(Debug)]
 pub(super) struct Allowance {
     left: f32,

@@ -1,8 +1,8 @@
-//! What a shard counts. Plain numbers that only it writes; the host exports them.
+//! Counters of a shard. Plain numbers that only it writes; the host exports them.
 
 use circuit::DropReason;
 
-/// Why a datagram or a message died in a shard, beyond what the circuit itself refuses.
+/// Reasons for which a shard drops a datagram or a message, beyond the circuit's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refused {
     /// From an address without a circuit, and no UseCircuitCode: no answer.
@@ -73,25 +73,25 @@ pub struct ShardCounters {
     pub terse_sent: u64,
     /// Datagrams that they were in.
     pub terse_datagrams: u64,
-    /// Clients' turns in which they were not told of those far away, because the shard did not keep up.
+    /// Clients' turns without updates of far avatars, for lack of time.
     pub far_left_out: u64,
-    /// How much it leaves out now: 0 nothing, and at each step more, up to 3, it tells of those far away half as often.
+    /// Current pressure: 0 is none; each step up to 3 halves the rate of updates of far avatars.
     pub pressure: u8,
     /// Bytes per second that a client may be sent at most, now: less than configured while all together may not have that.
     pub client_bytes_per_s: u32,
     /// Full blocks sent.
     pub full_sent: u64,
-    /// Full blocks sent of what stands in a world.
+    /// Full blocks of static objects sent.
     pub objects_sent: u64,
     /// Circuits that were sent everything near them for the first time.
     pub sceneries_filled: u64,
-    /// Avatars that clients were told to forget.
+    /// Kills of avatars sent.
     pub kills_sent: u64,
     /// Animation messages sent.
     pub animations_sent: u64,
     /// Appearance messages sent.
     pub appearances_sent: u64,
-    /// Chat messages heard by somebody, counted per hearer.
+    /// Chat messages heard, counted per hearer.
     pub chat_sent: u64,
     /// Chat that a hearer's budget did not hold.
     pub chat_dropped: u64,
@@ -112,7 +112,7 @@ pub struct ShardCounters {
 }
 
 impl ShardCounters {
-    /// Nothing yet, and clients may be sent so much.
+    /// Zero counters, with this rate of a client.
     pub(super) fn new(client_bytes_per_s: u32) -> Self {
         Self { client_bytes_per_s, ..Self::default() }
     }

@@ -1,8 +1,8 @@
-//! The way in: every message that a client may send, in one flat match.
+//! Input: every message that a client may send, in one flat match.
 //!
-//! The match is made from the table in `coverage/messages.rs`, which names a handler or an outcome for each message. The
-//! circuit has dropped duplicates and queued the ack before a message comes here. Handlers turn it into a command for the
-//! world, an answer from what the shard knows (`answers.rs`), or a request for the hub.
+//! The match is made from the table in `coverage/messages.rs`, which names a handler or an outcome for each message. The circuit has
+//! dropped duplicates and queued the ack before a message comes here. Handlers turn it into a command for the world, an answer from the
+//! shard's data (`answers.rs`), or a request for the hub.
 
 use super::client::Stage;
 use super::counters::Refused;
@@ -22,10 +22,10 @@ use wire::text::from_wire;
 
 /// Height of an avatar whose client sends nonsense, in metres.
 const AVATAR_HEIGHT_M: f32 = 1.9;
-/// Bytes of chat that scripts and clients take (PROTOCOL §8a).
+/// Maximum size of a chat message for scripts and clients, bytes.
 const CHAT_MAX: usize = 1_023;
 
-/// A message that has arrived: from which client, and the place for what is sent at once.
+/// An arrived message: its client, and the output for immediate replies.
 pub(super) struct Incoming<'a> {
     pub(super) now: Instant,
     pub(super) index: ClientIndex,
@@ -34,7 +34,7 @@ pub(super) struct Incoming<'a> {
     pub(super) out: &'a mut Outbox,
 }
 
-/// Why a message is dropped.
+/// Reasons for dropping a message.
 pub(super) enum Drop {
     Malformed(Malformed),
     Refused(Refused),
@@ -52,7 +52,7 @@ impl From<Refused> for Drop {
     }
 }
 
-/// What became of a message.
+/// Result of a message.
 pub(super) type Handled = Result<Outcome, Drop>;
 
 /// Expands the table of messages to the match that handles them.
@@ -108,7 +108,7 @@ impl Shard {
         let name = MessageName::of(received.number);
         let mut at = Incoming { now, index, name, out };
         let handled = match name {
-            // Most of what clients send.
+            // The most frequent message.
             Some(MessageName::AgentUpdate) => self.on_agent_update(&mut at, received),
             _ if self.dispatch_later(&mut at, received) => return,
             Some(name) => self.handle_message(&mut at, name, received.body),
@@ -242,7 +242,7 @@ impl Shard {
         self.request(at, Request::ParcelProperties { sequence_id: m.parcel_data.sequence_id })
     }
 
-    /// Control keys, body and camera. This is most of what clients send, so what does not matter ends here.
+    /// Control keys, body and camera. The most frequent message, so insignificant ones end here.
     fn on_agent_update(&mut self, at: &mut Incoming<'_>, received: &Received<'_>) -> Handled {
         let update = AgentUpdate::decode(received.body)?.agent_data;
         let index = at.index;
@@ -423,7 +423,7 @@ impl Shard {
         self.request(at, Request::Lure { targets, message, position })
     }
 
-    /// Passes a request to the hub, which serves everybody: a client gets its share of it.
+    /// Passes a request to the hub, within the client's share of its time.
     pub(super) fn request(&mut self, at: &Incoming<'_>, request: Request) -> Handled {
         let client = self.client(at.index);
         if !client.asks.take(at.now) {
@@ -440,7 +440,7 @@ impl Shard {
         }
     }
 
-    /// Where the client's avatar stands, when it is in the world.
+    /// Position of the client's avatar, if it is in the world.
     pub(super) fn own_position(&mut self, index: ClientIndex) -> Option<Vec3> {
         let client = self.client(index);
         let replica = client.place.scene.feed.current();

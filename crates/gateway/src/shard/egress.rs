@@ -1,13 +1,12 @@
-//! Fair shares of what a shard may send in all.
+//! Fair shares of a shard's total bandwidth.
 //!
-//! Twice a second the shard looks at what each client was sent. When that is more in all than the limit, every client gets the same share at most, such
-//! that the sum fits: who needs less than a share gets all it needs, and the others have what that leaves (max-min fairness). When there is
-//! room, it goes to those who use up their share. A client's share bounds its whole budget, so what does not fit is what it would be told
-//! late or not at all anyway: nothing is queued here, and what is reliable goes before what moves.
+//! Twice a second the shard sums the bytes sent to each client. Above the limit every client gets an equal maximum share such that the
+//! sum fits: clients below it get all they need, the others divide the rest (max-min fairness). Free room goes to clients that use up
+//! their share. A share bounds the client's whole budget, so nothing is queued here, and reliable messages precede movements.
 //!
-//! Answers to pings and acks are never held back. When the limit is passed again because of them, the share shrinks for it, to half of
-//! an equal one at least: a client that floods starves nobody. No share is less than a circuit has at least
-//! ([`FLOOR_BYTES_PER_S`]); so many clients pass a limit that is less than that for each.
+//! Answers to pings and acks are never held back. If they exceed the limit, the shares shrink, to half of an equal one at least: a
+//! flooding client starves no other. No share is below a circuit's minimum ([`FLOOR_BYTES_PER_S`]); a limit below that for each client
+//! is exceeded.
 
 use circuit::FLOOR_BYTES_PER_S;
 use ids::Instant;
@@ -17,14 +16,14 @@ use std::time::Duration;
 const PERIOD: Duration = Duration::from_millis(500);
 /// Headers of IPv4 and UDP, which a line carries, too.
 pub(super) const HEADERS_BYTES: u64 = 28;
-/// Who uses so much of its share could use more.
+/// Share of its budget above which a client could use more.
 const USED_UP: f64 = 0.9;
-/// Above this part of the limit nobody gets more: one second is not like the next.
+/// Part of the limit above which shares do not grow: traffic varies from second to second.
 const FULL: f64 = 0.97;
-/// Shares grow by this factor at a time at most: those who got little do not need all of what there is room for.
+/// Maximum growth of a share per period: clients with small shares may not need all the free room.
 const GROWTH: f64 = 1.25;
 
-/// What a client was sent since the last look.
+/// Traffic of a client since the last sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sent {
     /// Bytes without headers.
@@ -37,9 +36,9 @@ pub(super) struct Sent {
 pub(super) struct Egress {
     /// Bytes per second with headers.
     limit: Option<u64>,
-    /// What a client may have without the limit, bytes per second.
+    /// Maximum of a client without the limit, bytes per second.
     client_max: u32,
-    /// What it may have.
+    /// Current share.
     share: u32,
     /// The limit was passed at the last look.
     was_passed: bool,
@@ -65,12 +64,12 @@ impl Egress {
         self.share
     }
 
-    /// Whether it is time for [`Self::look`].
+    /// True if [`Self::look`] is due.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.limit.is_some() && now >= self.looked_at + PERIOD
     }
 
-    /// Looks at what clients were sent since the last time. True when their share has changed.
+    /// Recomputes the shares from the traffic since the last call. True if a share has changed.
     pub(super) fn look(&mut self, now: Instant, sent: impl Iterator<Item = Sent>) -> bool {
         let Some(limit) = self.limit else { return false };
         let passed_s = now.since(self.looked_at).as_secs_f64();
@@ -85,14 +84,14 @@ impl Egress {
         if all.bytes == 0 {
             return self.set(self.client_max);
         }
-        // Of the limit, what is left for what is in datagrams, if they stay as long as they are.
+        // The part of the limit that is left for payloads at the present size of datagrams.
         let with_headers = all.bytes + all.datagrams * HEADERS_BYTES;
         let limit = limit as f64 * all.bytes as f64 / with_headers as f64;
         let share = self.next_share(limit, all.bytes as f64 / passed_s);
         self.set(share as u32)
     }
 
-    /// Nobody is here any more.
+    /// The shard has no clients any more.
     pub(super) fn reset(&mut self) {
         self.set(self.client_max);
         self.was_passed = false;
@@ -114,7 +113,7 @@ impl Egress {
         }
         let n_short = self.used.iter().filter(|&&used| used >= share * USED_UP).count();
         if n_short == 0 {
-            // Who needs more next finds room.
+            // Clients that need more next find room.
             share * GROWTH
         } else if used > limit * FULL {
             share
@@ -124,7 +123,7 @@ impl Egress {
     }
 }
 
-/// The most that anybody gets when `limit` is shared among these demands: none gets more than that, none less unless it needs less.
+/// The equal maximum share of `limit` for these demands: none gets more, none less unless it needs less.
 fn level(demands: &mut [f64], limit: f64) -> f64 {
     demands.sort_unstable_by(f64::total_cmp);
     let mut rest = limit;
@@ -144,7 +143,7 @@ mod tests {
 
     const CLIENT_MAX: u32 = 64_000;
 
-    /// Clients who are sent all that they need, within their share, in datagrams of 972 bytes.
+    /// Clients that use all they need within their share, in datagrams of 972 bytes.
     struct Line {
         egress: Egress,
         now: Instant,
@@ -155,7 +154,7 @@ mod tests {
             Self { egress: Egress::new(Some(limit), CLIENT_MAX), now: Instant::ZERO }
         }
 
-        /// Bytes per second of each, after so many looks.
+        /// Bytes per second of each, after `looks` samples.
         fn run(&mut self, looks: u32, needs: &[u32]) -> Vec<u32> {
             let sent = |share: u32| needs.iter().map(move |&needed| needed.min(share)).collect::<Vec<_>>();
             for _ in 0..looks {

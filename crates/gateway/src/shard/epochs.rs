@@ -1,8 +1,8 @@
-//! Worlds that began again: their visitors stay, and what the new life does not know of them is said once more.
+//! Restarted worlds: their visitors stay, and the state missing in the new life is sent to it again.
 //!
-//! A shard hears of a new life by the epoch of the replica, at each client's turn. It need not know what the world began
-//! from: whose avatar is missing comes in again where it was last seen, under a local id that nobody was shown yet, and
-//! everybody's newest wishes are repeated. Those who have left meanwhile are the hub's to dismiss ([`link::WorldCensus`]).
+//! A shard detects a new life by the epoch of the replica, at each client's turn. The world's checkpoint does not matter: a missing
+//! avatar enters again at its last position, under a new local id, and the newest intents of all clients are repeated. The hub
+//! dismisses avatars without a session ([`link::WorldCensus`]).
 
 use super::switching::enter;
 use super::{ClientIndex, Shard};

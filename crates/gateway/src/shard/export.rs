@@ -1,4 +1,4 @@
-//! What shards have counted, as metrics: datagrams, updates, what clients were sent and what was dropped.
+//! Counters of shards as metrics: datagrams, updates, sent and dropped messages.
 
 use super::ShardCounters;
 use crate::coverage::MessageOutcomes;
@@ -6,14 +6,14 @@ use circuit::Traffic;
 use std::collections::BTreeMap;
 use telemetry::MetricTable;
 
-/// What one shard has counted.
+/// Counters of one shard.
 #[derive(Clone, Debug, Default)]
 pub struct ShardFigures {
     /// Its own counters.
     pub shard: ShardCounters,
-    /// What passed, by message.
+    /// Traffic by message.
     pub traffic: Traffic,
-    /// What became of the messages that clients sent.
+    /// Outcomes of the clients' messages.
     pub outcomes: MessageOutcomes,
     /// Circuits that are open.
     pub n_clients: u64,
@@ -100,8 +100,8 @@ pub fn export(table: &mut MetricTable, shards: &[&ShardFigures]) {
     }
 }
 
-/// What the traffic consists of: datagrams and bytes by message, and what became of the messages that clients sent. Names are those of the
-/// protocol, of which there are 483, whatever clients send.
+/// Traffic: datagrams and bytes by message, and the outcomes of clients' messages. Labels are the 483 names of the protocol,
+/// independent of clients' input.
 fn export_traffic(table: &mut MetricTable, shards: &[&ShardFigures]) {
     let mut all = Traffic::default();
     shards.iter().for_each(|shard| all.add(&shard.traffic));

@@ -1,14 +1,14 @@
-//! Which agent updates matter. Clients send 1 to 125 a second, about ten even when idle, some with jitter in every
-//! one; what differs insignificantly from the last *accepted* update is dropped before it costs anybody anything.
+//! Filter of agent updates. Clients send 1 to 125 a second, about ten even when idle, some with jitter in every one; an update with
+//! insignificant differences from the last *accepted* one is dropped before it costs anything.
 //!
-//! Comparing with the last accepted one, not with the last received, is what lets a slow pan or a slow turn
-//! through: small differences add up until they count.
+//! The comparison with the last accepted one, not the last received, passes a slow pan or a slow turn: small differences add up until
+//! they count.
 
 use glam::{Quat, Vec3};
 use wire::messages::AgentUpdateAgentData;
 
-/// Turns below this are dropped, in radians (0.5°). OpenSimulator's filter uses `1 − |q·q'| < 1e-5`, which is 0.51°;
-/// a deviation becomes noticeable at 2° (DESIGN §5).
+/// Turns below this are dropped, in radians (0.5°). OpenSimulator's filter uses `1 − |q·q'| < 1e-5`, which is 0.51°; a deviation
+/// becomes noticeable at 2°.
 pub const ROTATION_SIGNIFICANT_RAD: f32 = 0.008_727;
 
 /// Camera movements below this are dropped, in metres: OpenSimulator's `VDELTA`.
@@ -17,7 +17,7 @@ pub const CAMERA_SIGNIFICANT_M: f32 = 0.01;
 /// Differences of the camera's unit axes below this are dropped: OpenSimulator's `VDELTA`, 0.57° on a unit vector.
 pub const AXIS_SIGNIFICANT: f32 = 0.01;
 
-/// Changes of the draw distance below this are dropped, in metres: the edge of an interest cell (DESIGN §5).
+/// Changes of the draw distance below this are dropped, in metres: the edge of an interest cell.
 pub const FAR_SIGNIFICANT_M: f32 = 16.0;
 
 /// `[gateway] agent_update_filter`.
@@ -32,10 +32,10 @@ pub enum FilterMode {
     Significance,
 }
 
-/// What becomes of an update.
+/// Results of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing that anybody could see is different.
+    /// No visible difference.
     Dropped,
     /// Only the view is different: the gateway's business, not the world's.
     View,
@@ -88,8 +88,8 @@ impl UpdateFilter {
         }
     }
 
-    /// Makes an update the one that later ones are compared with, as far as its verdict tells it on: a body that
-    /// turns too slowly to count beside a camera that moves would otherwise never arrive in the world.
+    /// Makes an update the one that later ones are compared with, as far as its verdict passes it on: otherwise a slow turn of the body
+    /// beside a moving camera would never reach the world.
     pub fn accept(&mut self, verdict: Verdict, update: &AgentUpdateAgentData) {
         let body_rotation = match (&self.accepted, verdict) {
             (_, Verdict::Dropped) => return,
@@ -143,8 +143,8 @@ impl Accepted {
     }
 }
 
-/// Whether two unit quaternions turn alike, within [`ROTATION_SIGNIFICANT_RAD`]. Compares the vector part of the
-/// difference, sin(θ/2) ≈ θ/2: the cosine of so small an angle has too few digits left in 32 bits.
+/// True if two unit quaternions are equal within [`ROTATION_SIGNIFICANT_RAD`]. Compares the vector part of the difference, sin(θ/2) ≈
+/// θ/2: the cosine of so small an angle has too few digits left in 32 bits.
 fn same_rotation(a: Quat, b: Quat) -> bool {
     const HALF_ANGLE_SQUARED: f32 = (ROTATION_SIGNIFICANT_RAD / 2.0) * (ROTATION_SIGNIFICANT_RAD / 2.0);
     let difference = a.conjugate() * b;

@@ -1,7 +1,7 @@
-//! Answers to a client that sends more than its share: what it sent is refused, and it is told so.
+//! Answers to a client above its share: its messages are refused with a notice.
 //!
-//! Each refused message is in a notice (`notices.rs`), and one TeleportFailed per [`PERIOD`] stands for teleports, because a client waits
-//! for the end of a teleport. The share itself is [`super::client::Allowance`].
+//! Each refused message is in a notice (`notices.rs`), and one TeleportFailed per [`PERIOD`] stands for teleports, because a client
+//! waits for the end of a teleport. The share itself is [`super::client::Allowance`].
 
 use super::Shard;
 use super::dispatch::Incoming;
@@ -10,7 +10,7 @@ use crate::mail::{FromShard, Request};
 use wire::messages::*;
 
 impl Shard {
-    /// Tells a client that a message was refused as too many.
+    /// Informs a client that a message exceeds its limits.
     pub(super) fn answer_flood(&mut self, at: &mut Incoming<'_>, number: MessageNumber) {
         let client = self.client(at.index);
         let key = client.key();

@@ -1,4 +1,4 @@
-//! What a client is told when it arrives, before and besides the avatars around it.
+//! Messages to an arriving client, before and besides the avatars around it.
 
 use crate::mail::Ticket;
 use crate::places::{Land, Place};
@@ -65,7 +65,7 @@ pub(super) fn region_handshake(place: &Place) -> RegionHandshake {
 /// Metres over which the ground goes through its four textures.
 const GROUND_RANGE_M: f32 = 30.0;
 
-/// Where the avatar stands. `unix_s` is the wall clock in seconds.
+/// Position of the avatar. `unix_s` is the wall clock in seconds.
 pub(super) fn movement_complete(
     ticket: &Ticket,
     place: &Place,
@@ -103,7 +103,7 @@ pub(super) struct WorldFigures {
     pub n_avatars: u32,
 }
 
-/// Statistic numbers that viewers know (PROTOCOL §8a).
+/// Statistic numbers that viewers know.
 mod stat {
     pub(super) const TIME_DILATION: u32 = 0;
     pub(super) const SIM_FPS: u32 = 1;

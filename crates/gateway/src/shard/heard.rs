@@ -8,15 +8,14 @@
 //! | above [`RESERVE`] | lines of speakers with at most `mean` |
 //! | below | lines of speakers with at most `mean / 2` |
 //!
-//! Speakers that shout without pause share the rate alike, and the reserve is left for those who say little. At most [`SPEAKERS_MAX`] speakers are
-//! counted; others are heard above [`SHORT`] only, or their number would be the end of the reserve.
+//! Speakers that shout without pause share the rate alike, and the reserve is left for quiet ones. At most [`SPEAKERS_MAX`] speakers
+//! are counted; others are heard above [`SHORT`] only, or their number would be the end of the reserve.
 
 use super::client::Allowance;
 use ids::{Instant, Uuid};
 use std::time::Duration;
 
-/// Chat lines that a client hears per second on average; more are dropped, so that a shouting crowd cannot drown
-/// what else it is sent.
+/// Chat lines that a client hears per second on average; more are dropped, so that a shouting crowd cannot displace other messages.
 const HEARD_PER_S: f32 = 20.0;
 /// Chat lines that it may hear at once.
 const HEARD_BURST: f32 = 80.0;
@@ -26,7 +25,7 @@ const SHORT: f32 = 40.0;
 const RESERVE: f32 = 20.0;
 /// Time after which half of the lines heard of a speaker are forgotten.
 const WINDOW: Duration = Duration::from_secs(3);
-/// Speakers that are told apart.
+/// Number of speakers that are distinguished.
 const SPEAKERS_MAX: usize = 64;
 
 /// A client's budget of chat lines.

@@ -1,4 +1,4 @@
-//! What happens in a world and who is told: chat by distance, teleports inside a region, refusals, health, missions.
+//! Events of a world and their recipients: chat by distance, teleports inside a region, refusals, health, missions.
 
 use super::client::Stage;
 use super::outbox::Outbox;
@@ -23,7 +23,7 @@ const AUDIBLE: u8 = 1;
 
 impl Shard {
     pub(super) fn hear(&mut self, now: Instant, world: WorldId, events: &Arc<[Event]>, out: &mut Outbox) {
-        // Without anybody there nobody hears, and nobody was refused.
+        // Without clients in it there are no recipients.
         let Some((_, &first)) = self.by_world.range(circuits_of(world)).next() else { return };
         let place = Arc::clone(&self.client(first).place);
         let replica = place.scene.feed.current();
@@ -72,7 +72,7 @@ impl Shard {
 
     fn on_refused(&mut self, world: WorldId, session: SessionKey, reason: Refusal) {
         let Some(index) = self.in_world(session, world) else { return };
-        // The refusal may be of an earlier attempt, and a later one have been let in: whoever is sent elsewhere is not left behind.
+        // The refusal may be of an earlier attempt, and a later one may have been admitted: a rerouted client leaves no avatar behind.
         self.command(index, Action::Leave);
         let client = self.client(index);
         client.stage = Stage::Outside;
@@ -126,7 +126,7 @@ impl Shard {
         self.send_reliable(now, index, &message, out);
     }
 
-    /// A notice to one, or to all who are there.
+    /// A notice to one client, or to all in the world.
     fn on_mission(&mut self, now: Instant, world: WorldId, audience: Audience, text: &str, out: &mut Outbox) {
         let circuits: Vec<ClientIndex> = match audience {
             Audience::Session(session) => self.in_world(session, world).into_iter().collect(),

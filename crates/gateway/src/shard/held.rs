@@ -1,11 +1,11 @@
 //! Messages of a client that has no avatar yet: chat, instant messages, teleports and other requests that act through the avatar.
 //!
 //! A client may send them as soon as its circuit is open, and its avatar arrives some ticks later. They wait here in the order of
-//! arrival and are dispatched once the client has been told where its avatar stands. The bound is [`HELD_MAX`] messages and
-//! [`HELD_BYTES_MAX`] bytes; what exceeds it is refused, and the client is told how many messages (`notices.rs`).
+//! arrival and are dispatched once the client has its avatar's position. The bound is [`HELD_MAX`] messages and [`HELD_BYTES_MAX`]
+//! bytes; further ones are refused, and a notice states their number (`notices.rs`).
 //!
-//! On a circuit that the avatar has left for another one, such messages go through the hub to the circuit that it is behind now.
-//! Start with [`Shard::dispatch_later`].
+//! On a circuit that the avatar has left for another one, such messages go through the hub to its current circuit. Start with
+//! [`Shard::dispatch_later`].
 
 use super::client::Stage;
 use super::counters::Refused;
@@ -44,7 +44,7 @@ impl HeldMessages {
     }
 }
 
-/// Whether a message acts through the client's avatar, or on its behalf among other users.
+/// True if a message acts through the client's avatar, or on its behalf among other users.
 const fn needs_avatar(number: MessageNumber) -> bool {
     matches!(
         number,
@@ -88,7 +88,7 @@ impl Shard {
         true
     }
 
-    /// The avatar has arrived: what waited for it is dispatched.
+    /// The avatar has arrived: held messages are dispatched.
     pub(super) fn dispatch_held(&mut self, now: Instant, index: ClientIndex, out: &mut Outbox) {
         let held = std::mem::take(&mut self.client(index).held);
         for message in &held.messages {
@@ -109,7 +109,7 @@ impl Shard {
         }
     }
 
-    /// What waits for an avatar goes where the avatar is when the circuit ends.
+    /// Messages held for an avatar follow it when the circuit ends.
     pub(super) fn hand_on_held(&mut self, index: ClientIndex) {
         let client = self.client(index);
         let (key, held) = (client.key(), std::mem::take(&mut client.held));

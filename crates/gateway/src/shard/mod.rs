@@ -1,9 +1,8 @@
-//! A gateway shard: circuits of clients, what comes in over them and what they are sent.
+//! A gateway shard: circuits of clients, with their input and output.
 //!
-//! Sans-IO: the driver feeds datagrams, mail from the hub and the time, and takes datagrams, commands for worlds and
-//! mail for the hub. Shards share nothing that changes: each owns its circuits, and reads the replicas that the
-//! replica thread publishes. Start with [`Shard::handle_datagram`] for the way in (`dispatch` goes on), and with
-//! `stream` for the way out.
+//! Sans-IO: the driver feeds datagrams, mail from the hub and the time, and takes datagrams, commands for worlds and mail for the hub.
+//! Shards share nothing that changes: each owns its circuits, and reads the replicas that the replica thread publishes. Start with
+//! [`Shard::handle_datagram`] and `dispatch` for input, and with `stream` for output.
 
 mod address_hash;
 mod answers;
@@ -74,7 +73,7 @@ use wire::text::to_wire;
 /// Tunables of a shard.
 #[derive(Clone, Debug)]
 pub struct ShardConfig {
-    /// Of every circuit.
+    /// Configuration of every circuit.
     pub circuit: circuit::Config,
     /// Bytes per second that a client may be sent; less when its AgentThrottle says so.
     pub client_bytes_per_s: u32,
@@ -82,9 +81,9 @@ pub struct ShardConfig {
     pub egress_bytes_per_s: Option<u64>,
     /// Avatars that a client is shown, the nearest ones, beside its own.
     pub visible_max: usize,
-    /// How clients are sent what they are due.
+    /// Pace and packing of the output.
     pub sending: Sending,
-    /// Which agent updates count.
+    /// Filter of agent updates.
     pub filter: FilterMode,
     /// Bakes of clients and pictures of the map.
     pub textures: Arc<HeldTextures>,
@@ -98,9 +97,9 @@ pub struct ShardConfig {
 /// Bytes after which the rest of a turn waits for the driver to send them. The kernel copies them once more, and more than this
 /// do not stay in a core's cache between the two.
 pub const TURN_BYTES: usize = 256 * 1024;
-/// How long a circuit without avatar delivers its last messages.
+/// Time for which a circuit without avatar delivers its last messages.
 const LINGER: Duration = Duration::from_secs(3);
-/// How often expired tickets are thrown away.
+/// Period of dropping expired tickets.
 const TICKET_SWEEP: Duration = Duration::from_secs(5);
 /// Commands that may wait for the worlds' inboxes: 10,000 clients at 10 updates a second for one second. Above it
 /// agent updates are refused; the next one of the client says the same or newer.
@@ -126,9 +125,9 @@ pub struct Shard {
     acks_due: VecDeque<(Instant, ClientIndex)>,
     /// Circuits found to be over in this round of visits.
     ended: Vec<ClientIndex>,
-    /// What is left out while it does not keep up.
+    /// Load shedding under a shortage of time.
     pressure: Pressure,
-    /// What each client may have of what all are sent.
+    /// Share of each client in the total bandwidth.
     egress: Egress,
     next_sweep: Instant,
     commands: Vec<(WorldId, Command)>,
@@ -140,9 +139,9 @@ pub struct Shard {
     /// For lists of clients' turns.
     by_distance: Vec<(f32, u32)>,
     gone: Vec<LocalId>,
-    /// Where zero-coded datagrams are expanded.
+    /// Buffer of expanded zero-coded datagrams.
     expanded: Vec<u8>,
-    /// Where messages are put together.
+    /// Buffer for building messages.
     body: Vec<u8>,
 }
 
@@ -240,10 +239,10 @@ impl Shard {
         }
     }
 
-    /// Gives the next clients whose turn has come what they are due: one turn a call, so that a late shard still reads
-    /// its sockets between turns. Call it again while [`Self::poll_timeout`] lies in the past.
+    /// Serves the next clients whose turn is due: one turn per call, so that a late shard still reads its sockets between turns. Call
+    /// it again while [`Self::poll_timeout`] lies in the past.
     ///
-    /// A turn in which much is sent ends early, at [`TURN_BYTES`]; true when it goes on at the next call.
+    /// A turn ends early after [`TURN_BYTES`]; true if it continues at the next call.
     pub fn poll(&mut self, now: Instant, out: &mut Outbox) -> bool {
         self.send_due_acks(now, out);
         let places = &self.places;
@@ -268,7 +267,7 @@ impl Shard {
         self.turns.is_under_way()
     }
 
-    /// Gives clients their share of what all may be sent.
+    /// Distributes the total bandwidth among the clients.
     fn share_egress(&mut self, now: Instant) {
         if !self.egress.is_due(now) {
             return;
@@ -282,7 +281,7 @@ impl Shard {
         }
     }
 
-    /// When [`Self::poll`] should be called next; never while there are no clients.
+    /// Time of the next call of [`Self::poll`]; never without clients.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let next_ack = self.acks_due.front().map(|&(due_at, _)| due_at);
@@ -304,7 +303,7 @@ impl Shard {
         self.config.filter = mode;
     }
 
-    /// Changes how clients are sent what they are due, for experiments.
+    /// Changes pace and packing, for experiments.
     pub fn set_sending(&mut self, now: Instant, sending: Sending) {
         if sending.hz != self.config.sending.hz {
             self.turns.set_hz(now, sending.hz);
@@ -312,7 +311,7 @@ impl Shard {
         self.config.sending = sending;
     }
 
-    /// Gives back what only serves to be used again at the next call.
+    /// Frees buffers kept for reuse only.
     pub fn release_buffers(&mut self) {
         self.lister = Lister::default();
         self.selection = Selection::default();
@@ -328,13 +327,13 @@ impl Shard {
         self.by_circuit.len()
     }
 
-    /// What was counted since the start.
+    /// Counters since the start.
     #[must_use]
     pub const fn counters(&self) -> &ShardCounters {
         &self.counters
     }
 
-    /// What became of the messages that clients sent, since the start.
+    /// Outcomes of the clients' messages since the start.
     #[must_use]
     pub const fn outcomes(&self) -> &MessageOutcomes {
         &self.outcomes
@@ -344,8 +343,8 @@ impl Shard {
         self.clients[index as usize].as_deref_mut().expect("indexes in use point at clients")
     }
 
-    /// A datagram from an address without a circuit: only a UseCircuitCode with a ticket gets an answer, so that
-    /// nobody learns anything from the others and no memory is spent on them.
+    /// A datagram from an address without a circuit: only a UseCircuitCode with a ticket gets an answer, so that other senders learn
+    /// nothing and cost no memory.
     fn on_stranger(&mut self, now: Instant, address: Address, bytes: &[u8], out: &mut Outbox) {
         let Some(request) = use_circuit_code(bytes, &mut self.expanded) else {
             self.counters.refuse(Refused::UnknownAddress);
@@ -492,8 +491,7 @@ impl Shard {
         self.leave(now, index, Closed::Asked);
     }
 
-    /// The client has no avatar from now on, and the hub hears of it; the circuit lingers to deliver what was sent
-    /// last.
+    /// The client has no avatar from now on, and the hub gets a report; the circuit lingers to deliver its last messages.
     fn leave(&mut self, now: Instant, index: ClientIndex, why: Closed) {
         let client = self.client(index);
         if matches!(client.stage, Stage::Leaving(..)) {
@@ -517,7 +515,7 @@ impl Shard {
     fn closed_report(&mut self, index: ClientIndex, why: Closed) -> FromShard {
         let client = self.client(index);
         let agent = client.ticket.agent;
-        // What is still sent on it while it lingers takes numbers, too.
+        // Messages sent while it lingers take numbers, too.
         let next_sequence = client.circuit.next_sequence().wrapping_add(LINGER_SEQUENCES);
         FromShard::Closed { circuit: client.key(), why, agent, spot: client.spot(), next_sequence }
     }
@@ -536,7 +534,7 @@ impl Shard {
         self.ended = ended;
     }
 
-    /// Why a circuit is over although nobody ended it.
+    /// Reason for the end of a circuit that neither side has ended.
     fn lost(&mut self, index: ClientIndex) -> Option<Closed> {
         let client = self.client(index);
         match (client.stage, client.circuit.closed()) {
@@ -560,7 +558,7 @@ impl Shard {
     }
 }
 
-/// Sequence numbers set aside for what a lingering circuit still sends: acks and a few resends.
+/// Sequence numbers reserved for a lingering circuit: acks and a few resends.
 const LINGER_SEQUENCES: u32 = 1_000;
 
 /// Reads a UseCircuitCode out of a stranger's datagram, or nothing.

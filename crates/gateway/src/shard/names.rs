@@ -1,6 +1,6 @@
-//! Who somebody is: a client that comes into a crowd asks for everybody's name, and goes on to as people pass by.
+//! Names of accounts: a client that enters a crowd requests all names, and later those of passing avatars.
 //!
-//! Who stands in the world is answered from the replica at once; the hub looks the others up.
+//! Names of avatars in the world are answered from the replica at once; the hub looks the others up.
 
 use super::Shard;
 use super::counters::Refused;

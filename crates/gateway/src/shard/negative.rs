@@ -11,7 +11,7 @@ use wire::llsd::Llsd;
 use wire::messages::*;
 use wire::text::{VARIABLE1_MAX, from_wire, to_wire};
 
-/// Bits of DirFindQuery: what is searched.
+/// Bits of DirFindQuery: the searched directories.
 const FIND_PEOPLE: u32 = 1;
 const FIND_EVENTS: u32 = 1 << 3 | 1 << 5;
 
@@ -39,7 +39,7 @@ impl Shard {
         self.request(at, Request::Event { name, body })
     }
 
-    /// Likewise a negative one.
+    /// The same for a negative answer.
     fn refuse_by_event(&mut self, at: &Incoming<'_>, name: &'static str, body: Llsd) -> Handled {
         self.push_event(at, name, body)?;
         Ok(Outcome::Refused)

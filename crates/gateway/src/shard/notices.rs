@@ -1,8 +1,8 @@
-//! What a client is told of its messages that were not carried out: each is in a notice within a second.
+//! Notices on a client's messages that were not carried out: each message is in a notice within a second.
 //!
 //! A client may send hundreds of such messages in a second, and a notice is a box on its user's screen. The first message of a
-//! [`NoticeKind`] brings a notice at once; those that follow within [`NOTICE_PERIOD`] are counted, and one notice at its end states their
-//! number. The kinds are as many as the protocol has messages, which bounds the table.
+//! [`NoticeKind`] brings a notice at once; those that follow within [`NOTICE_PERIOD`] are counted, and one notice at its end states
+//! their number. The kinds are as many as the protocol has messages, which bounds the table.
 
 use super::dispatch::Incoming;
 use super::outbox::Outbox;
@@ -17,7 +17,7 @@ use wire::text::{VARIABLE1_MAX, to_wire};
 /// Least time between two notices of a kind to one client. With the period of a client's turns it stays below a second.
 pub(super) const NOTICE_PERIOD: Duration = Duration::from_millis(800);
 
-/// Why messages were not carried out.
+/// Reasons for not carrying out a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NoticeKind {
     /// The protocol has no negative reply to this message, which asks for a part of it that does not exist.
@@ -47,7 +47,7 @@ impl NoticeKind {
 pub(super) struct Notices {
     /// By kind: when the last one was sent, and how many messages came since.
     sent: BTreeMap<NoticeKind, (Instant, u32)>,
-    /// When the first of those that state a number is due.
+    /// Due time of the first notice with a number.
     due_at: Option<Instant>,
 }
 
@@ -93,7 +93,7 @@ impl Shard {
         Outcome::Refused
     }
 
-    /// Tells a client that a message was not carried out: now, or with others within [`NOTICE_PERIOD`].
+    /// Sends a client a notice that a message was not carried out: now, or with others within [`NOTICE_PERIOD`].
     pub(super) fn notify(&mut self, now: Instant, index: ClientIndex, kind: NoticeKind, out: &mut Outbox) {
         if self.client(index).notices.note(now, kind) {
             self.send_notice(now, index, kind, 1, out);

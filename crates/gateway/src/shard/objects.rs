@@ -1,7 +1,7 @@
-//! Objects as clients ask for them: whole, their properties, and changes, of which all are refused.
+//! Requests for objects: full updates, properties, and changes, which are all refused.
 //!
-//! What stands in a world never changes. A client that has changed an object on its own screen is sent the object again, and its
-//! properties, so that the screen shows what is so.
+//! Static objects never change. A client that has changed an object on its own screen gets the object and its properties again, so that
+//! the screen is right.
 
 use super::Shard;
 use super::counters::Refused;
@@ -16,7 +16,7 @@ use wire::text::{VARIABLE1_MAX, to_wire};
 
 /// Rows of ObjectProperties in one datagram: 179 bytes and the name each.
 const PROPERTIES_PER_REPLY: usize = 5;
-/// Every permission bit of the protocol: what the owner of an object may do. The owner is the grid's operator.
+/// Every permission bit of the protocol: the owner's rights on an object. The owner is the grid's operator.
 const ALL_PERMISSIONS: u32 = 0x7FFF_FFFF;
 /// Price that hides a field of the viewer's window.
 const PAY_PRICE_HIDDEN: i32 = -1;
@@ -108,8 +108,8 @@ impl Shard {
         self.refuse_edit(at, Feature::Building, m.object_data.iter().map(|row| row.object_local_id))
     }
 
-    /// Refuses a change of the contents of an object. The client is told, and the version of the contents rises, so that it reads them
-    /// again.
+    /// Refuses a change of the contents of an object. The client gets a notice, and the version of the contents rises, so that it reads
+    /// them again.
     pub(super) fn refuse_contents(&mut self, at: &mut Incoming<'_>, feature: Feature) -> Outcome {
         let serial = &mut self.client(at.index).contents_serial;
         *serial = serial.wrapping_add(1).max(0);
@@ -124,7 +124,7 @@ impl Shard {
         }
     }
 
-    /// Refuses a change of objects: the client is told, and is sent them as they are.
+    /// Refuses a change of objects: the client gets a notice, and the objects in their true state.
     pub(super) fn refuse_edit(
         &mut self,
         at: &mut Incoming<'_>,
@@ -149,7 +149,7 @@ impl Shard {
         self.kill_unknown(at, ids);
     }
 
-    /// Kills what does not exist, so that the client stops asking for it.
+    /// Kills unknown objects, so that the client stops asking for them.
     fn kill_unknown(&mut self, at: &mut Incoming<'_>, ids: impl Iterator<Item = u32>) {
         let mut unknown = Vec::new();
         for id in ids {

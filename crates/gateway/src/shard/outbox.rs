@@ -17,13 +17,13 @@ pub struct Address {
 /// Datagrams in the order in which they are to be sent. The driver empties it after every call into the shard.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    /// Where cores append a datagram before [`Outbox::seal`].
+    /// Buffer to which cores append a datagram before [`Outbox::seal`].
     pub bytes: Vec<u8>,
     packets: Vec<(Address, Range<usize>)>,
 }
 
 impl Outbox {
-    /// What stands behind the last sealed datagram becomes one to `address`. Nothing is no datagram.
+    /// Ends a datagram to `address`: the bytes since the last seal. Empty ones are dropped.
     pub fn seal(&mut self, address: Address) {
         let start = self.packets.last().map_or(0, |(_, range)| range.end);
         if self.bytes.len() > start {
@@ -42,13 +42,13 @@ impl Outbox {
         self.packets.iter().map(|(address, range)| (*address, &self.bytes[range.clone()]))
     }
 
-    /// How many.
+    /// Number of datagrams.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.packets.len()
     }
 
-    /// Whether nothing is to be sent.
+    /// True without datagrams.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.packets.is_empty()

@@ -1,17 +1,17 @@
-//! How clients are sent what they are due. All of it may change while the server runs, for experiments.
+//! Pace and packing of a client's output. All of it may change while the server runs, for experiments.
 
 use super::stream::{TERSE_PER_DATAGRAM, terse_blocks};
 use wire::header::DATAGRAM_MAX;
 
-/// How often clients have their turn, and how what they are sent is put together.
+/// Rate of clients' turns, and packing of their output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sending {
-    /// How much goes into one datagram.
+    /// Packing of datagrams.
     pub packing: Packing,
-    /// How often a client has its turn, per second, at least 1.
+    /// Turns of a client per second, at least 1.
     pub hz: u32,
-    /// Whether a turn's buffers serve the next turn too. Without that each turn asks for its memory anew, which is what it would
-    /// cost; nobody else wants that.
+    /// True if a turn's buffers serve the next turn too. Without that each turn allocates its memory; only for experiments on that
+    /// cost.
     pub reuses_buffers: bool,
 }
 
@@ -22,14 +22,14 @@ impl Default for Sending {
     }
 }
 
-/// What one datagram of movements, or of what a client is shown for the first time, holds at most.
+/// Maximum contents of a datagram of movements, or of full updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
     /// Terse blocks, at least 1.
     pub terse: usize,
     /// Full blocks of avatars, at least 1.
     pub full: usize,
-    /// Full blocks of what stands, at least 1.
+    /// Full blocks of static objects, at least 1.
     pub objects: usize,
     /// Bytes, at most [`DATAGRAM_MAX`]. A block that is longer alone goes alone.
     pub bytes: usize,

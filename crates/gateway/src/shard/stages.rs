@@ -1,24 +1,24 @@
-//! How long a datagram takes through the server, stage by stage, for some of them: all pings, and a share of the others.
+//! Latency of datagrams through the server by stage, sampled: all pings, and a share of the others.
 //!
 //! Beside the shard rather than in it: the driver reads the clocks, and asks here whether it should.
 
 use ids::Instant;
 use std::time::Duration;
 
-/// Of the datagrams that are no pings, one in so many is measured. Five looks at clocks and four histograms take 200 to 500 ns:
-/// with this, at most eight for each datagram, which costs hundreds in the kernel alone.
+/// Sampling rate of datagrams other than pings: one of this number. Five looks at clocks and four histograms take 200 to 500 ns: with
+/// this, at most eight for each datagram, which costs hundreds in the kernel alone.
 const SAMPLE_EVERY: u32 = 64;
 
-/// Datagrams that are measured until what was answered has left. Beyond it none is: a flood of pings, a stranger's too, does not
-/// become a flood of looks at the clock.
+/// Datagrams measured at once until their answers have left; more are not measured, so that a flood of pings, a stranger's too, does
+/// not become a flood of clock reads.
 const MEASURED_MAX: usize = 32;
 
-/// What kind of datagram was measured.
+/// Kinds of measured datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Measured {
-    /// A StartPingCheck that was answered at once, whatever the worlds did.
+    /// A StartPingCheck answered at once, independent of the worlds.
     Ping,
-    /// Any other; also a StartPingCheck of a stranger, or one that came twice.
+    /// Any other; also a StartPingCheck of a stranger, or a duplicate.
     Other,
 }
 
@@ -65,29 +65,29 @@ impl PacketStage {
     }
 }
 
-/// When a datagram was where.
+/// Times of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handled {
-    /// When the shard had read it.
+    /// Time of the read by the shard.
     pub read_at: Instant,
-    /// When its handler began.
+    /// Begin of its handler.
     pub began_at: Instant,
-    /// When its handler was done.
+    /// End of its handler.
     pub ended_at: Instant,
-    /// How long the kernel had had it when its handler began, if the kernel says.
+    /// Time in the kernel before its handler began, if known.
     pub age: Option<Duration>,
-    /// Whether its handler left something to be sent.
+    /// True if its handler produced output.
     pub answered: bool,
 }
 
-/// Which datagrams are measured, and those under way. What comes out is for `record`, by kind and stage.
+/// Measured datagrams under way. Results go to `record`, by kind and stage.
 #[derive(Debug, Default)]
 pub struct Stages {
     /// Others seen since the last measured one.
     unmeasured: u32,
     /// Measured since all answers had left.
     measured: usize,
-    /// When the handlers of answers that have not left were done. Its memory stays.
+    /// Ends of the handlers of answers that have not left. Its memory stays.
     unsent: Vec<(Measured, Instant)>,
 }
 
@@ -98,7 +98,7 @@ impl Stages {
         Self { unmeasured: 0, measured: 0, unsent: Vec::with_capacity(MEASURED_MAX) }
     }
 
-    /// Whether the next datagram is to be measured, and as what.
+    /// Kind as which the next datagram is measured, if it is.
     pub const fn choose(&mut self, is_ping: bool) -> Option<Measured> {
         if self.measured == MEASURED_MAX {
             return None;
@@ -169,7 +169,7 @@ mod tests {
         Instant::from_millis(1_000) + us(after)
     }
 
-    /// What was recorded.
+    /// Recorded measurements.
     type Recorded = Vec<(Measured, PacketStage, Duration)>;
 
     fn handle(stages: &mut Stages, measured: Measured, times: &Handled) -> Recorded {

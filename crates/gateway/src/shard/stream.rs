@@ -1,8 +1,8 @@
-//! The way out: what a client is due ten times a second.
+//! Output: a client's turn, ten times per second.
 //!
-//! First what the circuit owes (acks, pings, resends), then arrivals, then avatars: those that are gone are killed,
-//! [`replicate::selection`] picks the others for the bytes that are left, their blocks are copied from the replica
-//! into datagrams. Full updates, kills and stops are reliable, mid-motion updates are not (DESIGN §2).
+//! First the circuit's own messages (acks, pings, resends), then arrivals, then avatars: absent ones are killed,
+//! [`replicate::selection`] picks the others for the remaining bytes, their blocks are copied from the replica into datagrams. Full
+//! updates, kills and stops are reliable, mid-motion updates are not.
 
 mod avatars;
 mod looks;
@@ -31,25 +31,25 @@ use wire::fanout;
 use wire::header::{DATAGRAM_MAX, HEADER_LEN};
 use wire::terse::{self, AVATAR_BLOCK_LEN};
 
-/// How long RegionHandshakeReply is waited for. It is reliable with all clients but one, whose loss this heals.
+/// Time limit of RegionHandshakeReply. It is reliable with all clients but one, whose loss this heals.
 const HANDSHAKE_REPLY_PATIENCE: Duration = Duration::from_secs(3);
-/// Between two statistics messages (PROTOCOL §8a).
+/// Period of statistics messages.
 const SIM_STATS_PERIOD: Duration = Duration::from_secs(3);
-/// Between two rounds over what is not urgent.
+/// Period of the less urgent messages.
 const SLOW_PERIOD: Duration = Duration::from_secs(1);
 /// Between two lists of dots for the small map.
 const COARSE_PERIOD: Duration = Duration::from_secs(2);
-/// Blocks of a datagram: 6 bytes of header and 12 of prefix leave room for 18 (DESIGN §2).
+/// Blocks of a datagram: 6 bytes of header and 12 of prefix leave room for 18.
 pub(super) const TERSE_PER_DATAGRAM: usize = terse_blocks(DATAGRAM_MAX);
 
-/// Terse blocks for which a datagram of so many bytes has room.
+/// Number of terse blocks that fit into a datagram of `bytes` bytes.
 pub(super) const fn terse_blocks(bytes: usize) -> usize {
     bytes.saturating_sub(HEADER_LEN + terse::PREFIX_LEN) / AVATAR_BLOCK_LEN
 }
 
 /// Full updates are held back while this many reliable messages are unacked, so that others are not refused.
 const UNACKED_MAX: usize = 256;
-/// Share of the bytes that avatars get while things around the client are still to be sent. Those get what avatars leave, at least so much.
+/// Share of the bytes for avatars while static objects around the client wait. Those get the rest, at least this complement.
 const SHARE_BESIDE_SCENERY: f32 = 0.75;
 
 /// A client's turn. A thousand clients at ten turns a second have 100 µs each of a core; twenty times that is a client
@@ -136,7 +136,7 @@ impl Shard {
         self.mail.push(FromShard::Arrived(key, place.world()));
     }
 
-    /// Tells a client where its avatar has appeared; false when its circuit has no room for that, or the avatar is not there just now.
+    /// Sends a client its avatar's position after an arrival; false if its circuit has no room, or the avatar is absent just now.
     fn tell_of_arrival(
         &mut self,
         now: Instant,
@@ -188,7 +188,7 @@ struct Turn<'a> {
     replica: &'a Replica,
     place: &'a Place,
     packing: Packing,
-    /// Whether those who are not near have a part in it.
+    /// True if far avatars take part.
     tells_of_far: bool,
     lister: &'a mut Lister,
     selection: &'a mut Selection,
@@ -202,7 +202,7 @@ struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Where in the replica somebody of the visible set stands.
+    /// Slot in the replica of a member of the visible set.
     fn slot(&self, at: At) -> SlotIndex {
         self.client.viewer.shown()[at as usize].slot
     }
@@ -218,7 +218,7 @@ impl Turn<'_> {
         self.out.seal(self.client.address);
     }
 
-    /// Who is near, the dots on the small map, and the region's figures.
+    /// The near set, the dots on the small map, and the region's figures.
     fn each_second(&mut self, rate_hz: f32) {
         if self.now < self.client.next_second {
             return;
@@ -231,7 +231,7 @@ impl Turn<'_> {
             return;
         }
         self.client.next_dots = self.now + COARSE_PERIOD;
-        // Everybody in the set counts at once, sent or not: node-metaverse takes an avatar off its list, and warns at its next
+        // All members of the set count at once, sent or not: node-metaverse takes an avatar off its list, and warns at its next
         // movement, when the dots do not name it (measured with 0.8.16).
         let near = self.near();
         let you = (near.start > 0).then_some(0);
@@ -241,7 +241,7 @@ impl Turn<'_> {
             (slot.agent.0, greeting::dot(at))
         });
         if dots.len() > 0 {
-            // Straight into what leaves: it is long, and hardly any of it are zeros.
+            // Written directly to the output: it is long, with hardly any zeros.
             self.client.circuit.begin_unreliable(&mut self.out.bytes);
             fanout::write_coarse_locations(dots, you, &mut self.out.bytes);
             self.end_datagram();

@@ -1,10 +1,10 @@
-//! Another world behind a living circuit: the same place on the grid, and everything in it is different
-//! ([ADR 0013](../../../../docs/adr/0013-the-world-behind-a-circuit.md)).
+//! Another world behind a living circuit: the same place on the grid, and everything in it is different ([ADR
+//! 0013](../../../../docs/adr/0013-the-world-behind-a-circuit.md)).
 //!
-//! The avatar leaves one world and comes into the other as at an arrival, and until it is there the client sees what it saw. Then, in this
-//! order: the region introduces itself by its new name, TeleportLocal puts the avatar where it is, whoever and whatever the client was
-//! shown is killed, and it is shown what is there, and the ground. Its own avatar is killed with the others: it has another local id now, and node-metaverse,
-//! which knows objects by these, would show two of it. Viewers keep theirs whatever is killed.
+//! The avatar leaves one world and enters the other as at an arrival, and until then the client's view stays. Then, in this order: the
+//! region introduces itself by its new name, TeleportLocal places the avatar, all displayed avatars and objects are killed, and those
+//! of the new world are sent, with the ground. Its own avatar is killed with the others: it has another local id now, and
+//! node-metaverse, which knows objects by these, would show two of it. Viewers always keep their own.
 
 use super::client::{Client, Stage, Told};
 use super::filter::UpdateFilter;
@@ -25,8 +25,8 @@ use wire::messages::{TeleportLocal, TeleportLocalInfo};
 pub(super) const WITHIN_REGION: u32 = VIA_LOCATION | travel::WITHIN_REGION;
 
 impl Shard {
-    /// Sends a client's avatar into the world of another binding of its place, to a position there and with a direction to face. One that
-    /// `returns` comes out where it stood when it left that world.
+    /// Sends a client's avatar into the world of another binding of its place, to a position there and with a direction to face. One
+    /// that `returns` comes out at its last position in that world.
     pub(super) fn switch(
         &mut self,
         now: Instant,
@@ -66,8 +66,8 @@ impl Shard {
 }
 
 impl Client {
-    /// The avatar has appeared in the world that was put behind the circuit. False when there is no room in it for both messages: the next
-    /// attempt sends what is left. A handshake sent with each would take any room there is before the other message had some.
+    /// The avatar has appeared in the world behind the circuit. False if there is no room for both messages: the next attempt sends the
+    /// rest. A handshake sent with each would take any room before the other message had some.
     pub(super) fn tell_of_switch(&mut self, place: &Place, position: Vec3) -> bool {
         if self.told == Told::Nothing {
             let mut handshake = Vec::new();
@@ -95,14 +95,14 @@ impl Client {
         is_told
     }
 
-    /// Notes all that the client was shown of a world as to be killed, its own avatar first, and begins anew.
+    /// Marks all displayed avatars and objects of a world for kills, its own avatar first, and resets the view.
     fn forget_world(&mut self, now: Instant, replica: &Replica, position: Vec3, look_at: Vec3) {
         let (session, visible_max) = (self.session(), self.viewer.visible_max);
         let former = std::mem::replace(&mut self.viewer, Viewer::new(session, position, visible_max));
         let mut gone: Vec<LocalId> = former.known().collect();
         let scenery = std::mem::take(&mut self.scenery);
         gone.extend(scenery.sight.known(replica.scenery()));
-        // What is still under way may arrive behind its kill, and is killed once more when it has.
+        // Objects still under way may arrive after their kill, and are killed once more after their ack.
         let nobody = AgentId(Uuid::nil());
         self.shown.extend(scenery.under_way(replica.scenery()).map(|(sequence, id)| (sequence, id, nobody)));
         self.unkilled.splice(0..0, gone);

@@ -1,7 +1,7 @@
-//! What the owner of an avatar has last asked of the world, so that it can be said again to a world that began again.
+//! The newest intents of an avatar's owner, for repetition to a restarted world.
 //!
-//! The world keeps this itself; but one that panicked goes on from a checkpoint some seconds old, and clients say most
-//! things once: a viewer that has let go of a key does not repeat it, and the filter would drop it if it did.
+//! The world keeps this itself; but a panicked one continues from a checkpoint some seconds old, and clients send most things once: a
+//! viewer does not repeat the release of a key, and the filter would drop it if it did.
 
 use ids::Uuid;
 use link::{Action, Appearance, Control, ControlFlags};
@@ -22,7 +22,7 @@ pub(super) struct Wishes {
 }
 
 impl Wishes {
-    /// Takes in what goes to the world.
+    /// Records an action on its way to the world.
     pub(super) fn note(&mut self, action: &Action) {
         match action {
             Action::Control(control) => {
@@ -33,7 +33,7 @@ impl Wishes {
                 }
                 self.control = Some(*control);
             }
-            // Who is put somewhere else stands there.
+            // A moved avatar stands at its new position.
             Action::Enter(_) => self.sits = false,
             Action::Teleport { .. } => {
                 self.sits = false;
@@ -53,7 +53,7 @@ impl Wishes {
         }
     }
 
-    /// Where its body faces, if it ever said so.
+    /// Direction of its body, if it ever sent one.
     pub(super) fn faces(&self) -> Option<glam::Vec3> {
         self.control.map(|control| control.body_rotation * glam::Vec3::X)
     }
@@ -76,8 +76,7 @@ impl Wishes {
         self.teleport = None;
     }
 
-    /// The teleport that a world may have died before carrying out. It is asked for again once: it may be what the world
-    /// died of.
+    /// The teleport before which a world may have panicked. It is repeated once: it may be the cause of the panic.
     pub(super) const fn take_teleport(&mut self) -> Option<Action> {
         self.teleport.take()
     }

@@ -1,4 +1,4 @@
-//! A small viewer: one circuit, what it was told, and the avatars that it sees.
+//! A small viewer: one circuit, its received messages, and its displayed avatars.
 
 use crate::hub::Admission;
 use crate::shard::Address;
@@ -11,7 +11,7 @@ use wire::header::{Datagram, Flags};
 use wire::messages::*;
 use wire::{object_update, terse};
 
-/// What it does by itself.
+/// Automatic behaviour of a client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manners {
     /// Sends CompleteAgentMovement right behind UseCircuitCode.
@@ -64,7 +64,7 @@ pub(crate) struct Client {
     /// Things that it was sent: where they stand, and how often it was.
     pub(crate) things: BTreeMap<u32, (Vec3, u32)>,
     pub(crate) bytes_in: u64,
-    /// What its keys and camera say.
+    /// State of its keys and camera.
     pub(crate) update: AgentUpdateAgentData,
     /// Secret of its seed capability.
     pub(crate) seed: Uuid,
@@ -162,7 +162,7 @@ impl Client {
         self.circuit.send(Reliability::Reliable, body, true).expect("the circuit is open");
     }
 
-    /// Sends what its keys and camera say now.
+    /// Sends the state of its keys and camera.
     pub(crate) fn send_update(&mut self) {
         let message = AgentUpdate { agent_data: self.update.clone() };
         self.send_as(Reliability::Unreliable, &message.into());
@@ -254,7 +254,7 @@ impl Client {
         self.send_as(reliability, &reply.into());
     }
 
-    /// Asks for so many bits per second of each category.
+    /// Requests this bandwidth of each category, bits per second.
     pub(crate) fn throttle(&mut self, bits_per_s: [u32; 7]) {
         let mut throttles = Vec::new();
         Throttles::from_bits_per_s(bits_per_s).write(&mut throttles);
@@ -307,17 +307,17 @@ impl Client {
         self.avatars.values().any(|seen| seen.agent == self.agent.0)
     }
 
-    /// How many messages of a kind came.
+    /// Number of messages of a kind.
     pub(crate) fn count(&self, is_one: impl Fn(&Message) -> bool) -> usize {
         self.inbox.iter().filter(|message| is_one(message)).count()
     }
 
-    /// Whether any message of this number arrived.
+    /// True if any message of this number arrived.
     pub(crate) fn got(&self, number: MessageNumber) -> bool {
         self.arrivals.iter().any(|arrival| arrival.number == number)
     }
 
-    /// What it heard, with the kinds of speech.
+    /// Heard chat, with the kinds of speech.
     pub(crate) fn heard(&self) -> Vec<(u8, String)> {
         let text = |message: &Message| match message {
             Message::ChatFromSimulator(chat) => {

@@ -1,5 +1,5 @@
-//! A node on virtual time for this crate's tests: hub, shards, two flat worlds and clients in one thread, and a
-//! network that loses what a test wants lost. Start with [`Node::enter`].
+//! A node on virtual time for this crate's tests: hub, shards, two flat worlds and clients in one thread, and a network with the losses
+//! of a test. Start with [`Node::enter`].
 
 mod client;
 mod network;
@@ -30,9 +30,9 @@ pub(crate) const HARBOUR: PlaceId = PlaceId(0);
 pub(crate) const MEADOW: PlaceId = PlaceId(1);
 /// Height of the flat ground of both, metres.
 pub(crate) const GROUND_M: f32 = 21.0;
-/// How long an avatar may be on its way.
+/// Time limit of an avatar's arrival.
 pub(crate) const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
-/// The network takes this long each way, and everybody looks at the clock so often.
+/// Latency of the network each way, and the step of all clocks.
 const STEP: Duration = Duration::from_millis(5);
 /// Steps between two ticks of the worlds.
 const STEPS_PER_TICK: u64 = 10;
@@ -44,7 +44,7 @@ const CROWD: u64 = 1 << 40;
 /// Names of accounts that are not logged in.
 pub(crate) const OFFLINE_AGENT: AgentId = AgentId(Uuid::from_u128(0xABCD));
 
-/// When the account of [`OFFLINE_AGENT`] was made: 14 November 2023.
+/// Creation time of the account of [`OFFLINE_AGENT`]: 14 November 2023.
 pub(crate) const OFFLINE_BORN_S: i64 = 1_700_000_000;
 /// A folder of an account's inventory, and an item in it.
 pub(crate) const FOLDER: Uuid = Uuid::from_u128(0xF01);
@@ -95,13 +95,13 @@ fn store() -> Store {
     store
 }
 
-/// What a test may want different.
+/// Variations of a test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     pub(crate) shards: usize,
     pub(crate) sessions_max: usize,
     pub(crate) max_avatars: u32,
-    /// Below what the hub counts with, the world itself refuses.
+    /// The world's own limit, if lower than the hub's.
     pub(crate) world_max_avatars: usize,
     pub(crate) ports: usize,
     pub(crate) client_bytes_per_s: u32,
@@ -146,13 +146,13 @@ pub(crate) struct Node {
     pub(crate) shards: Vec<Shard>,
     pub(crate) clients: Vec<Client>,
     pub(crate) loss: Loss,
-    /// What the hub has others do.
+    /// Orders of the hub.
     pub(crate) orders: Vec<Order>,
-    /// What the store would have kept.
+    /// Records for the store.
     pub(crate) records: Vec<Record>,
     /// Everything that went to worlds.
     pub(crate) commands: Vec<(WorldId, Command)>,
-    /// Everything that shards told the hub.
+    /// All messages of shards to the hub.
     pub(crate) mail: Vec<FromShard>,
     /// Panics of worlds.
     pub(crate) panics: usize,
@@ -160,8 +160,8 @@ pub(crate) struct Node {
     pub(crate) lag_ticks: u64,
     /// Commands under way, with the step at which they arrive.
     lagging: VecDeque<(u64, WorldId, Command)>,
-    /// Whether shards have all turns that are due; otherwise two in fifteen steps, in which three are due with 130 to 256 avatars, so that
-    /// they miss a third.
+    /// True if shards have all due turns; otherwise two in fifteen steps, in which three are due with 130 to 256 avatars, so that they
+    /// miss a third.
     pub(crate) keeps_up: bool,
     regions: Vec<Region>,
     /// Commands that a world panics of.
@@ -250,12 +250,12 @@ impl Node {
         }
     }
 
-    /// A world that only who is sent there sees, with so many boxes; its index among the regions is its world's number.
+    /// An instance, with this number of boxes; its index among the regions is its world's number.
     pub(crate) fn instance(&mut self, name: &str, size_m: u32, boxes: u32, max_avatars: u32) -> Arc<Scene> {
         self.instance_for(name, (size_m, boxes), max_avatars, max_avatars as usize)
     }
 
-    /// Likewise, whose world itself lets only so many in.
+    /// The same with another limit of the world itself.
     pub(crate) fn instance_for(
         &mut self,
         name: &str,
@@ -330,7 +330,7 @@ impl Node {
         client
     }
 
-    /// A socket that nobody uses yet.
+    /// An unused socket address.
     fn remote(&self) -> SocketAddrV4 {
         SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 20_000 + self.clients.len() as u16)
     }
@@ -374,8 +374,7 @@ impl Node {
         }
     }
 
-    /// A place's world panics in a step and begins again: its newest checkpoint is 4 s old at most. What was in its
-    /// inbox is lost.
+    /// A place's world panics in a step and restarts: its newest checkpoint is 4 s old at most. The commands in its inbox are lost.
     pub(crate) fn panic(&mut self, place: PlaceId) {
         self.panics += 1;
         let region = &mut self.regions[place.0 as usize];
@@ -383,7 +382,7 @@ impl Node {
         region.commands = self.hub.census_of(region.scene.world).dismissals(region.life.world().sessions());
     }
 
-    /// So many times a world panics when it is given such a command.
+    /// Lets a world panic at such a command, this number of times.
     pub(crate) fn poison(&mut self, times: usize, poison: fn(&Action) -> bool) {
         self.poison = poison;
         self.poisoned = times;
@@ -411,7 +410,7 @@ impl Node {
         self.run_for(next - self.now + Duration::from_millis(100));
     }
 
-    /// Whether a user's avatar is in a world.
+    /// Number of avatars in a world.
     pub(crate) fn avatars_in(&self, place: PlaceId) -> usize {
         self.regions[place.0 as usize].life.world().n_avatars()
     }
@@ -428,7 +427,7 @@ impl Node {
         replica.entities().map(|(_, hot, _)| (hot.id, hot.position)).collect()
     }
 
-    /// What stands in a region.
+    /// Static objects of a region.
     pub(crate) fn scenery(&self, place: PlaceId) -> &Scenery {
         &self.places.get(place).land().scenery
     }
@@ -533,7 +532,7 @@ impl Node {
         }
     }
 
-    /// Tells all shards that something happened in a world.
+    /// Sends events of a world to all shards.
     pub(crate) fn happen(&mut self, world: WorldId, events: Vec<Event>) {
         let mail = ToShard::Events(world, events.into());
         for shard in 0..self.shards.len() {
@@ -628,19 +627,19 @@ impl Region {
     }
 }
 
-/// Where portals are in all worlds of tests, far from where visitors arrive.
+/// Position of portals in all worlds of tests, far from the arrival place.
 pub(crate) const GATE: Vec3 = Vec3::new(220.0, 30.0, GROUND_M);
 
 fn gate(to: PortalTo) -> Arc<[Portal]> {
     Arc::new([Portal { at: GATE, radius_m: 2.0, to }])
 }
 
-/// Those of a world of tests.
+/// Local ids of a world of tests.
 const fn local_ids(n: u32) -> Range<u32> {
     n * 1_000_000 + 1..(n + 1) * 1_000_000
 }
 
-/// Flat ground, and so many boxes on it.
+/// Flat ground with boxes on it.
 fn land(size_m: u32, boxes: u32) -> Arc<Land> {
     let terrain = Terrain::flat(size_m, GROUND_M);
     let scenery = Scenery::boxes(boxes, &terrain, 1);

@@ -1,4 +1,4 @@
-//! What the network does not deliver.
+//! Losses of the network.
 
 use wire::header::{Datagram, Flags};
 use wire::messages::MessageNumber;
@@ -13,11 +13,11 @@ pub(crate) enum Way {
     Down,
 }
 
-/// Loses the first so many datagrams of a message, and a share of all.
+/// Loses the first datagrams of a message, and a share of all.
 #[derive(Debug)]
 pub(crate) struct Loss {
     rules: Vec<(Way, MessageNumber, usize)>,
-    /// Of a hundred.
+    /// Loss in percent.
     pub(crate) percent: u64,
     random: u64,
 }
@@ -39,7 +39,7 @@ impl Loss {
         self.rules.clear();
     }
 
-    /// How many are still to be lost by [`Self::lose`].
+    /// Number of losses left of [`Self::lose`].
     pub(crate) fn left(&self) -> usize {
         self.rules.iter().map(|(_, _, left)| left).sum()
     }

@@ -26,7 +26,7 @@ pub struct EndCounters {
 pub struct Occupancy {
     /// In total.
     pub open: usize,
-    /// Of them, those that wait for their client.
+    /// Of these, waiting for their client.
     pub waiting: usize,
     /// Connections that clients may still have served, without regard to those that wait.
     pub spare: usize,
@@ -37,7 +37,7 @@ pub struct Occupancy {
 pub struct ConnectionLimiter {
     inner: Mutex<Inner>,
     released: Notify,
-    /// What limits have ended.
+    /// Counters of limits that ended connections.
     pub counters: EndCounters,
 }
 
@@ -106,7 +106,7 @@ impl ConnectionLimiter {
     }
 }
 
-/// Connections that were told to close are not gone yet.
+/// Evicted connections have not closed yet.
 struct MustWait;
 
 /// A connection's place in the table, for as long as its socket is open.
@@ -118,7 +118,7 @@ pub(super) struct ConnectionSlot {
 }
 
 impl ConnectionSlot {
-    /// What tells the connection's task to end it.
+    /// Signal for the connection's task to end it.
     pub(super) fn eviction(&self) -> Arc<Notify> {
         Arc::clone(&self.eviction)
     }

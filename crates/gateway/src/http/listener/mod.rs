@@ -1,7 +1,8 @@
 //! Serving HTTP: connections for as long as clients keep them, thousands of which wait for an event at any time.
 //!
-//! `axum::serve` sets no limits. Here every wait for a client has a deadline (`socket`), connections are capped in total and per address
-//! (`table`, which has the policy), and a handler runs only when its request is complete (`body`). What paths mean is the routers' of [`super`].
+//! `axum::serve` sets no limits. Here every wait for a client has a deadline (`socket`), connections are capped in total and per
+//! address (`table`, which has the policy), and a handler runs only when its request is complete (`body`). The routers of [`super`]
+//! interpret paths.
 
 mod body;
 mod connections;
@@ -50,7 +51,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 /// The answer to a request beyond its client's share of connections.
 const OVER_SHARE: &str = "Your address has too many requests under way.\n";
 
-/// What is served to whoever connects to an address.
+/// Service at an address.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// Its routes.
@@ -88,7 +89,7 @@ pub async fn serve(listener: TcpListener, site: Site) {
     }
 }
 
-/// Whether only the connection that was about to be taken is gone (accept(2)).
+/// True if the error concerns only the connection to be accepted (accept(2)).
 fn is_of_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)

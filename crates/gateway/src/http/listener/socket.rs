@@ -1,6 +1,6 @@
 //! A TCP connection with deadlines: for the rest between two requests, for a head, for a body, and for a client that does not read.
 //!
-//! They are kept where bytes are read and written, so they also hold for what a connection becomes, a WebSocket.
+//! They are kept where bytes are read and written, so they also hold after an upgrade to a WebSocket.
 
 use super::connections::ConnectionSlot;
 use super::table::{ConnectionOrigin, ConnectionPhase, ShareTaken};
@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// How long a client may take.
+/// Deadlines of a client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadlines {
     /// Between two requests, and for the first byte of the first.
@@ -28,7 +28,7 @@ pub(super) struct Deadlines {
     pub(super) unread: Duration,
 }
 
-/// What a connection is waiting for.
+/// Waiting states of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum SocketStage {

@@ -15,7 +15,7 @@ use grid::attempts::ClientNetwork;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-/// Connections of one address that may be served for each one that is not being served.
+/// Maximum ratio of an address's served connections to connections that are not being served.
 const SHARE: usize = 2;
 
 /// Number of a connection, never used again.
@@ -54,7 +54,7 @@ impl ConnectionOrigin {
     }
 }
 
-/// What a connection is doing.
+/// States of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ConnectionPhase {
     /// Between two requests.
@@ -65,12 +65,12 @@ pub(super) enum ConnectionPhase {
     Served,
 }
 
-/// What comes of a new connection.
+/// Results of admitting a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionAdmission {
     /// It is in the table. `evicted` has to be closed for it.
     Admitted { id: ConnectionId, evicted: Option<ConnectionId> },
-    /// Connections that were told to close have to be gone first.
+    /// Evicted connections have to close first.
     Wait,
     /// Every connection is being served.
     Full,
@@ -137,7 +137,7 @@ impl ConnectionTable {
         self.caps
     }
 
-    /// Takes a new connection in, at the cost of another one when a cap is reached. At most one is told to close for each new one.
+    /// Admits a connection, evicting another one at a cap: at most one for each new connection.
     pub(super) fn admit(&mut self, address: ConnectionOrigin) -> ConnectionAdmission {
         if self.slots.len() >= self.caps.open_max {
             if self.closing > 0 {
@@ -169,10 +169,10 @@ impl ConnectionTable {
         self.enter(id, phase);
     }
 
-    /// The request of a connection is complete; it is served until it waits again. Bytes of its body count no more.
+    /// The request of a connection is complete; it is served until it waits again. Bytes of its body are released.
     ///
     /// # Errors
-    /// When its client has its share. The connection goes on waiting.
+    /// If its client has its share. The connection keeps waiting.
     pub(super) fn serve(&mut self, id: ConnectionId, client: ConnectionOrigin) -> Result<(), ShareTaken> {
         self.enter(id, ConnectionPhase::Reading);
         let own = self.served.get(&client).copied().unwrap_or(0);
@@ -266,7 +266,7 @@ impl ConnectionTable {
         id
     }
 
-    /// A waiting connection of the address that has the most; of several such addresses, the one that has waited longest.
+    /// A waiting connection of the address with most of them; of several such addresses, that with the longest wait.
     fn victim(&self) -> Option<ConnectionId> {
         let weight = |address: &ConnectionOrigin, group: &OriginGroup| {
             let oldest = group.waiting.first().map_or(u64::MAX, |&(_, since, _)| since);

@@ -226,7 +226,7 @@ fn a_flood_of_chat_or_of_teleports_is_answered() {
     for _ in 0..300 {
         let message = teleport(&node.clients[ada], 0, Vec3::ZERO);
         node.clients[ada].send(&message);
-        // A circuit holds so many unacked messages.
+        // The limit of unacked messages of a circuit.
         node.run_ms(1);
     }
     node.run_ms(1_000);

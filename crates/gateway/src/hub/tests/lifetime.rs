@@ -241,7 +241,7 @@ fn a_waiting_poll_is_woken_by_an_event() {
     let Poll::Wait(notify) = queue.poll(None) else { panic!("nothing to get") };
     queue.push("One", Llsd::Undef);
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    // Would wait for ever.
+    // Would wait without end.
     runtime.block_on(notify.notified());
     assert!(take(&mut queue, None).is_some());
 }
@@ -260,7 +260,7 @@ fn a_newer_poll_ends_the_older_one_and_gets_the_events() {
     assert!(node.hub.resume_poll(seed, ack, &older).is_some(), "it is the newest");
     let newer = wait(&mut node);
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    // Would wait for ever.
+    // Would wait without end.
     runtime.block_on(older.notified());
     assert!(node.hub.resume_poll(seed, ack, &older).is_none(), "displaced");
     assert!(matches!(node.hub.resume_poll(seed, ack, &newer), Some(EventQueueAnswer::Poll(Poll::Wait(_)))));

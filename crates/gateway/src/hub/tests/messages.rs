@@ -8,7 +8,7 @@ use std::time::Duration;
 use wire::messages::*;
 use wire::text::{from_wire, to_wire};
 
-/// What a client sends to a user.
+/// Sends a message from a client to a user.
 pub(super) fn send(node: &mut Node, from: usize, to: AgentId, dialog: u8, text: &str) {
     let client = &mut node.clients[from];
     let message = ImprovedInstantMessage {
@@ -30,7 +30,7 @@ pub(super) fn send(node: &mut Node, from: usize, to: AgentId, dialog: u8, text: 
     node.run_ms(200);
 }
 
-/// What a client got, newest last: (from, name, dialog, text).
+/// Messages received by a client, newest last: (from, name, dialog, text).
 pub(super) fn got(node: &Node, client: usize) -> Vec<(Uuid, String, u8, String)> {
     let read = |message: &Message| match message {
         Message::ImprovedInstantMessage(m) => {

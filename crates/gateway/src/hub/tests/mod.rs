@@ -13,7 +13,7 @@ use crate::testing::Node;
 use wire::llsd::Llsd;
 use wire::messages::Message;
 
-/// What a client's event queue holds for it, by name, as a poll that acknowledges the last one gets it.
+/// Events in a client's queue by name, as a poll that acknowledges the last one gets them.
 pub(crate) fn events(node: &mut Node, client: usize) -> Vec<(String, Llsd)> {
     let (seed, ack) = (node.clients[client].seed, node.clients[client].acked);
     match node.hub.poll_events(seed, ack) {
@@ -22,7 +22,7 @@ pub(crate) fn events(node: &mut Node, client: usize) -> Vec<(String, Llsd)> {
             let named = |event: &Llsd| {
                 (event.get("message").as_str().expect("a name").to_owned(), event.get("body").clone())
             };
-            // What every arrival brings is left out.
+            // The events of every arrival are left out.
             let is_arrival = |event: &&Llsd| {
                 let parcel = event.get("body").get("ParcelData").at(0);
                 parcel.get("SequenceID").as_i32() == Some(UNASKED_PARCEL)
@@ -34,7 +34,7 @@ pub(crate) fn events(node: &mut Node, client: usize) -> Vec<(String, Llsd)> {
     }
 }
 
-/// Why a client was put out.
+/// The reason with which a client was put out.
 pub(crate) fn kicked(node: &Node, client: usize) -> Option<String> {
     node.clients[client].inbox.iter().find_map(|message| match message {
         Message::KickUser(kick) => Some(wire::text::from_wire(&kick.user_info.reason)),

@@ -12,7 +12,7 @@ use wire::messages::*;
 
 const BOXES: u32 = 300;
 
-/// Somebody in the harbour, where boxes stand, and a world of the same size with others.
+/// A visitor in the harbour, with its boxes, and a world of the same size with others.
 fn visitor() -> (Node, usize, SessionKey, Arc<Scene>) {
     let mut node = Node::with(Setup { boxes: BOXES, ..Setup::default() });
     let ada = node.enter("Ada");
@@ -50,7 +50,7 @@ fn handshakes(node: &Node, client: usize) -> Vec<String> {
     node.clients[client].inbox.iter().filter_map(name).collect()
 }
 
-/// Everybody and everything that a client shows belongs to one world.
+/// Checks that all avatars and objects displayed by a client belong to one world.
 fn assert_shows_only(node: &Node, client: usize, scene: &Scene) {
     let replica = scene.feed.current();
     let shown = &node.clients[client];
@@ -391,7 +391,7 @@ fn a_session_has_one_order_at_a_time_and_it_is_void_elsewhere() {
     let former = crate::mail::CircuitKey { ticket: 0, ..circuit };
     assert_eq!(node.hub.is_in(former, cave.world), Err(PassageRefusal::Elsewhere));
 
-    // Whose order nobody takes is told so.
+    // A refused order is answered.
     node.hub.refuse_order(order, "Too many.");
     node.relay();
     node.run_ms(200);
@@ -482,7 +482,7 @@ fn shards_are_told_that_a_visitor_has_gone() {
     assert_eq!(node.places.n_avatars(), before - 1);
 }
 
-/// What stands within reach of somebody and is not shown, of a region with as many boxes as one may have.
+/// Number of nearby objects that a client does not display, in a region with the maximum of boxes.
 fn lacks(node: &Node, client: usize, scene: &Scene) -> usize {
     let client = &node.clients[client];
     let own = client.avatars.values().find(|seen| seen.agent == client.agent.0).expect("she sees herself");

@@ -1,4 +1,4 @@
-//! Nobody is left in no world.
+//! No avatar is left without a world.
 
 use super::{events, follow, kicked};
 use crate::hub::{Passage, PassageRefusal};
@@ -20,7 +20,7 @@ fn visitor(setup: Setup) -> (Node, usize, SessionKey) {
     (node, ada, session)
 }
 
-/// What the client was told in words.
+/// Texts received by the client.
 fn alerts(node: &Node, client: usize) -> Vec<String> {
     let text = |message: &Message| match message {
         Message::AlertMessage(alert) => Some(wire::text::from_wire(&alert.alert_data.message)),
@@ -114,7 +114,7 @@ fn when_that_region_is_full_another_one_takes_them_and_if_none_does_they_are_tol
         if meadow_is_full {
             node.enter_at("Eve", node.spot(MEADOW, 40.0, 50.0));
         }
-        // Who only wants to leave stays.
+        // A user who only wants to leave stays.
         assert_eq!(node.hub.leave(node.now, session), Err(PassageRefusal::Full));
         node.hub.empty(node.now, plain.world, "That world has ended.");
         if meadow_is_full {
@@ -183,7 +183,7 @@ fn a_refusal_by_another_world_than_the_one_behind_the_circuit_counts_for_nothing
     node.run_ms(1_000);
     assert!(is_in(&cave, session).is_some() && kicked(&node, ada).is_none());
 
-    // One that comes twice turns her back once.
+    // A duplicate refusal turns her back once.
     assert_eq!(node.hub.enter(node.now, session, &other, None), Ok(Passage::Switched));
     node.relay();
     for _ in 0..3 {

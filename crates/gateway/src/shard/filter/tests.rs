@@ -1,4 +1,4 @@
-//! What a user does slowly arrives, what a client does for nothing does not.
+//! Slow actions of a user pass, idle noise of a client does not.
 
 use super::*;
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn still() -> AgentUpdateAgentData {
     }
 }
 
-/// A filter with what its world and its gateway were told last.
+/// A filter with the last updates accepted by its world and its gateway.
 #[derive(Default)]
 struct Line {
     filter: UpdateFilter,
@@ -44,7 +44,7 @@ impl Line {
         verdict
     }
 
-    /// Everything that was told is within its threshold of what is.
+    /// Checks that all accepted values are within their thresholds of the true ones.
     fn assert_current(&self, update: &AgentUpdateAgentData) {
         // Half a hundredth of slack for the arithmetic of 32 bits.
         const SLACK: f32 = 1.005;
@@ -70,7 +70,7 @@ impl Line {
     }
 }
 
-/// How fast somebody does what, per update.
+/// Change of an input per update.
 #[derive(Clone, Copy, Debug)]
 struct Habit {
     turn_rad: f32,

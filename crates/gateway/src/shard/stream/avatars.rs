@@ -1,4 +1,4 @@
-//! Avatars: who is gone is killed, the others are shown anew or moved, as far as the bytes go.
+//! Avatars: absent ones are killed, the others sent in full or moved, within the bytes.
 
 use super::{Turn, UNACKED_MAX};
 use ids::LocalId;
@@ -13,11 +13,11 @@ use wire::terse;
 const FULL_PER_SEND: usize = 24;
 /// Local ids in one KillObject.
 const KILLS_PER_MESSAGE: usize = 200;
-/// Of those who wait, in one turn: ten thousand things of a world that was left are gone within a second.
+/// Kills from the waiting list per turn: ten thousand objects of a left world are gone within a second.
 pub(super) const KILLS_PER_TURN: usize = 1_000;
 /// Share of the bytes that avatars get while terrain and the like still wait.
 const SHARE_BESIDE_BULK: f32 = 0.6;
-/// Update flags of the own avatar: owned by its user, who may move it (PROTOCOL §5.1, bits 4, 5, 8).
+/// Update flags of the own avatar: owned by its user, who may move it (bits 4, 5, 8).
 const OWN_AVATAR_FLAGS: u32 = 1 << 4 | 1 << 5 | 1 << 8;
 
 impl Turn<'_> {
@@ -25,11 +25,11 @@ impl Turn<'_> {
         self.gone.clear();
         self.settle_sent();
         let departed = self.client.viewer.look(self.replica, self.lister);
-        // Who is in both is killed once.
+        // An id in both is killed once.
         self.gone.retain(|id| !departed.contains(id));
         self.gone.extend_from_slice(departed);
         self.take_unkilled();
-        // What follows is written past the circuit's queue: AgentMovementComplete has to come before it.
+        // Later messages bypass the circuit's queue: AgentMovementComplete has to come before them.
         self.client.flush(self.now, self.out);
         let mut rest = self.gone.as_slice();
         while !rest.is_empty() {
@@ -43,9 +43,9 @@ impl Turn<'_> {
             self.out.seal(self.client.address);
             rest = others;
         }
-        // Once there is room, and before those who wait already: the own avatar of another world is among the first. None of them may be
-        // forgotten, or the client shows it for ever. All have been shown to it, and a circuit that takes no kills takes no full
-        // updates, so that they are no more than it knows.
+        // Once there is room, and before those who wait already: the own avatar of another world is among the first. A dropped one
+        // would be displayed forever. The list is bounded by the client's displayed objects, since a circuit without room for kills has
+        // none for full updates.
         self.client.unkilled.splice(0..0, rest.iter().copied());
     }
 

@@ -1,4 +1,4 @@
-//! What avatars do and how they look: animations and appearances.
+//! Animations and appearances of avatars.
 
 use super::Turn;
 use circuit::Reliability;
@@ -21,7 +21,7 @@ const FAR_ANIMATIONS_PER_S: usize = 1;
 const FAR_ANIMATION_REPEATS: u8 = 1;
 
 impl Turn<'_> {
-    /// Of the own avatar and the nearest, reliable (DESIGN §2), within a budget.
+    /// Of the own avatar and the nearest, reliable, within a budget.
     pub(super) fn animations(&mut self) {
         if self.now < self.client.next_animations {
             return;
@@ -39,7 +39,7 @@ impl Turn<'_> {
         due.extend(due_at.map(|at| (self.client.viewer.shown()[at as usize].distance, at)));
         due.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         for &(_, at) in due.iter().take(NEAR_ANIMATIONS_PER_SEND) {
-            // What it does when its turn comes is sent; what it did before is not made up for.
+            // The state at its turn is sent; earlier ones are skipped.
             if !self.client.animations.take(self.now) {
                 break;
             }

@@ -1,4 +1,4 @@
-//! What stands near a client: sent once in full, several in a datagram, while its bytes allow.
+//! Static objects near a client: sent once in full, several per datagram, while its bytes allow.
 
 use super::{Turn, UNACKED_MAX};
 use ids::LocalId;
@@ -14,7 +14,7 @@ const PER_DATAGRAM: usize = 5;
 /// Unacked reliable messages beyond which scenery waits: avatars come first.
 const UNACKED_SHARE: usize = UNACKED_MAX / 2;
 
-/// What a client was sent of the scenery, and what of it is under way.
+/// Static objects sent to a client, and those under way.
 #[derive(Debug, Default)]
 pub(in crate::shard) struct Scenery {
     pub(in crate::shard) sight: Sight,
@@ -38,7 +38,7 @@ impl UnderWay {
 }
 
 impl Scenery {
-    /// The ack of a datagram is overdue: what was in it is sent again.
+    /// The ack of a datagram is overdue: its contents are sent again.
     pub(super) fn lost(&mut self, sequence: u32) {
         if let Some(lost) = self.under_way.iter().find(|datagram| datagram.sequence == sequence) {
             lost.things().iter().for_each(|&thing| self.sight.lost(thing));
@@ -61,14 +61,14 @@ impl Scenery {
         self.under_way.shrink_to_fit();
     }
 
-    /// Forgets what has been acked, or has been given up.
+    /// Drops datagrams that were acked or given up.
     pub(super) fn settle(&mut self, is_unacked: impl Fn(u32) -> bool) {
         self.under_way.retain(|datagram| is_unacked(datagram.sequence));
     }
 }
 
 impl Turn<'_> {
-    /// Whether something near was not sent yet, or may not have been.
+    /// True if a near object was not sent yet, or may be lost.
     pub(super) fn is_scenery_due(&self) -> bool {
         self.client.scenery.sight.is_due(self.replica.scenery(), self.client.viewer.eye)
     }
@@ -112,7 +112,7 @@ impl Turn<'_> {
             self.client.scenery.under_way.push(under_way);
             rest = &rest[n..];
         }
-        // What was chosen and did not fit stays due.
+        // Chosen objects that did not fit stay due.
         if let Some(&(_, thing)) = rest.first() {
             self.client.scenery.sight.lost(thing);
         }

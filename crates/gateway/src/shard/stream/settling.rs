@@ -1,8 +1,8 @@
-//! What a client has to ack although it is never sent again as it was: full updates, of avatars and of what stands, and the last
-//! repetition of a rest. And kills, which may arrive behind what was sent after them.
+//! Datagrams that a client has to ack although they are never resent unchanged: full updates of avatars and static objects, and the
+//! last repetition of a rest. And kills, which may arrive after later datagrams.
 //!
-//! All but kills are perishable datagrams (`Circuit::begin_perishable`). Acked, they are settled; not acked in time, they are
-//! made anew from what is true by then, since the old bytes would put a moving avatar back.
+//! All but kills are perishable datagrams (`Circuit::begin_perishable`). Acked, they are settled; otherwise they are rebuilt from the
+//! current state, since the old bytes would put a moving avatar back.
 
 use super::Turn;
 use super::avatars::KILLS_PER_TURN;
@@ -11,12 +11,12 @@ use ids::{AgentId, LocalId};
 use replicate::{Place, Replica};
 
 impl Turn<'_> {
-    /// Settles what was acked, or whose ack is overdue.
+    /// Settles datagrams that were acked, or whose ack is overdue.
     ///
-    /// Kills are sent again as they were until they are acked. Those in them who are shown again by then are shown anew.
+    /// Kills are resent unchanged until they are acked. Ids in them that are displayed again by then are sent in full again.
     ///
-    /// Adds those in full updates to [`Turn::gone`] who have left the world or the visible set meanwhile: the update may have
-    /// arrived behind the KillObject, so they are killed once more.
+    /// Ids in full updates that have left the world or the visible set meanwhile are added to [`Turn::gone`]: the update may have
+    /// arrived after the KillObject, so they are killed once more.
     pub(super) fn settle_sent(&mut self) {
         let client = &mut *self.client;
         while let Some(sequence) = client.circuit.poll_lost(self.now) {
@@ -32,8 +32,8 @@ impl Turn<'_> {
         let circuit = &client.circuit;
         client.scenery.settle(|sequence| circuit.is_unacked(sequence));
         client.rested.retain(|&(sequence, _)| circuit.is_unacked(sequence));
-        // Who left the visible set and came back while the kill was under way may have been shown first and killed then. So may things,
-        // when somebody is back soon in a world that they had left.
+        // An avatar that came back into the visible set during its kill may have been displayed first and killed then. The same holds
+        // for objects of a world that the client re-entered soon.
         let mut killed = std::mem::take(&mut client.killed);
         killed.retain(|&(sequence, id)| {
             let is_under_way = client.circuit.is_unacked(sequence);
@@ -53,7 +53,7 @@ impl Turn<'_> {
                 self.gone.push(id);
                 self.show_again(agent);
             }
-            // In no order: all that is asked of the list is who is in which datagram.
+            // The list is unordered: it only maps members to datagrams.
             shown.swap_remove(at);
         }
         self.client.shown = shown;
@@ -72,10 +72,10 @@ impl Turn<'_> {
         self.gone.dedup();
     }
 
-    /// Somebody left and is back under another local id, as after logging in anew: a late update of the former presence
-    /// may have taken the new one's place in the client, and goes with it.
+    /// An avatar came back under another local id, as after a new login: a late update of its former presence may have replaced the new
+    /// one in the client, and vanishes with it.
     fn show_again(&mut self, agent: AgentId) {
-        // A thing is nobody's presence.
+        // An object has no presence.
         if agent.0.is_nil() {
             return;
         }
@@ -83,8 +83,8 @@ impl Turn<'_> {
         back.for_each(|(_, hot, _)| self.client.viewer.lost(LocalId(hot.id)));
     }
 
-    /// Moves last repetitions of rests to the front, and says how many there are. They have to be acked: clients extrapolate
-    /// what they heard last without limit, and a burst of losses outlasts any number of repetitions.
+    /// Moves last repetitions of rests to the front, and says how many there are. They have to be acked: clients extrapolate the last
+    /// update without limit, and a burst of losses outlasts any number of repetitions.
     pub(super) fn last_rests_first(&self, chosen: &mut [Place]) -> usize {
         let mut n = 0;
         for at in 0..chosen.len() {
@@ -99,7 +99,7 @@ impl Turn<'_> {
 }
 
 impl Client {
-    /// Whether it was sent an avatar or a thing of its world, and not told since to forget it.
+    /// True if an avatar or object of its world was sent to it, and not killed since.
     fn shows(&self, id: LocalId, replica: &Replica) -> bool {
         match replica.scenery().of_id(id) {
             Some(thing) => self.scenery.sight.has(thing),
@@ -107,7 +107,7 @@ impl Client {
         }
     }
 
-    /// It may not show what it was sent: that is sent anew.
+    /// The client may lack it: it is sent in full again.
     fn doubt(&mut self, id: LocalId, replica: &Replica) {
         match replica.scenery().of_id(id) {
             Some(thing) if self.scenery.sight.has(thing) => self.scenery.sight.lost(thing),

@@ -13,7 +13,7 @@ fn ticketed(node: &mut Node) -> usize {
     node.login("Ada", spot)
 }
 
-/// When the first datagram of a message came, in the order of sequence numbers.
+/// Sequence number of the first datagram with a message.
 fn sequence_of(client: &Client, number: MessageNumber) -> u32 {
     let first = client.arrivals.iter().find(|arrival| arrival.number == number);
     first.unwrap_or_else(|| panic!("{number:?} never came")).sequence
@@ -260,7 +260,7 @@ fn arrivals_survive_a_network_that_loses_a_fifth_each_way() {
             client
         })
         .collect();
-    // One whose messages are lost again and again waits for ever longer resends.
+    // Repeated losses of one message make its resends ever rarer.
     node.run_ms(30_000);
     for &client in &visitors {
         assert_eq!(node.clients[client].avatars.len(), 20, "{}", node.clients[client].name);

@@ -1,4 +1,4 @@
-//! What clients see of each other, and what it costs.
+//! Views of clients, and their cost.
 
 use crate::shard::{Outbox, Packing, Sending, TURN_BYTES};
 use crate::testing::{HARBOUR, MEADOW, Node, Setup, Way};
@@ -15,7 +15,7 @@ fn pair() -> (Node, usize, usize) {
     (node, ada, bob)
 }
 
-/// Whether a client sees another stand where it stands.
+/// True if a client displays another at rest at its true position.
 fn sees_at_rest(node: &Node, who: usize, name: &str) -> bool {
     let seen = node.clients[who].sees(name).expect("shown");
     let stands = node.position_in(HARBOUR, name).expect("in the world");
@@ -45,7 +45,7 @@ fn a_stop_arrives_though_three_of_its_updates_get_lost() {
     node.run_until(|node| node.position_in(HARBOUR, "Ada").is_some());
     let moving = |node: &Node| node.clients[bob].sees("Ada").expect("shown").velocity.length() > 0.01;
     node.run_until(|node| !moving(node));
-    // Once more, losing what said so: two clients are told in four sends each.
+    // Once more, with loss of the first sends: two clients need four sends each.
     node.clients[ada].control(ControlFlags::AT_POS);
     node.run_ms(1_000);
     let before = node.shards[0].counters().terse_sent;
@@ -144,7 +144,7 @@ fn who_left_while_full_updates_were_lost_does_not_stay_behind() {
 fn who_left_while_the_circuit_was_full_does_not_stay_behind() {
     let (mut node, ada, bob) = pair();
     node.loss.lose(Way::Up, PacketAck::NUMBER, usize::MAX);
-    // What is not sent again makes room once more.
+    // Messages that are not resent make room once more.
     for _ in 0..4 {
         (0..512).for_each(|_| node.hub.alert("As many as may be under way."));
         node.run_ms(1_000);
@@ -158,8 +158,8 @@ fn who_left_while_the_circuit_was_full_does_not_stay_behind() {
     node.run_until(|node| node.clients[ada].sees("Bob").is_none());
 }
 
-/// The kill of somebody who leaves the visible set is sent again until it is acked, so it may come behind the full update with
-/// which they are back.
+/// The kill of an avatar that leaves the visible set is resent until it is acked, so it may arrive after the full update that brings
+/// the avatar back.
 #[test]
 fn who_is_back_in_the_visible_set_before_the_kill_arrives_is_shown() {
     let mut node = Node::with(Setup { visible_max: 1, ..Setup::default() });
@@ -196,7 +196,7 @@ fn a_client_gets_its_bytes_per_second_and_no_more_among_five_hundred_walkers() {
         if let Some(bits_per_s) = wanted {
             node.clients[ada].throttle(bits_per_s);
         }
-        // Terrain and everybody's first sight have passed by then.
+        // Terrain and all first full updates are through by then.
         node.run_for(Duration::from_secs(90));
         assert_eq!(node.clients[ada].avatars.len(), 501);
         let before = node.clients[ada].bytes_in;

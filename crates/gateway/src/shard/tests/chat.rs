@@ -1,11 +1,11 @@
-//! Who hears what, and how much of it.
+//! Hearers of chat, and its limits.
 
 use crate::testing::{HARBOUR, Node};
 use link::ChatKind;
 use std::time::Duration;
 use wire::messages::*;
 
-/// Somebody at 128 m and listeners at so many metres from there.
+/// A speaker at 128 m and listeners at these distances in metres.
 fn audience(distances: &[f32]) -> (Node, usize, Vec<usize>) {
     let mut node = Node::new();
     let spot = node.spot(HARBOUR, 128.0, 128.0);

@@ -23,7 +23,7 @@ fn alerts(client: &Client) -> Vec<String> {
     client.inbox.iter().filter_map(text).collect()
 }
 
-/// How often each message ended in each outcome.
+/// Counts of messages by outcome.
 fn outcomes(node: &Node) -> BTreeMap<(&'static str, Outcome), u64> {
     let occurred = node.shards.iter().flat_map(|shard| shard.outcomes().occurred());
     occurred.map(|(name, outcome, n)| ((name, outcome), n)).collect()
@@ -100,7 +100,7 @@ fn a_number_that_the_protocol_does_not_have_is_counted_as_unknown() {
     assert_eq!(node.drops("unknown_message"), 1);
 }
 
-/// What a client waits for.
+/// Expected answer of a client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Answer {
     /// A message.

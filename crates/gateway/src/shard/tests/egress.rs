@@ -5,7 +5,7 @@ use crate::testing::{Node, Setup};
 
 const LIMIT: u64 = 200_000;
 
-/// What each client gets a second, without headers, and all of them with, over ten seconds.
+/// Bytes per second of each client, without headers, and of all with them, over ten seconds.
 fn measure(node: &mut Node) -> (Vec<u64>, u64) {
     let counted = |node: &Node| -> Vec<_> {
         node.clients.iter().map(|client| (client.bytes_in, client.circuit.stats().datagrams_in)).collect()
@@ -22,7 +22,7 @@ fn measure(node: &mut Node) -> (Vec<u64>, u64) {
     (each, all / 10)
 }
 
-/// A dozen among as many walkers as each of them could be told of for all of its bytes.
+/// A dozen clients among as many walkers as use up all the bytes of each.
 fn crowd(egress_bytes_per_s: Option<u64>) -> Node {
     let mut node = Node::with(Setup { egress_bytes_per_s, visible_max: 1_000, ..Setup::default() });
     node.crowd(500);

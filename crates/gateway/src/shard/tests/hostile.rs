@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use wire::header::{self, Flags};
 use wire::messages::{Message, SCHEMA};
 
-/// A datagram that begins like one and goes on at random.
+/// A datagram with a valid beginning and a random rest.
 fn datagram() -> impl Strategy<Value = Vec<u8>> {
     let number = (0..SCHEMA.len()).prop_map(|at| SCHEMA[at].number);
     let body = prop::collection::vec(any::<u8>(), 0..300);

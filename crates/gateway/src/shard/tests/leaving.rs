@@ -1,4 +1,4 @@
-//! Ways in which a circuit ends, and what is left of it.
+//! Ends of circuits, and their remains.
 
 use crate::mail::{Closed, FromShard};
 use crate::testing::{HARBOUR, Node, Way};

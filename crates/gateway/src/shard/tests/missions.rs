@@ -1,4 +1,4 @@
-//! What worlds tell of missions and health reaches whom it concerns.
+//! Events of missions and health reach their audience.
 
 use crate::testing::{HARBOUR, MEADOW, Node, agent};
 use link::{Audience, Event, GameEvent};

@@ -1,4 +1,4 @@
-//! A shard that does not keep up leaves out those who are far away, and nobody else.
+//! A shard without enough time leaves out far avatars only.
 
 use crate::testing::{HARBOUR, Node};
 use glam::Vec3;
@@ -15,7 +15,7 @@ fn crowd(keeps_up: bool) -> (Node, usize, usize) {
     (node, ada, bob)
 }
 
-/// Movements that clients are told in four seconds, and turns in which they are not told of those far away.
+/// Movements sent to clients in four seconds, and turns without far avatars.
 fn told(node: &mut Node) -> (u64, u64) {
     let before = node.shards[0].counters().clone();
     node.run_ms(4_000);
@@ -36,7 +36,7 @@ fn a_shard_that_misses_turns_tells_of_those_far_away_less_often_until_it_keeps_u
     assert!((40..=50).contains(&left_out), "{left_out}");
     assert!(pressed < usual * 4 / 5, "{pressed} and {usual}");
 
-    // Who is near is followed as ever.
+    // Near avatars are followed as before.
     node.clients[ada].control(ControlFlags::AT_POS);
     node.run_ms(400);
     let seen = node.clients[bob].sees("Ada").expect("shown");

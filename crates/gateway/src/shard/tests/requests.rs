@@ -1,4 +1,4 @@
-//! What a shard answers by itself, and what it passes to the hub.
+//! Requests that a shard answers by itself, and those passed to the hub.
 
 use crate::testing::{Client, HARBOUR, MEADOW, Node, OFFLINE_AGENT, agent};
 use ids::Uuid;
@@ -112,7 +112,7 @@ fn every_name_asked_for_is_answered_also_of_nobody() {
             names.extend(reply.uuid_name_block.iter().map(name));
         }
     }
-    // Those who are here come first, the others from the hub; each once.
+    // Present accounts come first, the others from the hub; each once.
     assert_eq!(names.iter().map(|(id, _)| *id).collect::<Vec<Uuid>>(), ids);
     let texts: Vec<&str> = names[..3].iter().map(|(_, name)| name.as_str()).collect();
     assert_eq!(texts, ["Bob Resident", "Grace Hopper", "Unknown User"]);

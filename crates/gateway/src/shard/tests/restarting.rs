@@ -1,4 +1,4 @@
-//! A world panics under its visitors, and goes on from a checkpoint.
+//! A world panics under its visitors, and continues from a checkpoint.
 
 use crate::hub::tests::follow;
 use crate::mail::Spot;
@@ -7,7 +7,7 @@ use glam::Vec3;
 use link::{Action, ControlFlags};
 use wire::messages::*;
 
-/// Somebody who was there at the checkpoint, and somebody who came after it; they see each other.
+/// A visitor present at the checkpoint, and a later one; they display each other.
 fn early_and_late(shards: usize) -> (Node, usize, usize) {
     let mut node = Node::with(Setup { shards, ..Setup::default() });
     let early = node.enter("Ada");
@@ -17,7 +17,7 @@ fn early_and_late(shards: usize) -> (Node, usize, usize) {
     (node, early, late)
 }
 
-/// Whether both are shown to both, where they are.
+/// True if both are displayed to both at their true positions.
 fn see_each_other(node: &Node, ada: usize, bob: usize) -> bool {
     [ada, bob].into_iter().all(|who| {
         let client = &node.clients[who];

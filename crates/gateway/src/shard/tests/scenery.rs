@@ -1,4 +1,4 @@
-//! What stands in a region comes to those who come near it.
+//! Static objects of a region are sent to clients near them.
 
 use crate::testing::{Client, HARBOUR, Node, Setup, Way};
 use glam::Vec3;

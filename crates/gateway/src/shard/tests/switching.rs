@@ -44,7 +44,7 @@ fn room_for_one_message_at_a_time_is_enough_to_be_told_once() {
     assert_eq!(told, [(1, 0), (1, 1), (1, 1), (1, 1), (1, 1)]);
 }
 
-/// Fills the only circuit, and has the avatar behind it go into an instance, where it arrives and cannot be told so.
+/// Fills the only circuit, and sends the avatar behind it into an instance, whose arrival message finds no room.
 fn switch_while_full(node: &mut Node) {
     let session = node.hub.session_named("ada resident").expect("she is here");
     let cave = node.instance("Cave", 256, 0, 10);

@@ -14,7 +14,7 @@ fn admitted(table: &mut ConnectionTable, n: u8) -> (ConnectionId, Option<Connect
     }
 }
 
-/// Admits a connection, and has the one that is told to close for it go.
+/// Admits a connection, and closes the evicted one.
 fn settled(table: &mut ConnectionTable, n: u8) -> ConnectionId {
     let (id, evicted) = admitted(table, n);
     evicted.into_iter().for_each(|evicted| table.release(evicted));
@@ -90,12 +90,12 @@ fn too_many_bytes_of_bodies_are_taken_from_the_address_that_sent_the_most() {
     assert_eq!(table.receive(second, 200), None);
     assert_eq!(table.receive(small, 300), Some(greedy));
     assert_eq!(table.receive(small, 300), None, "what is told to close counts no more");
-    // What was served is no body any more.
+    // A served request has no body left.
     table.serve(small, address(2)).unwrap();
     assert_eq!(table.receive(second, 700), None);
 }
 
-/// The most that each of so many addresses gets served when all take what they can.
+/// The maximum of served connections that each of `n_addresses` greedy addresses reaches.
 fn shares(n_addresses: u8, open_max: usize) -> Vec<usize> {
     let mut table =
         ConnectionTable::new(Caps { open_max, waiting_max: open_max, address_max: open_max, ..CAPS });
