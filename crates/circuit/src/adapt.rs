@@ -42,9 +42,9 @@ const INCREASE: f32 = 1.0 / 16.0;
 const LEAST: f32 = 0.25;
 /// A rate of which less than this part is used is not judged.
 const USED_MIN: f32 = 0.5;
-/// Bytes sent per second, as a part of those before the first cut, from which on losses tell whether the cuts helped: two cuts.
+/// Bytes per second, relative to those before the first cut, below which losses show the effect of the cuts: two cuts.
 const TRIAL_PART: f32 = 0.65;
-/// Most loss that is taken for a path's own. Beyond it the measurement is too coarse to tell.
+/// Maximum loss attributed to a path itself. Beyond it the measurement is too coarse.
 const OWN_MAX: f32 = 0.35;
 /// Time for which a path's own loss is believed. Afterwards it is tried again: the path may have become another one.
 const OWN_HOLD: Duration = Duration::from_secs(120);
@@ -249,8 +249,8 @@ impl MeasuredLoss {
 }
 
 impl CutTrial {
-    /// Adds a measurement. Returns the verdict once there are two of so much less that they tell: a full path would lose what `before`
-    /// foretells, and the loss is nearer to that, or to the one before.
+    /// Adds a measurement. Returns the verdict after two of a rate low enough for one: a full path would lose as `before` predicts; the
+    /// loss is either nearer to that, or to the earlier one.
     fn end_with(&mut self, loss: MeasuredLoss) -> Option<TrialVerdict> {
         if loss.bytes_per_s > TRIAL_PART * self.before.bytes_per_s {
             return None;
@@ -268,7 +268,7 @@ impl CutTrial {
 }
 
 impl OwnLoss {
-    /// Of a loss, what is beyond the own one: both are independent.
+    /// The part of a loss beyond the path's own: both are independent.
     fn excess_of(&self, share: f32) -> f32 {
         (1.0 - (1.0 - share) / (1.0 - self.share)).max(0.0)
     }

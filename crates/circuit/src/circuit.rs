@@ -34,10 +34,10 @@ pub struct Circuit {
     clock: Clock,
     /// Numbers what we send.
     pub(crate) sequence: Sequence,
-    /// What the peer sent.
+    /// Received packets.
     pub(crate) duplicates: Duplicates,
     pub(crate) acks: Acks,
-    /// What the peer has not acked.
+    /// Packets that the peer has not acked.
     pub(crate) in_flight: InFlight,
     pub(crate) rtt: Rtt,
     pub(crate) loss: Loss,
@@ -79,9 +79,8 @@ impl Circuit {
         }
     }
 
-    /// When to call [`Self::handle_timeout`] at the latest; in the past if something waits to leave now.
-    /// `None` once the circuit is closed. After handling it and draining [`Self::poll_transmit`] it always
-    /// lies ahead. Costs a few comparisons.
+    /// Latest time to call [`Self::handle_timeout`]; in the past if something waits to leave now. `None` once the circuit is closed.
+    /// After handling it and draining [`Self::poll_transmit`] it always lies ahead. Costs a few comparisons.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.closed.is_some() {
@@ -96,13 +95,13 @@ impl Circuit {
         Some(self.clock.to_caller(lanes.map_or(timers, |at| at.min(timers))))
     }
 
-    /// When the first timer ends, in the circuit's time.
+    /// End of the first timer, in the circuit's time.
     fn timers(&self) -> Instant {
         let always = self.ping.next_at().min(self.idle.deadline(&self.config));
         [self.acks.due_at(), self.in_flight.deadline()].into_iter().flatten().fold(always, Instant::min)
     }
 
-    /// Tells the circuit that time has passed: it may ping, change its rate, give back memory, or close.
+    /// Advances the circuit to `now`: it may ping, change its rate, free memory, or close.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.closed.is_some() {
             return;
@@ -148,8 +147,7 @@ impl Circuit {
         self.clock.advance(now, expected, stall_max)
     }
 
-    /// Whether the time since `sent_at` is a fair measure of a round trip: the process was not stopped
-    /// meanwhile.
+    /// True if the time since `sent_at` is a fair measure of a round trip: the process was not stopped meanwhile.
     pub(crate) fn is_measurable(&self, sent_at: Instant) -> bool {
         self.clock.steady_since() <= sent_at
     }
@@ -177,21 +175,21 @@ impl Circuit {
         self.idle.set_paused(paused, serial);
     }
 
-    /// The peer is about to go: what was sent is delivered and what it sends is acked, but it is asked and told nothing
-    /// more. No pings, and queues are emptied.
+    /// The peer is about to leave: sent packets are still delivered and received ones acked, but nothing new is sent. No pings, and
+    /// queues are emptied.
     pub fn wind_down(&mut self) {
         self.ping.stop();
         self.lanes.drop_queued();
     }
 
-    /// Begins the circuit's last words: acks that wait leave now, then what is reliable until it is acked, and nothing
-    /// else. A peer that was told to forget this circuit takes everything later for a stranger's. Queues are emptied.
+    /// Begins the circuit's last messages: waiting acks leave now, then reliable messages until they are acked, and nothing else. A
+    /// peer that dropped this circuit takes everything later for a stranger's. Queues are emptied.
     pub fn finish(&mut self) {
         self.wind_down();
         self.finishing = true;
     }
 
-    /// Whether the last words have all been acked.
+    /// True if the last messages have all been acked.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.finishing && self.unacked() == 0
@@ -210,14 +208,13 @@ impl Circuit {
         }
     }
 
-    /// Why the circuit is closed, or `None` while it is open.
+    /// Reason for the end of the circuit, or `None` while it is open.
     #[must_use]
     pub const fn closed(&self) -> Option<CloseReason> {
         self.closed
     }
 
-    /// The number of our next packet. Whoever opens another circuit between the same ports within a minute
-    /// begins there.
+    /// Number of our next packet. Another circuit between the same ports within a minute begins there.
     #[must_use]
     pub const fn next_sequence(&self) -> u32 {
         self.sequence.next()
@@ -269,13 +266,13 @@ impl Circuit {
         self.rtt.path()
     }
 
-    /// The round trip of the latest answered ping; [`Stats::pings_answered`] tells when there is a new one.
+    /// The round trip of the latest answered ping; [`Stats::pings_answered`] rises with each new one.
     #[must_use]
     pub const fn latest_ping(&self) -> Option<Duration> {
         self.rtt.latest_ping()
     }
 
-    /// How long a reliable packet sent now would wait for its ack before it is sent again.
+    /// Time until a reliable packet sent now without an ack is resent.
     #[must_use]
     pub fn resend_timeout(&self) -> Duration {
         self.rtt.resend_timeout(&self.config, 1)
@@ -293,7 +290,7 @@ impl Circuit {
         self.in_flight.losses().is_recent()
     }
 
-    /// Whether the client said AgentPause.
+    /// True after an AgentPause of the client.
     #[must_use]
     pub const fn is_paused(&self) -> bool {
         self.idle.is_paused()

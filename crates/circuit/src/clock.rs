@@ -11,7 +11,7 @@ use std::time::Duration;
 pub(crate) struct Clock {
     /// The latest time that the caller passed.
     latest: Instant,
-    /// How much of the caller's time was left out so far.
+    /// Part of the caller's time left out so far.
     skipped: Duration,
     /// The reading after time was left out last.
     steady_since: Instant,
@@ -32,7 +32,7 @@ impl Clock {
         at + self.skipped
     }
 
-    /// Whether so much time has passed that [`Self::advance`] must know when the circuit wanted to be served.
+    /// True if so much time has passed that [`Self::advance`] needs the circuit's own deadline.
     pub(crate) fn may_be_late(&self, now: Instant, stall_max: Duration) -> bool {
         now.since(self.latest) > stall_max
     }
@@ -54,7 +54,7 @@ impl Clock {
         self.reading()
     }
 
-    /// Since when no time was left out. What spans this moment tells nothing about the network.
+    /// Time since which none was left out. Measurements across this moment say nothing about the network.
     pub(crate) const fn steady_since(&self) -> Instant {
         self.steady_since
     }

@@ -22,7 +22,7 @@ pub struct Config {
     /// earliest, so stay well below.
     pub ack_delay: Duration,
     /// Packets to which waiting acks are appended. Default none: one client (benthic) takes appended acks for trailing bytes and would
-    /// resend for ever. Acks that are due leave as PacketAck in either case. The other values save datagrams with all other peers.
+    /// resend without end. Acks that are due leave as PacketAck in either case. The other values save datagrams with all other peers.
     pub append_acks: AppendAcks,
     /// Time until the first resend before anything was measured. Default 1 s. Lower values recover sooner from
     /// loss during arrival, and resend in vain to clients further away than that.

@@ -100,7 +100,7 @@ impl Lanes {
 
     /// The next message that the throttle lets go, and its category. Lanes with an empty bucket, or with a reliable message next while
     /// `in_flight` is full, are skipped. A lane that waits only for the total holds up those behind it: otherwise their small messages
-    /// would consume the total for ever.
+    /// would always consume the total.
     pub(crate) fn pop(
         &mut self,
         throttle: &Throttle,

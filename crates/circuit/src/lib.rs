@@ -1,22 +1,21 @@
-//! An LLUDP circuit, either end, as a state machine without IO: sequence numbers, duplicate filter, acks,
-//! resends, pings, throttles, pacing and timeouts.
+//! An LLUDP circuit, either end, as a state machine without IO: sequence numbers, duplicate filter, acks, resends, pings, throttles,
+//! pacing and timeouts.
 //!
-//! It knows no avatars, regions or sessions, owns no socket and reads no clock: the caller passes
-//! [`ids::Instant`]s, hands in what arrived and sends what comes out. [`Circuit`] is the place to start;
-//! [`Config`] lists every number that can be set. Messages come and go as bytes that `wire::messages` encodes
-//! and decodes.
+//! It knows no avatars, regions or sessions, owns no socket and reads no clock: the caller passes [`ids::Instant`]s, hands in what
+//! arrived and sends what comes out. [`Circuit`] is the place to start; [`Config`] lists every number that can be set. Messages come
+//! and go as bytes that `wire::messages` encodes and decodes.
 //!
-//! | what | where |
+//! | subject | module |
 //! |---|---|
-//! | what comes in | `receive` |
-//! | what goes out, and in which order | `send`, `transmit` |
-//! | what was received before | `duplicates` |
-//! | what we owe the peer | `acks` |
-//! | what the peer owes us | `resend`, timed by `rtt`, observed by `loss` and `losses` |
-//! | which part of its rate the path carries | `adapt` |
-//! | how fast queued messages leave | `lanes` (order), `throttle` (rates) |
-//! | what passes, by message, for who drives circuits | `traffic` |
-//! | whether the peer is alive | `ping`, `idle`, in the time of `clock` |
+//! | input | `receive` |
+//! | output, and its order | `send`, `transmit` |
+//! | received packets | `duplicates` |
+//! | acks owed to the peer | `acks` |
+//! | acks owed by the peer | `resend`, timed by `rtt`, observed by `loss` and `losses` |
+//! | part of its rate that the path carries | `adapt` |
+//! | pacing of queued messages | `lanes` (order), `throttle` (rates) |
+//! | traffic by message, for the driver | `traffic` |
+//! | liveness of the peer | `ping`, `idle`, in the time of `clock` |
 
 mod acks;
 mod adapt;

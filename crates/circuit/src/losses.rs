@@ -4,8 +4,7 @@
 //! followed each other are one run. With independent losses of share `L` there are `L / (1 - L)` missing packets per acked one and `L` runs
 //! per acked packet, so `runs / acked` is the share; on a path that fades, or is cut for seconds, it stays far below the share.
 
-/// Packets for which a loss is remembered. A path that loses one in a hundred is lossy at any time, one that loses one in ten thousand
-/// hardly ever.
+/// Packets for which a loss is remembered. A path with a loss rate of 1 % always counts as lossy, one with 0.01 % hardly ever.
 const MEMORY_PACKETS: u32 = 512;
 
 /// Counters of one circuit; each only rises, and wraps.
@@ -27,8 +26,8 @@ impl Losses {
         self.acked_since = self.acked_since.saturating_add(1);
     }
 
-    /// A packet goes missing that was sent next after `follows`. `is_after_missing` tells that the packet `follows` is missing and still
-    /// in flight.
+    /// A packet is missing that was sent next after `follows`. `is_after_missing`: packet `follows` is missing too, and still in
+    /// flight.
     pub(crate) fn on_missing(&mut self, sequence: u32, follows: Option<u32>, is_after_missing: bool) {
         let continues = is_after_missing || follows.is_some() && follows == self.latest;
         self.runs = self.runs.wrapping_add(u32::from(!continues));

@@ -15,13 +15,13 @@ pub(crate) struct Packet {
     /// The datagram as sent first, without appended acks. Empty for a perishable one, which is never sent again.
     pub(crate) datagram: Vec<u8>,
     pub(crate) first_sent_at: Instant,
-    /// When to send it again.
+    /// Time of the next transmission.
     pub(crate) due_at: Instant,
-    /// When it was sent last.
+    /// Time of the latest transmission.
     pub(crate) sent_at: Instant,
-    /// How often it was sent.
+    /// Number of transmissions.
     pub(crate) transmissions: u32,
-    /// How many transmissions the peer answered with other things than an ack.
+    /// Number of transmissions that the peer answered with packets other than an ack.
     pub(crate) ignored: u32,
     /// The packet sent before this one. None for the first of a circuit.
     follows: Option<u32>,
@@ -54,7 +54,7 @@ pub(crate) struct InFlight {
     /// Not later than the earliest `due_at`; none when nothing is in flight. An ack may leave it too early,
     /// which costs one look at the packets.
     earliest: Option<Instant>,
-    /// When the throttle allows the resend that it held back.
+    /// Time at which the throttle allows the resend that it held back.
     held_until: Option<Instant>,
     /// Numbers of perishable packets that were not acked in time, until the application has asked for them.
     lost: VecDeque<u32>,
@@ -64,7 +64,7 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    /// Whether one more packet fits these bounds, counting reserved ones.
+    /// True if one more packet fits these bounds, reserved ones included.
     pub(crate) fn has_room(&self, datagram_len: usize, packets_max: usize, bytes_max: usize) -> bool {
         self.unacked() < packets_max && self.bytes + self.reserved_bytes + datagram_len <= bytes_max
     }
@@ -182,16 +182,15 @@ impl InFlight {
         self.lost.pop_front()
     }
 
-    /// Whether the packet with this number waits for its ack.
+    /// True if the packet with this number waits for its ack.
     pub(crate) fn contains(&self, sequence: u32) -> bool {
         let Some(oldest) = self.packets.front().map(|packet| packet.sequence) else { return false };
         let wanted = distance(oldest, sequence);
         self.packets.binary_search_by_key(&wanted, |packet| distance(oldest, packet.sequence)).is_ok()
     }
 
-    /// Whether the peer has ignored an overdue packet often and long enough to be given up. A peer that is
-    /// silent altogether ignores nothing: the idle timeout judges it, or it would be lost when its process
-    /// stops for a while.
+    /// True if the peer has ignored an overdue packet long and often enough to be given up. A silent peer ignores nothing: the idle
+    /// timeout judges it, or it would be lost when its process stops for a while.
     pub(crate) fn is_hopeless(&self, now: Instant, after: Duration, tries: u32) -> bool {
         self.earliest.is_some_and(|earliest| earliest <= now)
             && self.packets.iter().any(|packet| {
@@ -204,7 +203,7 @@ impl InFlight {
         self.held_until = until;
     }
 
-    /// When a resend may be due.
+    /// Time at which a resend may be due.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.earliest.map(|earliest| self.held_until.map_or(earliest, |until| until.max(earliest)))
     }
@@ -219,8 +218,8 @@ impl InFlight {
         self.packets.len() + self.reserved
     }
 
-    /// Gives back the memory of a past rush: what was not needed since the last call, if that is most of it. What is a little
-    /// more than usual stays, since it would only be asked for again.
+    /// Frees the memory of a past peak: the part not needed since the last call, if that is most of it. A small surplus stays, since it
+    /// would only be allocated again.
     pub(crate) fn shed(&mut self) {
         let needed = std::mem::replace(&mut self.peak, self.packets.len()).max(8);
         if self.packets.capacity() >= 8 * needed {

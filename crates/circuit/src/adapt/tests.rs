@@ -84,7 +84,7 @@ impl Line {
         self.latest_lost = is_lost;
     }
 
-    /// Ends a second in which so many bytes were sent; the part after it.
+    /// Ends a second with this number of bytes sent; returns the part after it.
     fn end_second(&mut self, bytes: u64) -> f32 {
         self.second += 1;
         let bytes_per_s = (RATE * self.adapt.part()) as u32;
@@ -110,7 +110,7 @@ impl Line {
         self.end_second(bytes)
     }
 
-    /// So many seconds; the part after them.
+    /// Runs for `seconds`; returns the part after them.
     fn run(&mut self, seconds: u32) -> f32 {
         (0..seconds).for_each(|_| {
             self.pass();
@@ -118,7 +118,7 @@ impl Line {
         self.adapt.part()
     }
 
-    /// So many seconds; the mean part in them.
+    /// Runs for `seconds`; returns the mean part.
     fn mean_part(&mut self, seconds: u32) -> f32 {
         (0..seconds).map(|_| self.pass()).sum::<f32>() / seconds as f32
     }

@@ -11,8 +11,8 @@ fn wish(bytes_per_s: u32) -> Throttles {
     Throttles::from_bits_per_s([bytes_per_s * 8; Category::COUNT])
 }
 
-/// Runs a circuit as a shard would, polling every 10 ms, and keeps these categories supplied. Gives the bytes
-/// that left in each, told apart by the first number of the message.
+/// Runs a circuit as a shard would, polling every 10 ms, and keeps these categories supplied. Returns the bytes sent in each,
+/// identified by the first number of the message.
 fn bytes_by_category(
     circuit: &mut Circuit,
     categories: &[(Category, usize)],

@@ -39,7 +39,7 @@ impl Rng {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// True so many times in a hundred.
+    /// True with this probability.
     fn percent(&mut self, percent: u64) -> bool {
         self.next() % 100 < percent
     }
@@ -49,7 +49,7 @@ impl Rng {
     }
 }
 
-/// What the network does to each datagram, both ways alike.
+/// Faults of the network for each datagram, both ways alike.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Network {
     /// Delay of every datagram.
@@ -116,7 +116,7 @@ impl End {
         }
     }
 
-    /// When it next has something to do, of its own accord.
+    /// Time of its next own action.
     fn wakes_at(&self) -> Option<Instant> {
         let at = self.circuit.poll_timeout().map(|at| at.max(self.stopped_until));
         if self.backlog.is_empty() { at } else { Some(self.stopped_until) }

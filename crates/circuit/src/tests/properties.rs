@@ -1,4 +1,4 @@
-//! What holds for every script of events.
+//! Properties of every script of events.
 
 use super::pair::{Network, Pair, Side, test_message};
 use super::raw::{datagram, sent, server};
@@ -106,8 +106,8 @@ fn play(pair: &mut Pair, events: &[Event]) -> (u32, u32) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Safety: whatever happens, nothing reliable arrives twice and no datagram is too long (the harness
-    /// checks that). Liveness: once the network heals, everything arrives and nobody was lost.
+    /// Safety: under all faults nothing reliable arrives twice and no datagram is too long (the harness checks that). Liveness: once
+    /// the network heals, everything arrives and no side is lost.
     #[test]
     fn every_reliable_message_arrives_once(
         seed in any::<u64>(), network in network(), events in prop::collection::vec(event(), 1..60),

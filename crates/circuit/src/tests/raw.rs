@@ -22,7 +22,7 @@ pub(crate) fn sent(circuit: &mut Circuit, now: Instant) -> Vec<Vec<u8>> {
     datagrams
 }
 
-/// What a circuit makes of a datagram: the sequence number of the message for the application, if any.
+/// Result of a datagram: the sequence number of the message for the application, if any.
 pub(crate) fn handle(circuit: &mut Circuit, now: Instant, bytes: &[u8]) -> Result<Option<u32>, DropReason> {
     let mut scratch = Vec::new();
     let received = circuit.handle_datagram(now, bytes, &mut scratch)?;
