@@ -167,7 +167,7 @@ impl Cells {
         }
     }
 
-    /// The finest cell along one axis. What is no number counts as 0.
+    /// The finest cell along one axis. NaN counts as 0.
     fn cell(&self, at: f32) -> u32 {
         ((at / self.cell_m) as u32).min((1 << self.bits) - 1)
     }

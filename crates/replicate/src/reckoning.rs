@@ -1,9 +1,9 @@
 //! Dead reckoning: a movement is significant to clients only if their own extrapolation departs from it.
 //!
 //! A client moves an avatar along the received velocity without limit, so a straight walk is significant at its turns and its end only.
-//! This is judged once for each entity and band of distance, never for each pair of entity and viewer, of which there are 25 million
-//! among 5,000: each band has the last motion sent to its clients, and an entity has changed in a band when the extrapolation has
-//! become wrong there.
+//! This is judged once for each entity and band of distance, never for each pair of entity and viewer, 25 million for 5,000 avatars:
+//! each band has the last motion sent to its clients, and an entity has changed in a band when the extrapolation has become wrong
+//! there.
 //!
 //! A client may have received an earlier velocity, one that lasted a tick, as after a push. Its extrapolation then differs from its
 //! band's. So a velocity other than the expected one is significant too, although the place is still right: at once in the nearest

@@ -15,7 +15,7 @@ use wire::object_update::{FullMotion, FullPrim, encode_prim, patch_local_id};
 
 /// Metres within which a client has everything, as far as its bytes go.
 pub const REACH_M: f32 = 64.0;
-/// Metres that a client walks before its surroundings are searched again: so much more than [`REACH_M`] is sent.
+/// Distance that a client walks before its surroundings are searched again, metres: the margin of the sent area beyond [`REACH_M`].
 const STRIDE_M: f32 = 8.0;
 /// Side of a cell, metres: a look visits about 80 of them.
 const CELL_M: f32 = 16.0;
@@ -276,7 +276,7 @@ mod tests {
     }
 
     proptest! {
-        /// A world with shared objects sends the same bytes as one that encoded them for itself.
+        /// A world with shared objects sends the same bytes as a world with its own encoding.
         #[test]
         fn shared_blocks_are_those_of_each_world(
             prims in prop::collection::vec(any_prim(), 1..20),

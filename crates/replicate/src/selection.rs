@@ -1,9 +1,9 @@
-//! Whom a client is told about in one send, when not everybody fits its bytes.
+//! Selection of entities for one send, when the client's bytes do not suffice for all.
 //!
-//! The own avatar comes first. Of the others in the [visible set](Viewer::shown) those have their turn of whom something is due, by
-//! how long it has been due and how near they are. What does not fit is not queued: the next send chooses again from newer state.
-//! A packet costs as much as what is in it, so who is not near waits some sends for a full datagram. The last one is
-//! filled with some of whom nothing is due but who move: what they were told last may have got lost.
+//! The own avatar comes first. The others in the [visible set](Viewer::shown) with a due update are ordered by its age and their
+//! distance. Entities without room are not queued: the next send selects again from newer state. A packet costs as much as its
+//! contents, so far entities wait some sends for a full datagram. The last one is filled with moving entities without a due update:
+//! their last one may be lost.
 
 use crate::replica::{Hot, Replica};
 use crate::viewer::{Place, Shown, Standing, Viewer};
@@ -12,22 +12,22 @@ use wire::terse::AVATAR_BLOCK_LEN;
 
 /// Entities of a visible set that one send looks at: all, unless a client is shown more than this many.
 const LOOK_MAX: usize = 1_024;
-/// Those who move are told again after so many ticks, news or not: two seconds at 20 Hz near the viewer, two and a half elsewhere.
+/// Period of repeated updates of moving entities, ticks: 2 s at 20 Hz near the viewer, 2.5 s elsewhere.
 const REFRESH_TICKS: u32 = 40;
 const REFRESH_FAR_TICKS: u32 = 50;
-/// The last repetition of a rest waits until so many ticks after the stop, half a second at 20 Hz: an update from before the stop that
-/// comes late would set the avatar going again, and this one comes behind it. Those who are far are told no third time, so it
-/// must not wait for long: at a second, stops with 5 % loss were off by a second's walk (p99.9 of `crowd`).
+/// Ticks from a stop to the last repetition of the rest, half a second at 20 Hz: a late update from before the stop would set the
+/// avatar going again, and this one arrives behind it. Far entities get no third repetition, so it must not wait for long: at one
+/// second, stops with 5 % loss were off by a second's walk (p99.9 of `crowd`).
 const LAST_REST_TICKS: u32 = 10;
-/// Who is not near waits so many sends for a full datagram: 0.3 s at ten a second.
+/// Maximum number of sends for which far entities wait for a full datagram: 0.3 s at ten per second.
 pub const HOLD_SENDS: u8 = 3;
-/// A datagram is filled with those who were told at least so many ticks ago.
+/// Minimum age in ticks of the last update of an entity that fills a datagram.
 const FILL_TICKS: u32 = 4;
-/// Metres at which somebody waits twice as long as somebody at hand.
+/// Distance in metres at which an entity waits twice as long as at distance 0.
 const HALF_WEIGHT_M: f32 = 10.0;
-/// How many times as urgent a stop is as a movement: a viewer moves on whoever it was not told has stopped.
+/// Urgency of a stop relative to a movement: a viewer extrapolates a stopped avatar until it gets the stop.
 const STOP_WEIGHT: f32 = 4.0;
-/// And how urgent it is to tell again what was told.
+/// Urgency of a repetition relative to a movement.
 const REFRESH_WEIGHT: f32 = 0.25;
 
 /// The entities chosen for one send, by their places in the visible set; buffers are reused between viewers.
@@ -39,13 +39,13 @@ pub struct Selection {
     pub terse: Vec<Place>,
     /// Of whom a terse block is due, with its urgency; above [`MOST_URGENT`] it does not wait.
     due: Vec<(f32, Place)>,
-    /// Who is to be shown, with the distance.
+    /// Entities to be shown, with their distances.
     wanted: Vec<(f32, Place)>,
-    /// Who could fill a datagram, with the ticks since they were told.
+    /// Moving entities that can fill a datagram, with the ticks since their last update.
     spare: Vec<(f32, Place)>,
 }
 
-/// What one send may cost.
+/// Budget of one send.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
     /// Bytes for blocks of this send, headers not counted.
@@ -54,7 +54,7 @@ pub struct Allowance {
     pub full: usize,
     /// Terse blocks of one datagram.
     pub blocks_per_datagram: usize,
-    /// Whether only the own avatar and those who are [near](crate::NEAR_MAX) are looked at.
+    /// True if only the own avatar and [near](crate::NEAR_MAX) entities take part.
     pub near_only: bool,
 }
 
@@ -93,7 +93,7 @@ impl Selection {
             let age = tick.wrapping_sub(shown.sent);
             let at = at as Place;
             if Some(shown.slot) == own {
-                // In front of everybody.
+                // Before all others.
                 match need(shown, hot, tick) {
                     Some(Need::Full) => self.wanted.push((-1.0, at)),
                     Some(Need::Terse(_)) => self.due.push((f32::INFINITY, at)),
@@ -120,7 +120,7 @@ impl Selection {
     /// Full updates in the order of [`order_of_full`], for at most half of the bytes while others have something new.
     fn take_wanted(&mut self, bytes: &mut usize, full_max: usize) {
         let share = if self.due.is_empty() { *bytes } else { *bytes / 2 };
-        // Somebody is shown even to the slowest client: it has saved up for this one.
+        // Even the slowest client gets one full update: it has saved up for it.
         let share = if share < FULL_BLOCK_BYTES { *bytes } else { share };
         let most = (share / FULL_BLOCK_BYTES).min(full_max);
         take_first(&mut self.wanted, most, lowest);
@@ -130,7 +130,7 @@ impl Selection {
         *bytes -= spent;
     }
 
-    /// The most urgent: those who do not wait, others beside them, and others who fill datagrams by themselves.
+    /// Takes the most urgent: immediate ones, others to fill their datagrams, and others that fill datagrams by themselves.
     fn take_due(&mut self, most: usize, blocks_per_datagram: usize) {
         let n = self.due.len();
         let n_now = self.due.iter().filter(|(urgency, _)| *urgency > MOST_URGENT).count();
@@ -145,7 +145,7 @@ impl Selection {
         self.terse.extend(self.due.iter().map(|&(_, at)| at));
     }
 
-    /// Fills the last datagram with those who were told the longest ago.
+    /// Fills the last datagram with the entities whose last update is oldest.
     fn fill(&mut self, most: usize, blocks_per_datagram: usize) {
         let n = self.terse.len();
         if n > 0 {
@@ -164,7 +164,7 @@ fn highest(a: &(f32, Place), b: &(f32, Place)) -> Ordering {
     b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
 }
 
-/// Urgencies of those who wait lie below this, and those of the others, which are so many times as large, above.
+/// Boundary of urgencies: waiting entities are below it; immediate ones, multiplied by `NOW`, above.
 const MOST_URGENT: f32 = 1e5;
 const NOW: f32 = 1e9;
 
@@ -182,8 +182,8 @@ fn take_first(
     }
 }
 
-/// Leaves out so many of those who wait, from behind: the nearest stand in front. Less than a datagram, and each has its turn when it
-/// has waited long enough, so it is not worth an order.
+/// Drops `n` of the waiting ones from the end: the nearest are in front. Fewer than a datagram, and each has its turn when it has
+/// waited long enough, so an exact order is not worth it.
 fn leave_last(due: &mut Vec<(f32, Place)>, mut n: usize) {
     let mut at = due.len();
     while n > 0 && at > 0 {
@@ -198,7 +198,7 @@ fn leave_last(due: &mut Vec<(f32, Place)>, mut n: usize) {
 #[derive(Clone, Copy)]
 enum Need {
     Full,
-    /// How urgent it is.
+    /// Its urgency.
     Terse(f32),
 }
 

@@ -6,7 +6,7 @@ use link::{Action, ControlFlags};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// What happens in one tick.
+/// Events of one tick.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
     Enter(u64),

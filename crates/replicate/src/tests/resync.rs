@@ -27,7 +27,7 @@ fn crowd(n: u64) -> (Source, Follower, Follower) {
     (source, witness, follower)
 }
 
-/// Shows a viewer everybody it is not shown yet; whom it was told to kill before that.
+/// Shows a viewer all missing entities; returns the ids killed before.
 fn show_all(viewer: &mut Viewer, follower: &Follower) -> Vec<LocalId> {
     let gone = viewer.look(&follower.replica, &mut Lister::default()).to_vec();
     let tick = follower.replica.tick.0 as u32;
@@ -42,7 +42,7 @@ fn show_all(viewer: &mut Viewer, follower: &Follower) -> Vec<LocalId> {
     gone
 }
 
-/// What a viewer was sent of a session's avatar, and what is so now.
+/// A viewer's record of a session's avatar, and its present state.
 fn of_session(viewer: &Viewer, follower: &Follower, session: u64) -> (Shown, Told, Hot) {
     let slot = follower.replica.of_session(SessionKey(session)).expect("is here");
     let at = viewer.shown().iter().position(|shown| shown.slot == slot).expect("is shown");
@@ -73,7 +73,7 @@ fn a_gap_is_healed_by_a_snapshot_in_parts_among_changes_that_go_on() {
 
     source.resync();
     for round in 0..2_u64 {
-        // Whoever is in a part that has come, in one that has not, or in none.
+        // Sessions in a received part, in a missing one, or in none.
         for session in [4, 300, CROWD] {
             source.control(session + round, ControlFlags::FLY, 0.5);
         }
@@ -137,7 +137,7 @@ fn a_world_that_begins_again_is_followed_across_the_epoch() {
     let (slot, before) = stander(&follower);
     let late = source.checkpoint();
     source.enter(99);
-    // Until the viewer lists anew who is near.
+    // Until the viewer computes the near set again.
     for _ in 0..LIST_TICKS {
         assert_eq!(follower.follow(&source.step()), Intake::Ready);
     }
@@ -196,7 +196,7 @@ fn the_tail_of_another_snapshot_is_not_taken_for_ones_own() {
     let (mut source, mut witness, mut follower) = crowd(CROWD);
     source.resync();
     lose_one(&mut source, &mut witness);
-    // The gap shows while part 1 of somebody else's snapshot comes; part 2 follows, then ours.
+    // The gap appears during part 1 of a snapshot for another replica; part 2 follows, then ours.
     assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::NeedsSnapshot);
     source.resync();
     for part in [2, 0, 1] {

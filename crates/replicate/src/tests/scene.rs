@@ -1,4 +1,4 @@
-//! Avatars that do as they are told, and one who looks at them.
+//! Scripted avatars, and one observer.
 
 use crate::selection::{Allowance, FULL_BLOCK_BYTES, Selection};
 use crate::{Encoder, Intake, Lister, Place, Replica, Viewer};
@@ -29,7 +29,7 @@ impl Scene {
         }
     }
 
-    /// So many avatars in a row along x, a metre apart, at rest, with local ids from 1.
+    /// `n` avatars in a row along x, a metre apart, at rest, with local ids from 1.
     pub(super) fn row(n: u32) -> Self {
         let mut scene = Self::new();
         for id in 1..=n {
@@ -98,7 +98,7 @@ pub(super) fn along(x: f32) -> Vec3 {
     Vec3::new(x, 0.0, 22.0)
 }
 
-/// What one send held, as local ids.
+/// Contents of one send, as local ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sent {
     pub(super) killed: Vec<u32>,
@@ -137,7 +137,7 @@ pub(super) fn send(viewer: &mut Viewer, scene: &Scene, allowance: Allowance) -> 
 pub(super) const PLENTY: Allowance =
     Allowance { bytes: 1_000_000, full: 10_000, blocks_per_datagram: 1, near_only: false };
 
-/// Room for so many terse blocks.
+/// Room for `blocks` terse blocks.
 pub(super) const fn room_for(blocks: usize) -> Allowance {
     Allowance { bytes: blocks * AVATAR_BLOCK_LEN, full: 0, blocks_per_datagram: 1, near_only: false }
 }

@@ -1,4 +1,4 @@
-//! Whom a client is told about when not everybody fits.
+//! Selection of entities when the bytes do not suffice for all.
 
 use super::scene::{ME, PLENTY, Scene, Sent, along, room_for, send};
 use crate::selection::Allowance;
@@ -21,7 +21,7 @@ fn walking_row(n: u32) -> (Scene, Viewer) {
     (scene, viewer)
 }
 
-/// Somewhere else than they went on to: everybody is news.
+/// Moves all avatars off their extrapolated course: each has an update due.
 fn all_walk(scene: &mut Scene, n: u32) {
     for id in 1..=n {
         scene.walk(id, along(id as f32));
@@ -200,7 +200,7 @@ fn the_last_datagram_is_filled_with_who_was_told_the_longest_ago() {
     assert!(newest[1..].iter().all(|&tick| tick >= 24), "{newest:?}");
 }
 
-/// How often a slot's rest is sent in the next second and a half.
+/// Number of sends of a slot's rest in the next second and a half.
 fn times_sent(viewer: &mut Viewer, scene: &mut Scene) -> usize {
     let mut times = 0;
     for _ in 0..30 {
@@ -350,7 +350,7 @@ fn a_stop_that_may_be_displayed_as_a_movement_precedes_nearer_newcomers() {
     assert_eq!(send(&mut viewer, &scene, one).full, [32]);
 }
 
-/// Maybe only the ack was lost (found by the simulator: avatars that stayed for ever under 10 % loss).
+/// The ack alone may be lost (found by the simulator: avatars that stayed forever under 10 % loss).
 #[test]
 fn who_leaves_before_a_lost_full_update_was_made_anew_is_killed() {
     let (mut scene, mut viewer) = (Scene::row(3), onlooker());
@@ -514,7 +514,8 @@ proptest! {
         prop_assert_eq!(run(), history);
     }
 
-    /// The set is as large as it may be, holds everybody who is well among the nearest, and what was sent and not killed is what is in it.
+    /// The set has its maximum size and holds all that are well among the nearest, and the entities sent and not killed are its
+    /// members.
     #[test]
     fn the_visible_set_holds_the_nearest_and_the_client_shows_what_is_in_it(
         steps in prop::collection::vec((0_usize..8, any::<u32>(), 0_u32..10), 1..60), visible_max in 1_usize..40,

@@ -146,7 +146,7 @@ pub(super) struct Portrait {
     appearance: Option<Arc<Appearance>>,
 }
 
-/// What a replica shows, by local id.
+/// Contents of a replica, by local id.
 pub(super) fn portraits(replica: &Replica) -> BTreeMap<u32, Portrait> {
     replica
         .entities()
