@@ -1,7 +1,7 @@
-//! Actions that lead somewhere: what each intends, and when it is over.
+//! Actions with a destination: the intent and the end of each.
 //!
-//! An action writes movement and pose only when it goes on, so that one that ends or cannot begin leaves nothing for the next
-//! to undo. What an NPC does where it stands is in `deeds`.
+//! An action writes movement and pose only while it continues, so that one that ends or cannot begin leaves nothing for the next to
+//! undo. `deeds` has the actions in place.
 
 use super::{
     intent::{Facing, Go, Pose},
@@ -180,7 +180,8 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     fn chase(&mut self, leaf: &mut Leaf, pace: Gait, within: Dm, leash: Dm, lost: Tenths) -> NodeOutcome {
         if leash.0 > 0 {
             let far_m = self.mind.home.distance(self.senses.position);
-            // After giving up at the leash's end it goes back half of the way before it chases again: it would turn round there for ever.
+            // After giving up at the leash's end it goes back half of the way before it chases again: it would turn round there without
+            // end.
             let gave_up = self.mind.flags & GAVE_UP != 0;
             let reach_m = if gave_up { leash.metres() / 2.0 } else { leash.metres() };
             if far_m > reach_m {

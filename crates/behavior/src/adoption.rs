@@ -1,6 +1,6 @@
 //! Minds under a new set of behaviours: after files have changed, or after a restart with others than before.
 //!
-//! Minds hold numbers, so that names tell which number became which. The comparison is made once for all minds of a template.
+//! Minds hold numbers; names map former numbers to new ones. The comparison is made once for all minds of a template.
 
 use super::{
     mind::Mind,

@@ -1,7 +1,7 @@
 //! Checks of behaviours: circles, unreachable nodes, and branches that may not take time.
 //!
-//! For each node it is known whether it can succeed, whether it can fail, and whether it takes time. What can do neither goes
-//! on for ever, and nothing behind it in a sequence is ever reached; what cannot fail hides all below it in a `select`.
+//! Each node is classified: it can succeed, it can fail, it takes time. One that can do neither of the first two runs without end, and
+//! hides all behind it in a sequence; one that cannot fail hides all below it in a `select`.
 
 use super::{
     fault::BehaviorFault,

@@ -15,7 +15,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     pub(super) fn run(&mut self) {
         let end = self.nodes.len() as u16;
         let mut outcome = self.in_order(0, end);
-        // A behaviour that has come to its end begins again, at once if this thought ended what was running.
+        // A behaviour that has come to its end begins again, at once if this thought ended the running node.
         if outcome != Running && std::mem::take(&mut self.may_go_on) {
             outcome = self.in_order(0, end);
         }
@@ -64,7 +64,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         (at..end).contains(&self.resumed)
     }
 
-    /// One after the other from the one that is running.
+    /// Runs children in order from the running one.
     fn in_order(&mut self, first: u16, end: u16) -> NodeOutcome {
         let mut child = first;
         if self.is_resumed(first, end) {
@@ -163,7 +163,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         self.in_order(first, end)
     }
 
-    /// Another round after each success: in this thought if it ended what was running, else in the next.
+    /// Another round after each success: in this thought if it ended the running node, else in the next.
     fn again(&mut self, at: u16, end: u16, times: u16, timer: u8) -> NodeOutcome {
         let before = *self.timer(timer);
         if !self.is_resumed(at, end) {

@@ -19,7 +19,7 @@ pub enum BehaviorFault {
     UnknownWord {
         /// The word.
         word: String,
-        /// One that exists.
+        /// An existing one.
         nearest: Option<String>,
     },
     /// A word that the node does not know.
@@ -29,7 +29,7 @@ pub enum BehaviorFault {
         node: &'static str,
         /// The word.
         word: String,
-        /// One that it knows.
+        /// A known one.
         nearest: Option<String>,
         /// All that it knows.
         takes: String,
@@ -63,7 +63,7 @@ pub enum BehaviorFault {
         what: &'static str,
         /// The name.
         name: String,
-        /// One that exists.
+        /// An existing one.
         nearest: Option<String>,
     },
     /// `use` of a behaviour that is in none of the files.
@@ -71,7 +71,7 @@ pub enum BehaviorFault {
     UnknownBehavior {
         /// Its name.
         name: String,
-        /// One that exists.
+        /// An existing one.
         nearest: Option<String>,
     },
     /// A name that cannot be written in a file, or that means something else there.

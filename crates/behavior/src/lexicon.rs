@@ -44,7 +44,7 @@ pub(crate) struct Lexicon<'a> {
 }
 
 impl<'a> Lexicon<'a> {
-    /// Reads a vocabulary and reports what is wrong with it.
+    /// Reads a vocabulary and reports its faults.
     pub(crate) fn of(vocabulary: &'a Vocabulary, report: &mut ProblemReport<BehaviorFault>) -> Self {
         let mut faults = FaultReporter(report);
         let names = |list: &'a [String]| list.iter().map(String::as_str);

@@ -1,4 +1,4 @@
-//! From files to a set: all of them are read, all that is wrong is collected, and only what is whole is put together.
+//! From files to a set: all files are read, all faults collected, and only a set without faults is built.
 
 use super::{
     BEHAVIORS_MAX, DEPTH_MAX, FILE_BYTES_MAX, FILES_MAX, ITEMS_MAX, Problem, Problems, SPEECH_BYTES_MAX,
@@ -34,7 +34,7 @@ pub struct Source<'a> {
     pub bytes: &'a [u8],
 }
 
-/// A set, and what is odd about its files without being wrong.
+/// A set, with the warnings on its files.
 #[derive(Debug)]
 pub struct Loaded {
     /// To be shared.
@@ -175,8 +175,7 @@ struct BehaviorHeading<'a> {
     item: usize,
 }
 
-/// Finds all behaviours, so that files may use each other's in any order. What is wrong with a name hides nothing of what
-/// stands under it.
+/// Finds all behaviours, so that files may use each other's in any order. A faulty name hides no fault below it.
 fn heads<'a>(
     sources: &[Source<'_>],
     outlines: &[Outline<'a>],
@@ -249,7 +248,7 @@ fn head<'a>(item: &NodeText<'a>, report: &mut FileReport<'_, BehaviorFault>) -> 
     }
 }
 
-/// Looks for circles and for what is never reached. Whether there is a circle.
+/// Looks for cycles and unreachable nodes. True if there is a cycle.
 fn check_all(
     definitions: &[Definition<'_>],
     sources: &[Source<'_>],

@@ -62,7 +62,7 @@ pub(crate) enum Op {
     Invert,
     /// Success for failure.
     Try,
-    /// Anew after each success; 0 times is for ever. `timer` counts.
+    /// Repeats after each success; 0 times is without end. `timer` counts.
     Repeat { times: u16, timer: u8 },
     /// Not sooner than so long after it was begun last.
     Cooldown { span: Tenths, timer: u8 },
@@ -194,7 +194,7 @@ pub(crate) enum People {
     Kinds(u8),
 }
 
-/// A place of the template, or one that an NPC remembers.
+/// A place of the template, or one remembered by an NPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PlaceRef(pub(crate) u16);
 

@@ -1,6 +1,6 @@
 //! Meaning of a file's lines: items become nodes, with all names looked up.
 //!
-//! Each item is read by itself, so that one that is wrong hides no other problem.
+//! Each item is read by itself, so that a faulty one hides no other problem.
 
 use super::{
     fault::BehaviorFault,

@@ -145,7 +145,7 @@ impl BehaviorSet {
         self.masks[usize::from(number)]
     }
 
-    /// Middle and radius of a place. None for what is no place of the template.
+    /// Middle and radius of a place. None for an unknown place.
     pub(super) fn place(&self, spot: PlaceRef) -> Option<(Vec3, f32)> {
         self.places.get(usize::from(spot.0)).copied()
     }

@@ -50,10 +50,10 @@ pub(super) struct Thought<'a, R> {
 }
 
 impl Mind {
-    /// Thinks once: from what it senses to what it intends until the next thought. Time between thoughts may be of any length.
+    /// Thinks once: from its senses to its intent until the next thought. Time between thoughts may be of any length.
     ///
-    /// `set` is the one that it began its behaviour in, or was adopted by. Equal arguments have equal outcomes; `random` is asked
-    /// as often as the behaviour needs it.
+    /// `set` is the one that it began its behaviour in, or was adopted by. Equal arguments have equal outcomes; `random` is asked as
+    /// often as the behaviour needs it.
     ///
     /// Returns how many nodes it visited.
     pub fn think(
@@ -97,7 +97,7 @@ impl Mind {
         }
     }
 
-    /// Lets go of what is past, and takes note of where the target is.
+    /// Drops expired entries, and notes the target's position.
     fn refresh(&mut self, senses: &Senses<'_>, now: Stamp, n_timers: u8) {
         let own = &mut self.timers[..usize::from(n_timers)];
         for timer in own.iter_mut().chain([&mut self.silent_until]) {

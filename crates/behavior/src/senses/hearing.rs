@@ -78,7 +78,7 @@ pub struct Sound {
     pub reach_m: f32,
     /// The entity that makes it, if one does; it does not hear itself.
     pub by: Option<EntityId>,
-    /// What that is.
+    /// Kind of that entity.
     pub by_kind: KindId,
     /// The entity that it reports.
     pub about: Option<SoundSubject>,

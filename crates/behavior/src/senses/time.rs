@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Milliseconds of world time since the world began. It stands still while a world is parked and slows when it dilates.
+/// Milliseconds of world time since the world began. It stands still while a world is suspended and slows under dilation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WorldTime(pub u64);
 
@@ -34,7 +34,7 @@ impl Stamp {
         (self.0.wrapping_sub(other.0) as i32) >= 0
     }
 
-    /// So many milliseconds later.
+    /// `ms` milliseconds later.
     #[must_use]
     pub const fn after(self, ms: u32) -> Self {
         Self(self.0.wrapping_add(ms))

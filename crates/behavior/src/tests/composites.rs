@@ -180,7 +180,7 @@ fn a_timeout_fails_what_takes_too_long_and_no_sooner() {
     let mut npc = Npc::new("timeout 1 s: wander");
     assert_eq!(npc.think(250), "wander");
     assert_eq!(npc.think(1_000), "wander");
-    // A failed attempt does not disturb the timers of what is running.
+    // A failed attempt does not disturb the timers of running nodes.
     let mut npc = Npc::new("select:\n    timeout 9 s: flee\n    timeout 3 s: wander\n    sit");
     assert_eq!(npc.think(250), "wander");
     for _ in 0..2 {

@@ -95,7 +95,7 @@ impl Npc {
         }
     }
 
-    /// So much later it thinks: what is running then.
+    /// Thinks after this time; returns the running action.
     fn think(&mut self, after_ms: u64) -> &'static str {
         self.now += after_ms;
         let senses = Senses {
@@ -119,7 +119,7 @@ impl Npc {
         self.mind.doing(&self.set).unwrap_or("nothing")
     }
 
-    /// A sighting at so many metres.
+    /// A sighting at `x` metres.
     fn see(&mut self, number: u32, kind: u8, x: f32) {
         self.seen.retain(|sighting| sighting.who != id(number));
         self.seen.push(Sighting {
@@ -162,7 +162,7 @@ impl Npc {
         }
     }
 
-    /// Thinks four times a second for so long, and is at once wherever it wants to be. What was said, struck and done.
+    /// Thinks four times per second for `ms`, and reaches each destination at once. Returns speech, blows and other deeds.
     fn live(&mut self, ms: u64) -> Vec<String> {
         let mut log = Vec::new();
         for _ in 0..ms / 250 {

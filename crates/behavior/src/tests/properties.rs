@@ -137,7 +137,7 @@ impl Chaos {
         Vec3::new(self.below(100) as f32, self.below(100) as f32, self.below(3) as f32)
     }
 
-    /// Thinks so many times; hashes of the mind and what it intends.
+    /// Thinks this number of times; returns hashes of the mind and its intents.
     fn live(&mut self, set: &BehaviorSet, mind: &mut Mind, thoughts: u32) -> Vec<(u64, Intent)> {
         let mut intent = Intent::default();
         let mut all = Vec::new();

@@ -25,7 +25,7 @@ impl Watcher {
         Self { perception: Perception::new(WorldTime(0)), counts: PerceptionCounts::default() }
     }
 
-    /// Looks; a wall hides everything beyond so many metres.
+    /// Looks; a wall hides everything beyond `wall_m` metres.
     fn look(&mut self, now: u64, target: Option<u32>, candidates: &[Candidate], wall_m: f32) {
         let mut is_clear = |from: Vec3, to: Vec3| {
             assert_eq!(from, Vec3::Z * Acuity::default().eyes_m);
