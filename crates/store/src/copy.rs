@@ -106,7 +106,8 @@ const END: Sql = Sql {
                FROM instances_set_aside HAVING max(number) IS NOT NULL",
 };
 
-/// Copies everything from one database to another, which is empty or an unfinished copy. `tell` is called after each transaction.
+/// Copies everything from one database to another, which is empty or an unfinished copy. `tell` is called after each transaction with
+/// the progress.
 ///
 /// # Errors
 /// [`CopyError`]; the same call may be made again.

@@ -28,8 +28,8 @@ impl Store {
         Self::with_patience(url, Patience::SERVING)
     }
 
-    /// Likewise, for a server: no other one uses the database as long as this lives. `holder` is told to a rival, such as "the server with
-    /// process id 7".
+    /// Likewise, for a server: no other one uses the database as long as this lives. `holder` is reported to a rival, such as "the
+    /// server with process id 7".
     ///
     /// # Errors
     /// As [`open`](Self::open), and [`StoreError::InUse`] before anything was changed.

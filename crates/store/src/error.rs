@@ -54,7 +54,7 @@ pub enum StoreError {
         /// The failed lock.
         source: FileLockError,
     },
-    /// The database was written by a later version; going on could damage it.
+    /// The database was written by a later version; further use could damage it.
     #[error("the database {url} has schema version {found}, but this program knows only up to {known}")]
     NewerSchema {
         /// Its address.

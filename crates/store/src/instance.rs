@@ -1,7 +1,6 @@
-//! Instances: which there are. What is in them is in [`instance_state`](crate::instance_state).
+//! Rows of instances. Their states are in [`instance_state`](crate::instance_state).
 //!
-//! A row that is not what was written is moved to `instances_set_aside` with everything that belongs to it, and told of; the others
-//! are read as if it were not there.
+//! A damaged row is moved to `instances_set_aside` with everything that belongs to it, and reported; the others are read without it.
 
 use crate::engine::{EngineError, Row, Session, Sql, Value, values};
 use crate::instance_state::{Part, SEQUENCE_MAX, highest_sequence, set_aside};
@@ -143,7 +142,7 @@ impl Store {
         .map_err(StoreError::query("noting visits of", format_args!("{} instances", visits.len())))
     }
 
-    /// Forgets an instance with its state. False when there was none. What was set aside of it stays.
+    /// Forgets an instance with its state. False when there was none. Its set-aside parts stay.
     ///
     /// # Errors
     /// [`StoreError::Query`]; then everything is as it was.

@@ -1,8 +1,9 @@
 //! A few connections to a PostgreSQL server, which blocking callers borrow; and what is done when one breaks.
 //!
 //! - A caller waits at most [`Patience::call`] for a connection, reconnecting to a server that restarts included, then
-//!   [`Patience::statement`] for each answer, and once more [`Patience::call`] to find out what became of a commit whose answer was lost.
-//! - Connections are made when they are needed, at most [`CONNECTIONS_MAX`], and kept. A broken one is dropped; the next caller makes another.
+//!   [`Patience::statement`] for each answer, and once more [`Patience::call`] to find the outcome of a commit whose answer was lost.
+//! - Connections are made when they are needed, at most [`CONNECTIONS_MAX`], and kept. A broken one is dropped; the next caller makes
+//!   another.
 //! - Work that failed because the connection broke, or because two transactions stood in each other's way, is done again from its
 //!   beginning, unless its COMMIT may have been carried out: that is found out first.
 

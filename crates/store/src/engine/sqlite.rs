@@ -14,9 +14,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// - WAL: readers in other processes never wait for the writer, and a commit is one sequential write.
 /// - `synchronous = FULL`: a commit is on the disk before it is acknowledged; NORMAL could forget the last accounts at a power cut.
-/// - `cache_size = -2048`: 2 MiB of pages. An idle server stays below 60 MB, and the hot rows of thousands of
-///   accounts fit.
-/// - `journal_size_limit`: a burst of registrations does not leave a large log behind for ever.
+/// - `cache_size = -2048`: 2 MiB of pages. An idle server stays below 60 MB, and the hot rows of thousands of accounts fit.
+/// - `journal_size_limit`: a burst of registrations does not leave a large log behind.
 /// - `trusted_schema = OFF`, `foreign_keys = ON`: the file is data, not code; no item without its folder.
 const SETTINGS: &str = "
 PRAGMA journal_mode = WAL;

@@ -151,9 +151,9 @@ CREATE INDEX inventory_items_by_folder ON inventory_items (owner, folder);
 "#,
 };
 
-/// What there is to know of each instance is one small row, so that a start reads those and nothing else. In SQLite the whole states lie in
-/// a table with row ids: blobs of kilobytes in the tree of keys would make every search dear. `sequence` says which of two states is the
-/// later one. What was set aside refers to nothing: it outlives what it was of.
+/// The facts of each instance are one small row, so that a start reads those and nothing else. In SQLite the whole states lie in a
+/// table with row ids: blobs of kilobytes in the tree of keys would make every search expensive. `sequence` orders the states.
+/// Set-aside rows refer to nothing: they outlive their instances.
 const INSTANCES: Sql = Sql {
     sqlite: "
 CREATE TABLE instances (
@@ -223,7 +223,7 @@ CREATE TABLE instances_set_aside (
 "#,
 };
 
-/// What was made with a token refers to neither: tokens are replaced under the same name, and a count looks whether an instance still
+/// Objects made with a token refer to neither: tokens are replaced under the same name, and a count checks whether an instance still
 /// exists.
 const TOKENS: Sql = Sql {
     sqlite: "

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use tokio_postgres::config::Host;
 use uuid::Uuid;
 
-/// What the proxy does with the next COMMIT.
+/// The proxy's fault for the next COMMIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
@@ -20,7 +20,7 @@ enum Fault {
     BeforeCommit,
     /// Passes it on, waits for the server's answer, and closes both sides without passing that on.
     AfterCommit,
-    /// Likewise, and lets nobody in any more.
+    /// Likewise, and accepts no further connections.
     AfterCommitForGood,
     /// Closes the client's side and keeps it, to be passed on later.
     HoldCommit,
@@ -30,11 +30,11 @@ enum Fault {
 struct Held {
     upstream: TcpStream,
     commit: Vec<u8>,
-    /// What the server says from then on.
+    /// Bytes of the server from then on.
     answer: Receiver<Vec<u8>>,
 }
 
-/// What becomes of the server's answers.
+/// Fate of the server's answers.
 const PASS: u8 = 0;
 const CUT: u8 = 1;
 const KEEP: u8 = 2;
@@ -167,7 +167,7 @@ fn names(database: &TestDatabase) -> Vec<String> {
 fn postgres_commit_whose_answer_is_lost_counts_once() {
     let (database, proxy, store) = behind_proxy(Patience::SERVING);
     proxy.next(Fault::AfterCommit);
-    // Without finding out, this would be tried again and told that the name is taken.
+    // Without finding out, this would be repeated and fail because the name is taken.
     store.create_account(&account(1)).unwrap();
     assert_eq!(names(&database), ["Ada1"]);
     store.create_account(&account(2)).unwrap();
