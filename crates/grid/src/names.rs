@@ -80,7 +80,7 @@ impl Name {
 
 /// A part of a name in the form in which it is kept.
 fn part(typed: &str) -> Result<String, NameError> {
-    // Folding can shorten a text to a third, so what is longer cannot become valid.
+    // Folding can shorten a text to a third, so a longer one cannot become valid.
     if typed.is_empty() || typed.len() > 3 * Name::PART_MAX {
         return Err(NameError::Length);
     }

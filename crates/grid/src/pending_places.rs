@@ -1,6 +1,7 @@
-//! Last places and homes on their way to the database, and the health of what they are written to.
+//! Last places and homes on their way to the database, and the health of the media.
 //!
-//! No thread and no clock: the `store` thread of the server keeps what the hub tells it here, writes it, and probes the media on a schedule.
+//! No thread and no clock: the `store` thread of the server keeps the hub's records here, writes it, and probes the media on a
+//! schedule.
 
 use ids::AgentId;
 use std::collections::BTreeMap;
@@ -35,7 +36,7 @@ impl PendingPlaces {
         self.last.len() + self.homes.len()
     }
 
-    /// Whether none waits.
+    /// True if none waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -47,10 +48,10 @@ impl PendingPlaces {
         self.len() + self.dropped
     }
 
-    /// Writes what waits. What cannot be written goes on waiting.
+    /// Writes the waiting ones. A failed one keeps waiting.
     ///
     /// # Errors
-    /// What the store says of the first that it did not take.
+    /// The store's error of the first failure.
     pub fn write(&mut self, store: &Store) -> Result<(), StoreError> {
         while let Some((agent, home)) = self.homes.first_key_value() {
             store.save_home(*agent, home.clone())?;
@@ -64,7 +65,7 @@ impl PendingPlaces {
     }
 }
 
-/// False when there is no room: the table does not grow for ever while nothing can be written.
+/// False when there is no room: the table is bounded while writes fail.
 fn keep(places: &mut BTreeMap<AgentId, Location>, agent: AgentId, place: Location) -> bool {
     let has_room = places.len() < UNWRITTEN_MAX || places.contains_key(&agent);
     if has_room {

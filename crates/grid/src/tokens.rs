@@ -158,10 +158,10 @@ impl<'a> Tokens<'a> {
         Self { store }
     }
 
-    /// Makes one and gives what there is to show: it cannot be had again. `unix_s` is now.
+    /// Creates a token and returns its secret, which cannot be read again. `unix_s` is now.
     ///
     /// # Errors
-    /// [`TokenError`]: a name that is none or taken, no scope, or the database.
+    /// [`TokenError`]: an invalid or used name, no scope, or the database.
     pub fn create(&self, new: &NewToken, unix_s: i64) -> Result<String, TokenError> {
         let NewToken { name, scopes, lifetime_s, worlds_max } = new;
         if !is_name(name) {

@@ -110,7 +110,7 @@ pub fn viewer_asset(held: &HeldTextures, query: &str, range: Option<&str>) -> As
     }
 }
 
-/// The asset named by the query, and its type. The kind in the key must be the asset's: else one kind could be had as another.
+/// The asset named by the query, and its type. The kind in the key must be the asset's: otherwise one kind could be read as another.
 fn asked(held: &HeldTextures, query: &str) -> Option<(Cow<'static, [u8]>, &'static str)> {
     let is_kind = |key: &str| matches!(key, "bodypart_id" | "texture_id");
     let (key, id) = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| is_kind(key))?;

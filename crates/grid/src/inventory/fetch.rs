@@ -80,7 +80,7 @@ impl InventoryTree<'_> {
     }
 }
 
-/// Answers FetchInventoryDescendents2 and FetchLibDescendents2: what is directly inside each folder asked for.
+/// Answers FetchInventoryDescendents2 and FetchLibDescendents2: the direct contents of each requested folder.
 ///
 /// `sort_order` is ignored, since viewers sort by themselves: rows come by name.
 ///

@@ -38,7 +38,7 @@ impl FolderType {
     pub const GESTURES: i8 = 21;
     /// Landmarks shown in a bar.
     pub const FAVORITES: i8 = 23;
-    /// Links to what is worn.
+    /// Links to the worn items.
     pub const CURRENT_OUTFIT: i8 = 46;
     /// Folders of saved outfits; each of them is of type 47.
     pub const OUTFITS: i8 = 48;

@@ -1,5 +1,4 @@
-//! The library: the inventory that all users see and nobody owns. It is empty so far, but clients need its owner and
-//! its root.
+//! The library: the inventory that all users see and no user owns. It is empty so far, but clients need its owner and its root.
 
 use super::{FolderType, folder};
 use store::Folder;

@@ -1,4 +1,4 @@
-//! Inventories: what every account begins with, what is worn, and what clients fetch.
+//! Inventories: the initial one of every account, the outfit, and the clients' requests.
 //!
 //! Start with [`skeleton`] for the shape of an inventory and [`descendents`] for the busiest request.
 

@@ -142,15 +142,15 @@ impl LoginService {
         }
     }
 
-    /// Refuses a login to an account that does not exist after the work that a wrong password costs: the time of the answer tells nothing of the
-    /// names that there are.
+    /// Refuses a login to an account that does not exist after the work that a wrong password costs: the time of the answer leaks
+    /// nothing about existing names.
     async fn refuse_unknown(&self, request: &LoginRequest) -> Result<Authenticated, Refusal> {
         self.passwords.verify(request.digest, self.decoy.clone()).await.map_err(unqueued)?;
         Err(Refusal::BadCredentials)
     }
 
-    /// The id under which limits know a name without an account: all spellings of a name that an account may have are one, as for accounts, so
-    /// that the number of attempts tells nothing of the names that there are.
+    /// The id under which limits know a name without an account: all spellings of a name that an account may have are one, as for
+    /// accounts, so that the number of attempts leaks nothing about existing names.
     fn stand_in(&self, request: &LoginRequest, name: Option<&Name>) -> AgentId {
         let (first, last) = match name {
             Some(name) => (&name.first, &name.last),
@@ -230,7 +230,7 @@ impl LoginService {
         // The commit waits for the disk, which an async thread must not.
         let made = tokio::task::spawn_blocking(move || {
             let made = store.create_account(&new).and_then(|()| store.account(new.agent));
-            // The runtime says when its workers park, and nothing of these threads.
+            // The runtime marks idle time of its workers, but not of these threads.
             frame_end();
             made
         });

@@ -1,7 +1,7 @@
 //! The one thread that hashes passwords, with its queue.
 //!
-//! Hashing on the HTTP threads would let a crowd of logins take every core from the worlds. Here it takes one, and
-//! no more than [`DutyCycle`] allows while the host is loaded; who cannot be queued is told to come back.
+//! Hashing on the HTTP threads would let a crowd of logins take every core from the worlds. Here it takes one, and no more than
+//! [`DutyCycle`] allows while the host is loaded; logins without room in the queue are told to retry.
 
 use super::{Cost, DamagedHash, DutyCycle, Hasher, LoadHint, PasswordDigest};
 use ids::Instant;
@@ -48,7 +48,7 @@ pub struct Passwords {
 struct SharedQueue {
     state: Mutex<QueueState>,
     lock_wait: LockWait,
-    /// Signalled when a job comes and when the thread shall stop.
+    /// Signalled for a job, and for the stop of the thread.
     changed: Condvar,
     load: LoadHint,
     clock: Clock,
@@ -214,7 +214,7 @@ impl SharedQueue {
         self.lock().jobs.clear();
     }
 
-    /// The next job; `None` when the thread shall stop.
+    /// The next job; `None` when the thread must stop.
     fn next_job(&self, hasher: &mut Hasher) -> Option<HashJob> {
         let idle = |state: &mut QueueState| state.jobs.is_empty() && !state.stopping;
         let (mut state, timeout) = self
@@ -228,7 +228,7 @@ impl SharedQueue {
         if state.stopping { None } else { state.jobs.pop_front() }
     }
 
-    /// Waits so long, or until the thread shall stop.
+    /// Waits for `time`, or until the thread must stop.
     fn rest(&self, time: Duration) {
         if time > Duration::ZERO {
             let waited = self.changed.wait_timeout_while(self.lock(), time, |state| !state.stopping);
@@ -362,8 +362,8 @@ mod tests {
         let (running, waiting) = (submit(), submit());
         reports.recv().unwrap();
         let stopper = std::thread::spawn(move || drop(passwords));
-        // The gate opens only once the stop is under way or about to be; either way the second job may run or not,
-        // but nobody is left without an answer.
+        // The gate opens only once the stop is under way or about to be; either way the second job may run or not, but every caller
+        // gets an answer.
         drop(gate);
         stopper.join().unwrap();
         assert!(running.blocking_recv().unwrap().is_ok());
