@@ -70,7 +70,7 @@ pub struct FullAvatar<'a> {
     pub last_name: &'a str,
     /// Group title, or empty.
     pub title: &'a str,
-    /// Local id of its seat object, or `LocalId(0)`.
+    /// Local id of its sit target, or `LocalId(0)`.
     pub parent: LocalId,
     /// Width, depth and height of its box, in metres.
     pub size: Vec3,
@@ -93,7 +93,7 @@ pub struct FullPrim<'a> {
     pub id: Uuid,
     /// Local id of its root or of the avatar that wears it, or `LocalId(0)`.
     pub parent: LocalId,
-    /// Attachment point with its nibbles swapped; 0 for what is not attached.
+    /// Attachment point with its nibbles swapped; 0 if not attached.
     pub state: u8,
     /// Size along each axis, in metres.
     pub scale: Vec3,
@@ -278,7 +278,7 @@ pub struct SeenObject {
     pub id: Uuid,
     /// Class of the object: [`PCODE_AVATAR`], [`PCODE_PRIM`] or another of the protocol.
     pub p_code: u8,
-    /// Local id of its seat object or root, or `LocalId(0)`.
+    /// Local id of its sit target or root, or `LocalId(0)`.
     pub parent: LocalId,
     /// The observer's rights on it.
     pub update_flags: u32,

@@ -71,7 +71,7 @@ pub struct TerseAvatar {
 pub struct TersePrim {
     /// Its number in the region.
     pub local_id: LocalId,
-    /// Attachment point with its nibbles swapped; 0 for what is not attached.
+    /// Attachment point with its nibbles swapped; 0 if not attached.
     pub state: u8,
     /// Metres from the region's corner, or from the parent.
     pub position: Vec3,

@@ -1,8 +1,7 @@
 //! Zero-coding: a run of zero bytes travels as `00` and its length, 1–255; longer runs are split.
 //!
-//! It covers message number and body, never the header or appended acks. A single zero grows to two bytes, so
-//! the coded form may be the longer one: whoever sends compares and leaves the flag off. Receivers obey the
-//! flag, not the template's hint, so both are always right.
+//! It covers message number and body, never the header or appended acks. A single zero grows to two bytes, so the coded form may be the
+//! longer one: the sender compares and leaves the flag off. Receivers obey the flag, not the template's hint, so both are always right.
 
 use crate::Malformed;
 use crate::header::EXPANDED_MAX;

@@ -176,7 +176,7 @@ impl Llsd {
         }
     }
 
-    /// Whether there is no value.
+    /// True for no value.
     #[must_use]
     pub const fn is_undef(&self) -> bool {
         matches!(self, Self::Undef)

@@ -1,4 +1,4 @@
-//! How an avatar looks and what it wears.
+//! Appearance and outfit of avatars.
 
 messages! {
     /// Asks for [`AgentWearablesUpdate`].
@@ -6,7 +6,7 @@ messages! {
         agent_data: one AgentWearablesRequestAgentData { agent_id: Uuid, session_id: Uuid }
     }
 
-    /// What the own avatar wears. node-metaverse does not connect without it (30 s).
+    /// Outfit of the own avatar. node-metaverse does not connect without it (30 s).
     AgentWearablesUpdate: Low 382, zero_coded, from Server {
         agent_data: one AgentWearablesUpdateAgentData {
             agent_id: Uuid, session_id: Uuid,
@@ -18,13 +18,13 @@ messages! {
         }
     }
 
-    /// What the user has put on.
+    /// The user's new outfit.
     AgentIsNowWearing: Low 383, zero_coded, from Client {
         agent_data: one AgentIsNowWearingAgentData { agent_id: Uuid, session_id: Uuid }
         wearable_data: many AgentIsNowWearingWearableData { item_id: Uuid, wearable_type: u8 }
     }
 
-    /// How the own avatar looks: textures and visual parameters, to be shown to all others.
+    /// Appearance of the own avatar: textures and visual parameters, to be shown to all others.
     AgentSetAppearance: Low 84, zero_coded, from Client {
         agent_data: one AgentSetAppearanceAgentData {
             agent_id: Uuid, session_id: Uuid,
@@ -41,7 +41,7 @@ messages! {
         visual_param: many AgentSetAppearanceVisualParam { param_value: u8 }
     }
 
-    /// How an avatar looks.
+    /// Appearance of an avatar.
     AvatarAppearance: Low 158, zero_coded, from Server {
         sender: one AvatarAppearanceSender { id: Uuid, is_trial: bool }
         object_data: one AvatarAppearanceObjectData {
@@ -88,7 +88,7 @@ messages! {
         agent_data: one RezSingleAttachmentFromInvAgentData { agent_id: Uuid, session_id: Uuid }
         object_data: one RezSingleAttachmentFromInvObjectData {
             item_id: Uuid, owner_id: Uuid,
-            /// Bit 0x80: wear it in addition to what is there.
+            /// Bit 0x80: wear it in addition to the present ones.
             attachment_pt: u8,
             item_flags: u32, group_mask: u32, everyone_mask: u32, next_owner_mask: u32, name: Variable1,
             description: Variable1,

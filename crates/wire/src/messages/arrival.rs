@@ -7,7 +7,7 @@ messages! {
         agent_data: one CompleteAgentMovementAgentData { agent_id: Uuid, session_id: Uuid, circuit_code: u32 }
     }
 
-    /// Where the avatar stands now. A Linden Lab viewer that does not get it within 240 s logs out.
+    /// Position of the avatar. A Linden Lab viewer that does not get it within 240 s logs out.
     AgentMovementComplete: Low 250, plain, from Server {
         agent_data: one AgentMovementCompleteAgentData { agent_id: Uuid, session_id: Uuid }
         data: one AgentMovementCompleteData {
@@ -25,7 +25,7 @@ messages! {
         }
     }
 
-    /// What region this is: name, owner, water, ground textures. Opens the scene.
+    /// Description of the region: name, owner, water, ground textures. Opens the scene.
     RegionHandshake: Low 148, zero_coded, from Server {
         region_info: one RegionHandshakeRegionInfo {
             region_flags: u32,

@@ -1,4 +1,4 @@
-//! Words and friends: local chat, instant messages, who is online, who is muted.
+//! Chat and friends: local chat, instant messages, online status, mutes.
 
 messages! {
     /// Something is said, or the user starts or stops typing.
@@ -30,7 +30,8 @@ messages! {
         }
     }
 
-    /// Instant messages and everything else that goes from one user to another, told apart by `dialog`: offers, lures, group sessions, friendship, typing.
+    /// Instant messages and everything else that goes from one user to another, distinguished by `dialog`: offers, lures, group
+    /// sessions, friendship, typing.
     ImprovedInstantMessage: Low 254, zero_coded, from Either {
         agent_data: one ImprovedInstantMessageAgentData { agent_id: Uuid, session_id: Uuid }
         message_block: one ImprovedInstantMessageMessageBlock {

@@ -1,9 +1,9 @@
-//! The message set: a struct for each message, named and laid out as in the protocol's template, its fields in
-//! snake case ([`AgentUpdate`] holds `agent_data.body_rotation`).
+//! The message set: a struct for each message, named and laid out as in the protocol's template, its fields in snake case
+//! ([`AgentUpdate`] holds `agent_data.body_rotation`).
 //!
-//! The tables are in files of their own by subject, in the notation of `table.rs`; [`Message`] is any of them and
-//! [`SCHEMA`] the set as data. Here are bytes and fields only: what a message means is up to whoever receives
-//! it, text stays bytes until [`crate::text`] reads it, and zero-coding is [`crate::zero_code`]'s.
+//! The tables are in files of their own by subject, in the notation of `table.rs`; [`Message`] is any of them and [`SCHEMA`] the set as
+//! data. Here are bytes and fields only: receivers give a message its meaning, text stays bytes until [`crate::text`] reads it, and
+//! zero-coding is [`crate::zero_code`]'s.
 //!
 //! Messages that clients refuse over UDP are absent, so that none is sent by mistake.
 

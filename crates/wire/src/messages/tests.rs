@@ -198,8 +198,7 @@ fn a_field_too_long_for_its_prefix_is_our_mistake() {
         .encode(&mut Vec::new());
 }
 
-/// What the template on disk lacks or adds, because it is another edition of the protocol: blocks
-/// that Linden Lab appended later.
+/// Differences from the template on disk, which is another edition of the protocol: blocks that Linden Lab appended later.
 const APPENDED_LATER: &[(&str, &str)] = &[
     ("AlertMessage", "agent_info"),
     ("AvatarAppearance", "attachment_block"),

@@ -167,7 +167,7 @@ struct Compressed {
     range_m: u16,
     /// Quantised, in zig-zag order.
     coefficients: [i32; PATCH_SAMPLES],
-    /// Coefficients up to the last one that is not zero.
+    /// Coefficients up to the last non-zero one.
     length: usize,
 }
 
