@@ -1,4 +1,4 @@
-//! What is in the file: records (layout in crate `record`), in this order.
+//! Contents of the file: records (layout in crate `record`), in this order.
 //!
 //! ```text
 //! tag     body                                                                                          any number of

@@ -1,10 +1,10 @@
-//! What happened in a world, as a file that makes it happen again: a snapshot and every command since, tick by tick.
+//! A recording of a world, as a file that can be replayed: a snapshot and every command since, tick by tick.
 //!
-//! Worlds are deterministic, so this is all it takes. A [`Tape`] runs along with a live world and costs it a copy of
-//! its commands; [`write`](fn@write) makes a file of it on another thread; [`Recording::open`] reads one, whole or not at all,
-//! and [`Replay`] steps it. Files carry their terrain and what their NPCs do, and depend on nothing else.
+//! Worlds are deterministic, so this is all it takes. A [`Tape`] runs along with a live world and costs it a copy of its commands;
+//! [`write`](fn@write) makes a file of it on another thread; [`Recording::open`] reads one, whole or not at all, and [`Replay`] steps
+//! it. Files carry their terrain and what their NPCs do, and depend on nothing else.
 //!
-//! It is no log of frames and no network capture: what clients saw follows from the replay. It reads no clock.
+//! It is no log of frames and no network capture: the clients' views follow from the replay. It reads no clock.
 //!
 //! ```no_run
 //! use recording::{Recording, Replay};
