@@ -3,7 +3,7 @@
 use super::AvatarControls;
 use glam::Vec2;
 
-/// Distance that counts as arrival, in metres: twice the walk between two updates, so that no bot walks past for ever.
+/// Distance that counts as arrival, in metres: twice the walk between two updates, so that no bot keeps walking past.
 pub const ARRIVED_M: f32 = 2.0;
 
 /// Error of direction from which on a walk is turned, in radians (6°). A turn in every update would make every update significant.

@@ -67,7 +67,7 @@ pub enum Behavior {
     Walk,
     /// Walks as [`Self::Walk`] does and never rests.
     Roam,
-    /// Mills about on a plaza with everybody else, as a [`MARKET_GOER`] does.
+    /// Mills about on a plaza with all others, as a [`MARKET_GOER`] does.
     Plaza,
     /// Sits facing the middle of the region, as in a stadium; one in [`STEWARDS`] walks.
     Stadium,
@@ -77,7 +77,7 @@ pub enum Behavior {
     Probe,
     /// Goes about the region in a group of [`FLOCK_SIZE`].
     Flock,
-    /// Walks to and fro between two places on opposite sides of the region, as everybody does through its middle.
+    /// Walks to and fro between two places on opposite sides of the region, as all do through its middle.
     Commute,
     /// Goes through a portal at [`PLAY_PORTAL`] into an instance of its own, follows [`PLAY_WAYPOINTS`] and strikes about itself, and comes
     /// back through the portal at the same place there.

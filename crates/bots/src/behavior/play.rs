@@ -1,8 +1,8 @@
-//! A game in one's own instance: the round of a mission's waypoints, and blows on the way. With a portal, visits to the shared world come
-//! between.
+//! A game in one's own instance: the round of a mission's waypoints, and blows on the way. With a portal, visits to the shared world
+//! come between.
 //!
-//! Nothing tells a body which world it is in. Both portals have to stand at [`PLAY_PORTAL`]: a player that is near it and then
-//! somewhere else has passed. Elsewhere a jump is a fall, after which the server puts the avatar into the middle of the world.
+//! A body cannot know its world. Both portals have to stand at [`PLAY_PORTAL`]: a player that is near it and then somewhere else has
+//! passed. Elsewhere a jump is a fall, after which the server puts the avatar into the middle of the world.
 
 use super::course::WalkTarget;
 use super::{AT_POS, AvatarControls, BotPosition};
@@ -11,9 +11,9 @@ use glam::Vec2;
 use ids::Instant;
 use std::time::Duration;
 
-/// Where the portal stands, in the shared world to a template and in the template's worlds back, metres from the corner. It has to reach
-/// [`ARRIVED_M`](super::ARRIVED_M) at least, and may reach further. Nearer to the border than [`BORDER_M`](super::BORDER_M): walkers would stray
-/// into it, each has a world of their own behind it, and few find back.
+/// Position of the portal, in the shared world to a template and in the template's worlds back, metres from the corner. It has to reach
+/// [`ARRIVED_M`](super::ARRIVED_M) at least, and may reach further. Nearer to the border than [`BORDER_M`](super::BORDER_M): walkers
+/// would stray into it, each has a world of their own behind it, and few find back.
 pub const PLAY_PORTAL: Vec2 = Vec2::new(251.0, 128.0);
 /// Stay of a player in either world before it makes for the portal, in seconds.
 pub const PLAY_STAY_S: (f32, f32) = (20.0, 60.0);

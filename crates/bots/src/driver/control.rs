@@ -146,7 +146,7 @@ mod tests {
                 ControlCommand::parse(&format!("behavior {name}")),
                 Ok(ControlCommand::Behave(behavior))
             );
-            // Whoever asks for another one is told of this one.
+            // A request for an unknown one lists this one.
             let known = ControlCommand::parse("behavior dance").expect_err("no such behaviour");
             assert!(known.split([' ', ',']).any(|word| word == name), "{known}");
         }

@@ -1,7 +1,7 @@
 //! Deadlines of the bots: a timer wheel with a slot for each millisecond.
 //!
-//! A bot's deadline moves with nearly every datagram, mostly further away. So a timer is only moved if it has to fire earlier; one that
-//! fires too early finds its bot idle and is set again. Moving is thereby free, and each bot is in the wheel about once.
+//! A bot's deadline moves with nearly every datagram, mostly further away. So a timer is only moved if it has to fire earlier; a timer
+//! that fires too early finds its bot idle and is set again. Moving is thereby free, and each bot is in the wheel about once.
 
 use ids::Instant;
 use std::time::Duration;
@@ -29,7 +29,7 @@ impl Timers {
 
     /// Has a bot ring at `at` or earlier.
     pub(super) fn set(&mut self, bot: u32, at: Instant) {
-        // Rounded up: a timer that fired before its time would be set for the same slot for ever.
+        // Rounded up: a timer that fired before its time would be set for the same slot again.
         let wanted = (slot_of(at) + 1).clamp(self.next_slot, self.next_slot + SLOTS as u64 - 1);
         let set_for = &mut self.set_for[bot as usize];
         if set_for.is_none_or(|current| wanted < current) {
