@@ -31,7 +31,7 @@ const BOXES_QUICK: u32 = 50;
 
 const WINDOW: Duration = Duration::from_secs(12);
 const WINDOW_QUICK: Duration = Duration::from_secs(1);
-/// Measured so often, one after the other in turn, and told by the median: one window of this machine says little.
+/// Measured this often in turn, and reported by the median: one window of this machine says little.
 const ROUNDS: usize = 3;
 /// The count that is judged, which all this is done for. Others are measured once.
 const JUDGED: usize = 2;

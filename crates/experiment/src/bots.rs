@@ -1,4 +1,4 @@
-//! A process of our bots that does what it is told.
+//! A process of our bots, under command.
 
 use crate::Run;
 use crate::child::{self, Running};
@@ -142,7 +142,7 @@ impl Bots {
         Ok(Self { process: Running { what: format!("the bots {name}"), child, log }, commands, answers })
     }
 
-    /// Tells them something and waits until it is done.
+    /// Sends them a command and waits until it is done.
     pub(crate) fn command(&mut self, text: &str) -> Result<CommandReply, ExperimentError> {
         let commands = self.commands.as_mut().expect("there is an input until they leave");
         let sent = writeln!(commands, "{text}").and_then(|()| commands.flush());

@@ -38,7 +38,7 @@ const STAYING: [(&str, u32, &[&str]); 5] = [
 const NPCS: u32 = 20;
 const DAY_S: usize = 240;
 
-/// The fate of a missed tick is known by then: a capture is written a quarter of a second behind it, and told within a second.
+/// The fate of a missed tick is known by then: a capture is written a quarter of a second behind it, and reported within a second.
 const FATE_MAX: Duration = Duration::from_secs(3);
 
 /// Bots that enter and leave in rounds.
@@ -77,7 +77,7 @@ const BUDGETS: [FigureLimit; 18] = [
     budget("rss_growth_percent", "growth of memory over the second half", "%", Limit::AtMost(10.0)),
 ];
 
-/// Figures without a budget: they depend on the machine, or tell and do not judge.
+/// Figures without a budget: they depend on the machine, or are informative.
 const OTHERS: [&str; 12] = [
     "ticks_missed",
     "rate_held",
@@ -265,7 +265,7 @@ fn of_server(window: &Window, samples: &[(f64, ProcessUsage)], findings: &mut Fi
         samples.iter().map(|(_, usage)| mib(usage.rss_bytes)).fold(0.0, f64::max)
     };
     findings.figure("rss_mib_max", rss(samples));
-    // The first half fills tables up to their bounds; what still grows in the second grows for ever.
+    // The first half fills tables up to their bounds; further growth in the second has no bound.
     let middle = samples.len() / 2;
     findings.figure(
         "rss_growth_percent",
@@ -289,8 +289,8 @@ fn within<'a>(samples: &'a [(f64, ProcessUsage)], window_s: &Range<f64>) -> &'a 
     &samples[before(window_s.start)..before(window_s.end)]
 }
 
-/// The slope of the resident memory, by least squares. What people leave behind when they go differs from minute to minute, so that it takes
-/// most of an hour to tell a leak from that.
+/// The slope of the resident memory, by least squares. What people leave behind when they go differs from minute to minute, so that it
+/// takes most of an hour to distinguish a leak from that.
 fn growth_mb_per_h(samples: &[(f64, ProcessUsage)]) -> f64 {
     let n = samples.len() as f64;
     let mb = |usage: &ProcessUsage| usage.rss_bytes as f64 / 1e6;

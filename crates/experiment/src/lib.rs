@@ -1,20 +1,20 @@
 //! Experiments: a server and its clients as separate processes of the same executable, measured from outside.
 //!
-//! [`EXPERIMENTS`] lists them, [`run`] runs one and writes `report.json` and `report.html`. What an experiment measures
-//! is in its own module; what all of them need is here:
+//! [`EXPERIMENTS`] lists them, [`run`] runs one and writes `report.json` and `report.html`. Each experiment has its own module; shared
+//! parts are here:
 //!
-//! | what | where |
+//! | part | module |
 //! |---|---|
 //! | the network between server and clients | [`sink`], whose cost [`calibrate`] measures |
-//! | how fast the machine is meanwhile | `references`, sampled between windows |
+//! | the machine's speed meanwhile | `references`, sampled between windows |
 //! | a process that takes a part of a core | [`burner`] |
 //! | processes that end with us | [`child`], `server`, `bots`, `foreign` |
-//! | what they use | `usage`, `metrics`, together in `meter`; `stages` of a ping's way |
-//! | what comes out | `findings`, `budget`, `outcome`; of several runs together, `summary` |
+//! | their resources | `usage`, `metrics`, together in `meter`; `stages` of a ping's way |
+//! | results | `findings`, `budget`, `outcome`; of several runs together, `summary` |
 //!
-//! It knows nothing of the server but its command line, its operator's address and `/proc`: what is measured is what an
-//! operator would see. Only `preflight` calls another crate, the one whose promises it checks, and `freshness` replays a recording
-//! of the world, which is what observers' views are compared with. It judges only what an experiment's own page says that it judges.
+//! It knows nothing of the server but its command line, its operator's address and `/proc`: it measures what an operator would see.
+//! Only `preflight` calls another crate, the one whose promises it checks, and `freshness` replays a recording of the world, which is
+//! what observers' views are compared with. It judges only what an experiment's own page says that it judges.
 
 mod agent_updates;
 mod aggregation;

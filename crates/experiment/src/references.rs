@@ -249,7 +249,7 @@ impl Chase {
         Self { lines: all, at: 0 }
     }
 
-    /// Goes on from where the former call ended, so that no call finds its lines cached.
+    /// Continues where the former call ended, so that no call finds its lines cached.
     fn follow(&mut self, loads: u32) -> u64 {
         for _ in 0..loads {
             self.at = self.lines[self.at as usize].0;

@@ -78,7 +78,7 @@ pub(crate) struct Operator {
 }
 
 impl Operator {
-    /// One that nothing is asked of.
+    /// A server without requests.
     #[cfg(test)]
     pub(crate) fn nobody(sink: Arc<Sink>) -> Self {
         Self {

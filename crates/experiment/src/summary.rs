@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// A run as its `report.json` tells of it.
+/// A run as its `report.json` describes it.
 #[derive(Clone, Debug, Deserialize)]
 struct KeptRun {
     experiment: String,

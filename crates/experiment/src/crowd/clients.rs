@@ -63,7 +63,7 @@ impl CrowdProcesses {
         self.fillers.command(&format!("enter {}", count - size.observers - size.lossy)).map(drop)
     }
 
-    /// Tells all of them something.
+    /// Sends all of them a command.
     pub(super) fn command(&mut self, text: &str) -> Result<(), ExperimentError> {
         for bots in [&mut self.fillers, &mut self.observers, &mut self.lossy] {
             bots.command(text)?;

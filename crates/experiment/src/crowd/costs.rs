@@ -86,7 +86,7 @@ pub(super) fn tick_ms_p99(window: &Window) -> f64 {
     window.end.metrics.percentile_since(&window.begin.metrics, "throng_world_tick_seconds", 0.99) * 1e3
 }
 
-/// Circuits that were lost and logins that failed, as both sides tell of them.
+/// Lost circuits and failed logins, as reported by both sides.
 pub(super) struct Lost {
     circuits: u32,
     logins: u32,
@@ -138,7 +138,7 @@ impl Lost {
     }
 }
 
-/// Adds what bots tell of the cap and of themselves.
+/// Adds the bots' figures of the cap and of themselves.
 pub(super) fn of_bots(reports: &[BotsReport], findings: &mut Findings) {
     let bytes = reports.iter().filter_map(|report| report.second_bytes_p99).reduce(f64::max);
     findings.figure("cap_ratio_p99", bytes.unwrap_or(f64::NAN) / CAP_BYTES_PER_S);

@@ -1,13 +1,14 @@
-//! How fresh the scene is that clients show: what observers were shown (a file of `bots::views`) is laid beside what was true
-//! (a recording of the world, replayed), on the machine's monotonic clock.
+//! Freshness of displayed scenes: observers' views (a file of `bots::views`) compared with the truth (a replayed recording of the
+//! world), on the machine's monotonic clock.
 //!
 //! At every tick of the world each observer's scene is compared with it:
 //!
-//! - The *error* of an avatar is the distance between where the observer shows it, moved on along the velocity it was told as
-//!   viewers do, and where it is at that moment. It contains the time that an update is under way.
-//! - What is shown is *wrong* while its error is above 0.05 m plus the server's dead-reckoning threshold of its band of distance, or its
-//!   direction off by more than 2 degrees plus that threshold ([`WrongFrom`]). Nothing is forgiven for the time that an update is under
-//!   way. The *age* of an avatar is how long it has been wrong; 0 when it is not. An avatar among the nearest 20 that is not shown is wrong.
+//! - The *error* of an avatar is the distance between where the observer shows it, extrapolated along its received velocity as viewers
+//!   do, and its true position at that moment. It contains the time that an update is under way.
+//! - A displayed avatar is *wrong* while its error is above 0.05 m plus the server's dead-reckoning threshold of its band of distance,
+//!   or its direction off by more than 2 degrees plus that threshold ([`WrongFrom`]). Nothing is forgiven for the time that an update
+//!   is under way. The *age* of an avatar is how long it has been wrong; 0 when it is not. An avatar among the nearest 20 that is not
+//!   shown is wrong.
 //! - A *stop* is looked at 1 s later by those who have the avatar among their nearest 50, and 5 s later by the others who show it.
 //! - An observer has *arrived* when the 50 who were its nearest when it was placed are shown, or gone.
 

@@ -1,4 +1,4 @@
-//! One walker and one observer: what is found of what the observer was told.
+//! One walker and one observer: findings about the observer's updates.
 
 use super::scene::ObservedScene;
 use super::truth::Truth;
@@ -30,7 +30,7 @@ fn avatar(id: u32, position: Vec3) -> Arc<Entity> {
     Arc::new(Entity { id: LocalId(id), audience: Audience::All, motion, avatar })
 }
 
-/// A world of the observer and somebody who walks, and the observer's scene.
+/// A world of the observer and a walker, and the observer's scene.
 struct Play {
     truth: Truth,
     scene: ObservedScene,
@@ -65,7 +65,7 @@ impl Play {
         play
     }
 
-    /// Tells the observer where the walker is, some time after the tick.
+    /// Sends the observer the walker's position, some time after the tick.
     fn tell(&mut self, late_ns: u64) {
         let Motion { position, velocity, rotation, .. } = self.motion;
         let sight = ViewChange::Avatar { id: WALKER, position, velocity, rotation };
@@ -214,7 +214,7 @@ fn a_stop_is_looked_at_a_second_later() {
             play.scene.check_stops(play.now_ns, &play.truth, &mut play.found);
         }
     }
-    // It stopped at once, and is shown to walk on for ever: a second and a tick later 3.2 m away, and up to a tick more.
+    // It stopped at once, and is displayed walking on: a second and a tick later 3.2 m away, and up to a tick more.
     assert_eq!(play.found.stop_error_mm.len(), 1);
     let error_mm = play.found.stop_error_mm.percentile(1.0);
     assert!((3_300.0..3_600.0).contains(&error_mm), "{error_mm}");

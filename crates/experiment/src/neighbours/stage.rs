@@ -1,4 +1,4 @@
-//! Phases: some behave as they are told while the world is recorded.
+//! Phases: some bots act as commanded while the world is recorded.
 
 use crate::bots::Bots;
 use crate::error::ExperimentError;

@@ -18,7 +18,7 @@ const PAIRS: usize = 20;
 const PAIRS_QUICK: usize = 2;
 const WINDOW: Duration = Duration::from_secs(8);
 const WINDOW_QUICK: Duration = Duration::from_secs(2);
-/// Before each window, and already as in it. The server tells of frames once a second: what it has not told by then is of the window.
+/// Before each window, and already as in it. The server reports frames once a second: unreported ones belong to the window.
 const LEAD_IN: Duration = Duration::from_millis(1_200);
 /// Lifetime of a world in turns of a second. Its visitor is sent out halfway, and again at each further turn if that fails.
 const LASTS: usize = PER_S as usize;
@@ -67,7 +67,7 @@ pub(super) fn measure(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Res
 /// Frames of a window.
 struct ChurnFrames {
     frames: Vec<ScheduleFrame>,
-    /// In which they were due. The server tells of frames once a second, and a turn of churn may end behind its window: windows are not
+    /// In which they were due. The server reports frames once a second, and a turn of churn may end behind its window: windows are not
     /// as long as they were waited for.
     seconds: f64,
 }

@@ -53,7 +53,7 @@ fn alpha(in_order: &[f64]) -> f64 {
     tail.len() as f64 / tail.iter().map(|us| (us / least).ln()).sum::<f64>()
 }
 
-/// Tells of both ends of a window.
+/// Reports both ends of a window.
 pub(super) fn tell(costs: &StepDurations, later: &StepDurations, findings: &mut Findings) {
     let in_order = costs.in_order();
     let at = |share: f64| {

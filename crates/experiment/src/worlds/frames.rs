@@ -1,4 +1,4 @@
-//! Frames of all worlds together, as the server tells them.
+//! Frames of all worlds together, as the server reports them.
 
 use crate::error::ExperimentError;
 use crate::findings::{Chart, ChartLine, Findings};
@@ -83,7 +83,7 @@ impl FramesPage {
     }
 }
 
-/// A step of a world that began a whole tick late or lasted longer than one, as the server tells of it.
+/// A step of a world that began a whole tick late or lasted longer than one, as the server reports it.
 #[derive(Clone, Debug, Deserialize)]
 struct MissReport {
     number: u64,
@@ -104,7 +104,7 @@ pub(crate) struct MissedLooks<'a> {
     operator: &'a Operator,
     /// The first of the window.
     from: u64,
-    /// The first that was not told of yet.
+    /// The first that was not reported yet.
     next: u64,
     /// The fate of each so far, by world, tick and number: a restarted world has a tick again.
     fates: BTreeMap<(u32, u64, u64), Option<String>>,
@@ -113,7 +113,7 @@ pub(crate) struct MissedLooks<'a> {
 }
 
 impl<'a> MissedLooks<'a> {
-    /// From those that are told of from now on.
+    /// From those reported from now on.
     pub(crate) fn from_now(operator: &'a Operator) -> Result<Self, ExperimentError> {
         let told: MissReports = ask(operator, MISSED_PATH)?;
         let (from, next) = (told.next, told.next);
@@ -137,7 +137,7 @@ impl<'a> MissedLooks<'a> {
         }
     }
 
-    /// Tells how many there were, and of how many no account was given.
+    /// Reports their number, and how many are without an account.
     pub(crate) fn tell(&self, findings: &mut Findings) {
         let untold: Vec<_> = self.fates.iter().filter(|(_, fate)| fate.is_none()).collect();
         findings.figure("ticks_missed", self.fates.len() as f64 + self.n_unseen as f64);

@@ -1,9 +1,9 @@
-//! What the worlds are made of: templates that differ in how many live in them, and what these do.
+//! Templates of the worlds, with different numbers of NPCs and behaviours.
 //!
-//! What worlds cost is spread as on a node of many games: a few are large, most are small. The numbers of NPCs follow a Pareto
-//! distribution (α 1.5), cut off at what one world holds, in [`CLASSES`] classes of equally many NPCs. What they do changes with the
-//! time of a day that is short and differs from template to template, so that no world costs for long what it did. Each has two missions
-//! that begin again and again, and blows hurt visitors: there is always something to write down.
+//! Costs of worlds are spread as on a node of many games: a few are large, most are small. The numbers of NPCs follow a Pareto
+//! distribution (α 1.5), cut off at what one world holds, in [`CLASSES`] classes of equally many NPCs. Their behaviours change with the
+//! time of a short day that differs from template to template, so that costs of worlds drift. Each has two missions that begin again
+//! and again, and blows hurt visitors: there is always something to journal.
 
 use bots::behavior::PLAY_WAYPOINTS;
 use std::fmt::Write;
@@ -112,8 +112,8 @@ fn size(n: u32, worlds: u32, least: f64) -> f64 {
     (least * (1.0 - rank).powf(-1.0 / ALPHA)).min(NPCS_MAX)
 }
 
-/// The server's configuration behind the region's, and the files that it names. Instances are parked when they are told to, so that it is
-/// known at any time which are in memory.
+/// The server's configuration behind the region's, and the files that it names. Instances are suspended on request only, so that the
+/// set in memory is always known.
 pub(super) fn settings(classes: &[Class]) -> (String, Vec<(String, String)>) {
     let mut config = format!(
         "size_m = {SIZE_M}\n\n[instances]\nmax = 4000\nactive_max = 4000\nsuspend_after_s = 3600\n\n[diagnose]\nallow_faults = true\n"

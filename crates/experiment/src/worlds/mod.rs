@@ -1,17 +1,17 @@
-//! `worlds`: a thousand instanced worlds, a player and twenty NPCs in each. What they cost the server.
+//! `worlds`: a thousand instanced worlds, a player and twenty NPCs in each, and their cost.
 //!
 //! Players log in to a region and are sent into a world of their own each ([`stage`]); from there everything is measured in that one
 //! run, one after the other:
 //!
-//! | what | where |
+//! | part | module |
 //! |---|---|
-//! | the steady load, with proof that NPCs ([`npcs`]) and worlds ([`costs`]) are what they are counted for | [`steady`] |
+//! | the steady load, with proof that NPCs ([`npcs`]) and worlds ([`costs`]) | are as counted | [`steady`] |
 //! | frames while worlds come, are visited ([`visitors`]) and go | [`churn`] |
 //! | a storm of long work, and how it passes ([`watcher`]) | [`storm`] |
-//! | what instances take of memory: it is read all the way, and at last all are parked | [`memory`] |
-//! | what this machine has too few cores for | [`model`] |
+//! | memory of instances: sampled throughout; at last all are suspended | [`memory`] |
+//! | cases beyond this machine's cores | [`model`] |
 //!
-//! Frames are the server's own ([`frames`]); what worlds are made of is in [`grounds`].
+//! Frames are the server's own ([`frames`]); the worlds' templates are in [`grounds`].
 
 mod churn;
 mod costs;

@@ -1,7 +1,7 @@
-//! What this machine has too few cores for: the scheduler's own decisions on virtual time.
+//! Cases beyond this machine's cores: the scheduler's own decisions on virtual time.
 //!
-//! `schedule::model` drives the code that schedules real worlds. Thirty-six workers pack a thousand worlds whose costs are spread
-//! and drift; and a full node has a minute of too much long work, with the control of starvation and without.
+//! `schedule::model` drives the code that schedules real worlds. Thirty-six workers pack a thousand worlds whose costs are spread and
+//! drift; and a full node has a minute of too much long work, with the control of starvation and without.
 
 use crate::Run;
 use crate::findings::{Chart, ChartLine, Findings};
@@ -11,7 +11,7 @@ use schedule::model::packing::{PackingSettings, WorldPacking, packing};
 use schedule::model::starvation::{Episode, EpisodePoint, EpisodeSettings, episode};
 use std::time::Duration;
 
-/// Seeds of which the worst is told: of each the sum of the frames ÷ the sum of the shortest possible.
+/// Seeds, of which the worst is reported: of each the sum of the frames ÷ the sum of the shortest possible.
 const SEEDS: u64 = 5;
 /// Frames of each.
 const FRAMES: usize = 1_000;

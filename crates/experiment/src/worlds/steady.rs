@@ -21,7 +21,7 @@ const WINDOW_QUICK: Duration = Duration::from_secs(4);
 const LOOK: Duration = Duration::from_secs(5);
 /// Steps that a world makes in a second.
 pub(super) const RATE_HZ: f64 = 20.0;
-/// The server's watch tells of frames once a second.
+/// The server's watch reports frames once a second.
 const FRAMES_TOLD: Duration = Duration::from_millis(1_200);
 
 /// Observations of the window.
@@ -35,7 +35,7 @@ struct WindowObservations {
     schedule_s: Vec<f64>,
 }
 
-/// Measures, and tells what NPCs did.
+/// Measures, and reports the NPCs' actions.
 pub(super) fn measure(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
     clock::wait(stage.run.pick(SETTLE, Duration::ZERO));
     let costs = StepDurations::ask(&stage.operator)?;
@@ -125,7 +125,7 @@ fn cores(window: &Window, count: f64, findings: &mut Findings) {
     findings.figure("worlds_cores", window.cpu_s_per_s());
     findings.figure("world_cores", threads(window, "world-"));
     findings.figure("shard_cores", threads(window, "shard-"));
-    // Whoever falls and comes back is somebody new, and what is said has to be kept; all other ticks have to do with what there is.
+    // A respawned NPC is a new entity, and chat has to be stored; all other ticks need no allocation.
     let steady = window.rate("throng_world_steady_ticks_total");
     let allocations = window.rise_told("throng_world_steady_allocations_total", None) / window.seconds();
     findings.figure("allocs_per_world_tick", allocations / steady);
