@@ -213,9 +213,9 @@ fn worlds_of_walkers(name: &str, site: &Site, worlds: u64, ticks: u32, each: u32
                 if pace.status != Status::Walking {
                     let began = Instant::now();
                     if let Some(goal) = mesh.random_near(site.ground(), walker.spot, 30.0, random.bits()) {
-                        walker.follower.go(goal, 2.0, 0.3);
+                        walker.follower.set_goal(goal, 2.0, 0.3);
                         finder.find(&mesh, walker.spot, goal, 1_024, &mut path);
-                        walker.follower.take(&path);
+                        walker.follower.set_path(&path);
                         searches += 1;
                     }
                     searching += began.elapsed().as_secs_f64();

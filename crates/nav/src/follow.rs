@@ -101,7 +101,7 @@ enum FollowerState {
 pub enum Status {
     /// Nothing: it has nowhere to go.
     Idle,
-    /// A path from where it is to its goal; see [`PathFollower::goal`] and [`PathFollower::take`].
+    /// A path from where it is to its goal; see [`PathFollower::goal`] and [`PathFollower::set_path`].
     NeedsPath,
     /// Nothing: it walks.
     Walking,
@@ -147,7 +147,7 @@ impl Default for PathFollower {
 
 impl PathFollower {
     /// Goes somewhere else from now on: waits for a path. `speed` in metres a second; `arrival_m` is how close is close enough.
-    pub fn go(&mut self, goal: MeshPoint, speed: f32, arrival_m: f32) {
+    pub fn set_goal(&mut self, goal: MeshPoint, speed: f32, arrival_m: f32) {
         *self = Self { goal, speed, arrival_m, state: FollowerState::Waiting, ..Self::default() };
     }
 
@@ -168,7 +168,7 @@ impl PathFollower {
     }
 
     /// Takes a path that was searched from where it is to its goal. A path that is [empty](Path::corners) is none: it has arrived where it is.
-    pub fn take(&mut self, path: &Path) {
+    pub fn set_path(&mut self, path: &Path) {
         if self.goal().is_none() {
             return;
         }
@@ -223,7 +223,7 @@ impl PathFollower {
         hasher.finish()
     }
 
-    /// Hash of goal, corners and speed: changes with [`Self::go`], [`Self::take`], [`Self::set_speed`] and [`Self::stop`], and with a
+    /// Hash of goal, corners and speed: changes with [`Self::set_goal`], [`Self::set_path`], [`Self::set_speed`] and [`Self::stop`], and with a
     /// step that returns [`Status::Arrived`].
     #[must_use]
     pub fn way_hash(&self) -> u64 {

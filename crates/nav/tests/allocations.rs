@@ -47,9 +47,9 @@ fn steady_walking_searching_and_looking_ask_for_no_memory() {
         for (index, (spot, velocity, follower)) in (0u32..).zip(&mut walkers) {
             let pace = follower.step(&mesh, *spot, false, 0.05);
             if pace.status != Status::Walking {
-                follower.go(mesh.random_near(ground, *spot, 20.0, random.bits()).unwrap(), 2.0, 0.3);
+                follower.set_goal(mesh.random_near(ground, *spot, 20.0, random.bits()).unwrap(), 2.0, 0.3);
                 finder.find(&mesh, *spot, follower.goal().unwrap(), 2_000, &mut path);
-                follower.take(&path);
+                follower.set_path(&path);
             }
             neighbours.around(index, &mut nearby);
             let body_now = CrowdBody { wish: pace.velocity, ..body(spot.at, *velocity) };

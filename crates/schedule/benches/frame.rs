@@ -78,7 +78,7 @@ fn serial_parts(n_tasks: u64, beats: u32) {
     for beat in 0..beats {
         let mut now = Instant::ZERO + DT * beat;
         let began = std::time::Instant::now();
-        let mut stay = schedule.look(now).expect("a beat has come");
+        let mut stay = schedule.join_batch(now).expect("a beat has come");
         head += began.elapsed();
         let mut random = u64::from(beat) | 1;
         while let Some(job) = stay.pull() {
@@ -89,7 +89,7 @@ fn serial_parts(n_tasks: u64, beats: u32) {
             job.done(0, now, false);
         }
         let began = std::time::Instant::now();
-        schedule.leave(stay);
+        schedule.leave_batch(stay);
         tail += began.elapsed();
     }
     let ns = |part: Duration| part.as_nanos() as f64 / f64::from(beats) / n_tasks as f64;

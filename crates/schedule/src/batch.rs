@@ -2,7 +2,7 @@
 //!
 //! One thread fills a batch and shares it; after the last worker has left, it is filled again. The order is fixed at sharing: a pull is
 //! one atomic addition to an index. The worker of a job writes its result into the job, and the holder of the schedule collects it
-//! ([`crate::Schedule::leave`]).
+//! ([`crate::Schedule::leave_batch`]).
 
 use crate::{StepStart, TaskId};
 use ids::{Instant, Tick};
@@ -196,7 +196,7 @@ impl<H> Batch<H> {
     }
 }
 
-/// A worker's time with one batch. It ends in [`crate::Schedule::leave`].
+/// A worker's time with one batch. It ends in [`crate::Schedule::leave_batch`].
 #[derive(Debug)]
 #[must_use = "what was pulled has to be handed back"]
 pub struct Stay<H> {

@@ -103,7 +103,7 @@ impl WorkerFlags {
     }
 
     /// True if a worker continues its batch after a job of duration `took`. If false, it hands back its results and looks for work
-    /// again ([`crate::Schedule::leave`], [`crate::Schedule::look`]).
+    /// again ([`crate::Schedule::leave_batch`], [`crate::Schedule::join_batch`]).
     #[must_use]
     pub fn continues_batch(&self, round: u32, now: Instant, took: Duration, dt: Duration) -> bool {
         // A task this slow may have missed a beat and be due already.

@@ -25,11 +25,11 @@ fn spot(mesh: &NavMesh, x: f32, y: f32) -> MeshPoint {
 
 fn on_its_way(mesh: &NavMesh, from: MeshPoint, to: MeshPoint) -> PathFollower {
     let mut follower = PathFollower::default();
-    follower.go(to, 3.2, 0.1);
+    follower.set_goal(to, 3.2, 0.1);
     assert_eq!(follower.step(mesh, from, false, DT).status, Status::NeedsPath);
     let mut path = Path::EMPTY;
     PathFinder::new().find(mesh, from, to, 1_000, &mut path);
-    follower.take(&path);
+    follower.set_path(&path);
     follower
 }
 
@@ -114,7 +114,7 @@ fn who_is_held_for_long_gives_up_and_says_so_once() {
             Status::GaveUp => break,
             Status::NeedsPath => {
                 PathFinder::new().find(&mesh, from, follower.goal().unwrap(), 1_000, &mut path);
-                follower.take(&path);
+                follower.set_path(&path);
             }
             status => assert_eq!(status, Status::Walking),
         }

@@ -130,7 +130,7 @@ fn random_crowds_among_boxes_keep_all_promises() {
                 let walker = &crowd.walkers[index];
                 if walker.follower.goal().is_none() && random.share() < 0.05 {
                     let goal = mesh.random_near(site.ground(), home, 15.0, random.bits()).unwrap();
-                    crowd.walkers[index].follower.go(goal, 2.0, 0.3);
+                    crowd.walkers[index].follower.set_goal(goal, 2.0, 0.3);
                 }
             }
             crowd.tick();

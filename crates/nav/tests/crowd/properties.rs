@@ -71,7 +71,7 @@ proptest! {
                 // Most go on at once, and some stand about, which is in others' way.
                 if walker.follower.goal().is_none() && random.share() < 0.05 {
                     let goal = mesh.random_near(site.ground(), home, 15.0, random.bits()).unwrap();
-                    walker.follower.go(goal, 1.0 + random.share() * (SPEED_MAX_M_PER_S - 1.0), 0.3);
+                    walker.follower.set_goal(goal, 1.0 + random.share() * (SPEED_MAX_M_PER_S - 1.0), 0.3);
                 }
             }
             crowd.tick();

@@ -70,7 +70,7 @@ impl<'a> Crowd<'a> {
 
     pub(crate) fn send(&mut self, index: usize, to: Vec2) {
         let goal = self.mesh.locate(self.site.ground(), to.extend(20.0), 1.0, PolyRef::NONE).unwrap();
-        self.walkers[index].follower.go(goal, SPEED_MAX_M_PER_S, 0.2);
+        self.walkers[index].follower.set_goal(goal, SPEED_MAX_M_PER_S, 0.2);
     }
 
     pub(crate) fn tick(&mut self) {
@@ -89,7 +89,7 @@ impl<'a> Crowd<'a> {
             self.given_up += u32::from(pace.status == Status::GaveUp);
             if let (Status::NeedsPath, Some(goal)) = (pace.status, walker.follower.goal()) {
                 self.finder.find(&self.mesh, walker.spot, goal, 2_000, &mut path);
-                walker.follower.take(&path);
+                walker.follower.set_path(&path);
             }
             (walker.wish, walker.left_m) = (pace.velocity, pace.left_m);
             self.neighbours.around(index, &mut nearby);

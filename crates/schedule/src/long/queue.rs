@@ -187,7 +187,7 @@ impl<W> LongQueue<W> {
     }
 
     /// Begins the next one.
-    pub fn take(&mut self, now: Instant) -> Option<StartedTask<W>> {
+    pub fn start_task(&mut self, now: Instant) -> Option<StartedTask<W>> {
         let waiting = self.kinds.iter_mut().filter(|kind| !kind.waiting.is_empty());
         let kind = waiting.min_by_key(|kind| (kind.served, kind.waiting[0].id))?;
         let QueuedTask { id, spec, submitted_at, is_cancelled, work } = kind.waiting.pop_front()?;

@@ -148,7 +148,7 @@ impl LongShared {
             self.n_disposals.fetch_sub(1, SeqCst);
             return Some(NextTask::Dispose(id, what));
         }
-        let begun = state.tasks.take(now)?;
+        let begun = state.tasks.start_task(now)?;
         state.begin(begun.id, spot, Some(begun.work.outcome.clone()));
         self.n_running.fetch_add(1, Relaxed);
         self.count_ordered(state);

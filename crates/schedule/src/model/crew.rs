@@ -114,7 +114,7 @@ impl<H: Clone> Crew<H> {
     fn look(&mut self, schedule: &mut Schedule<H>, make: &mut impl FnMut(&StepStart, &H) -> VirtualStep) {
         for number in 0..self.workers.len().min(schedule.flags().n_workers()) {
             while matches!(self.workers[number].doing, VirtualActivity::Waits)
-                && let Some(stay) = schedule.look(self.now)
+                && let Some(stay) = schedule.join_batch(self.now)
             {
                 self.work(number, stay, schedule, make);
             }
@@ -131,7 +131,7 @@ impl<H: Clone> Crew<H> {
         let worker = &mut self.workers[number];
         let stay = match std::mem::replace(&mut worker.doing, VirtualActivity::Waits) {
             VirtualActivity::Waits => return,
-            VirtualActivity::Pauses { stay, continues: false, .. } => return schedule.leave(stay),
+            VirtualActivity::Pauses { stay, continues: false, .. } => return schedule.leave_batch(stay),
             VirtualActivity::Pauses { stay, .. } => stay,
             VirtualActivity::Runs { stay, step, .. } => {
                 let job = stay.last_job().expect("it was pulled");
@@ -149,7 +149,7 @@ impl<H: Clone> Crew<H> {
                     return;
                 }
                 if !continues {
-                    return schedule.leave(stay);
+                    return schedule.leave_batch(stay);
                 }
                 stay
             }
@@ -174,6 +174,6 @@ impl<H: Clone> Crew<H> {
             self.workers[number].doing = VirtualActivity::Runs { until: self.now + step.took, stay, step };
             return;
         }
-        schedule.leave(stay);
+        schedule.leave_batch(stay);
     }
 }

@@ -210,7 +210,7 @@ impl VirtualNode {
             let at = |left_s: f64| Instant::ZERO + (beat_ends - dt.mul_f64(left_s / given_s));
             let now = at(left_s);
             while self.running.len() < self.settings.long_threads
-                && let Some(begun) = self.long.take(now)
+                && let Some(begun) = self.long.start_task(now)
             {
                 self.running.push((begun.id, begun.work));
             }

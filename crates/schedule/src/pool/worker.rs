@@ -103,7 +103,7 @@ impl PoolShared {
         watch: &mut Option<Instant>,
     ) -> (WorkerTurn, usize) {
         if let Some(stay) = left {
-            state.schedule.leave(stay);
+            state.schedule.leave_batch(stay);
         }
         if self.is_stopping.load(SeqCst) {
             return (WorkerTurn::Stop, 0);
@@ -121,7 +121,7 @@ impl PoolShared {
             let is_wanted = state.unwatched_due_at().is_some() || state.schedule.has_jobs();
             return (WorkerTurn::Rest, usize::from(is_wanted));
         }
-        let Some(stay) = state.schedule.look(now) else {
+        let Some(stay) = state.schedule.join_batch(now) else {
             *watch = state.unwatched_due_at();
             if watch.is_some() {
                 state.watched_until = *watch;

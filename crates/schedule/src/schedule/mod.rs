@@ -1,7 +1,7 @@
 //! BeatOrder of tasks: head and tail of every frame, without threads.
 //!
-//! [`Schedule::look`] is the head: at a beat it puts the awake worlds of that rate into a batch by descending cost, and gives the
-//! worker the most urgent batch. [`Schedule::leave`] is the tail: a worker hands back its stay with a batch, and with the last stay the
+//! [`Schedule::join_batch`] is the head: at a beat it puts the awake worlds of that rate into a batch by descending cost, and gives the
+//! worker the most urgent batch. [`Schedule::leave_batch`] is the tail: a worker hands back its stay with a batch, and with the last stay the
 //! costs of all jobs are recorded. In between the schedule is not needed: workers [pull](Stay::pull) jobs and check the
 //! [`WorkerFlags`].
 //!
@@ -158,12 +158,12 @@ impl<H: Clone> Schedule<H> {
     }
 
     /// Head of a frame: forms batches of due tasks, and returns a stay with the most urgent batch that has jobs left.
-    pub fn look(&mut self, now: Instant) -> Option<Stay<H>> {
+    pub fn join_batch(&mut self, now: Instant) -> Option<Stay<H>> {
         self.form(now);
         self.most_urgent()
     }
 
-    /// Time at which [`Schedule::look`] will return a batch: a past time means now, `None` means not before a wake-up, the end of a
+    /// Time at which [`Schedule::join_batch`] will return a batch: a past time means now, `None` means not before a wake-up, the end of a
     /// stay or a new task. Not for a worker that has just got a batch: others may be waiting for it.
     #[must_use]
     pub fn next_due_at(&self) -> Option<Instant> {

@@ -12,7 +12,7 @@ impl<H: Clone> Schedule<H> {
     ///
     /// # Panics
     /// If the stay belongs to another schedule.
-    pub fn leave(&mut self, stay: Stay<H>) {
+    pub fn leave_batch(&mut self, stay: Stay<H>) {
         // Others were quicker; the batch may be over already.
         let Some(last) = stay.last_job() else { return };
         let index = self.flights.iter().position(|flight| Arc::ptr_eq(&flight.batch, &stay.batch));

@@ -168,7 +168,7 @@ impl Npcs {
         };
         match goal {
             Some((spot, arrival_m)) => {
-                legs.follower.go(spot, speed, arrival_m);
+                legs.follower.set_goal(spot, speed, arrival_m);
                 legs.wants_path = true;
             }
             _ => {

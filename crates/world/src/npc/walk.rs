@@ -46,7 +46,7 @@ impl Npcs {
                 legs.head_changed = true;
                 legs.attention.hasten(now);
             } else {
-                legs.follower.take(&path);
+                legs.follower.set_path(&path);
                 legs.head_changed = true;
             }
         }

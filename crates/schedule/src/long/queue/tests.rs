@@ -30,7 +30,7 @@ impl Bench {
 
     /// Runs the next task for so long; returns which it was.
     fn run(&mut self, now: Instant, took: Duration) -> Option<u64> {
-        let begun = self.queue.take(now)?;
+        let begun = self.queue.start_task(now)?;
         assert!(!self.queue.finish(begun.id, now + took).is_abandoned);
         Some(begun.work)
     }
@@ -42,7 +42,7 @@ fn tasks_of_a_kind_run_in_their_order_and_kinds_share_the_time() {
     bench.push_many(6, at(0), "navmesh", ms(100));
     bench.push_many(12, at(0), "save", ms(50));
     let mut order = Vec::new();
-    while let Some(begun) = bench.queue.take(at(0)) {
+    while let Some(begun) = bench.queue.start_task(at(0)) {
         bench.queue.finish(begun.id, at(if begun.work <= 6 { 100 } else { 50 }));
         order.push(begun.work);
     }
@@ -101,7 +101,7 @@ fn how_far_off_estimates_are_is_learned_for_each_kind() {
 fn what_waits_can_be_taken_out_and_what_runs_told() {
     let mut bench = Bench::default();
     let (first, second) = (bench.push(at(0), "save", ms(10)), bench.push(at(0), "save", ms(10)));
-    let begun = bench.queue.take(at(0)).unwrap();
+    let begun = bench.queue.start_task(at(0)).unwrap();
     assert_eq!(bench.queue.cancel(second), Some(Cancelled::Waiting(2)));
     assert_eq!(bench.queue.cancel(first), Some(Cancelled::Running));
     assert!(begun.is_cancelled.load(Relaxed));
@@ -116,7 +116,7 @@ fn a_task_that_was_given_up_is_listed_until_it_ends() {
     let mut bench = Bench::default();
     let id = bench.push(at(0), "save", ms(10));
     let waits = bench.push(at(5), "save", ms(10));
-    bench.queue.take(at(10)).unwrap();
+    bench.queue.start_task(at(10)).unwrap();
     assert!(!bench.queue.abandon(waits), "it does not run");
     assert!(bench.queue.abandon(id));
     assert!(!bench.queue.abandon(id));
@@ -137,7 +137,7 @@ fn a_thread_whose_task_is_overdue_does_not_count() {
     let mut bench = Bench::default();
     bench.push_many(2, at(0), "archive", Duration::from_secs(4));
     bench.push(at(0), "save", ms(30));
-    (0..2).for_each(|_| drop(bench.queue.take(at(0)).unwrap()));
+    (0..2).for_each(|_| drop(bench.queue.start_task(at(0)).unwrap()));
     let backlog = |ms| bench.queue.backlog(at(ms), 2);
     // The save and an archive run; the save hangs from its eleventh second on, the archive from its seventeenth.
     assert_eq!((backlog(9_000).work, backlog(9_000).is_stuck), (Duration::from_secs(2), false));
@@ -151,7 +151,7 @@ fn a_thread_whose_task_is_overdue_does_not_count() {
 fn who_lacks_a_core_is_behind_and_who_wants_none_hangs() {
     let mut bench = Bench::default();
     let id = bench.push(at(0), "archive", Duration::from_secs(1));
-    bench.queue.take(at(0)).unwrap();
+    bench.queue.start_task(at(0)).unwrap();
     // A tenth of a core, for a minute: it has been overdue for long, and is starved, and nothing else.
     for tick in 1..=600 {
         bench.queue.observe(id, at(tick * 100), ms(10), ms(90));

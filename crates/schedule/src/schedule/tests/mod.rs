@@ -128,11 +128,11 @@ fn ticks_are_counted_per_task_without_a_gap() {
     let id = bench.add(DT, ms(1));
     bench.run(at(60));
     // The process stood still.
-    let mut late = bench.schedule.look(at(30_000)).unwrap();
+    let mut late = bench.schedule.join_batch(at(30_000)).unwrap();
     let start = late.pull().unwrap().start(at(30_000)).unwrap();
     assert_eq!((start.id, start.tick, start.dt, start.dilation), (id, Tick(2), DT, 1.0));
     late.last_job().unwrap().done(0, at(30_001), false);
-    bench.schedule.leave(late);
+    bench.schedule.leave_batch(late);
     assert_eq!(bench.schedule.next_due_at(), Some(at(30_050)));
 }
 
@@ -255,11 +255,11 @@ fn however_often_it_is_woken_a_world_is_not_faster_than_the_wall() {
 fn who_is_woken_while_it_runs_does_not_fall_asleep() {
     let mut bench = Bench::new(1);
     let id = bench.add(DT, ms(2));
-    let mut stay = bench.schedule.look(at(0)).unwrap();
+    let mut stay = bench.schedule.join_batch(at(0)).unwrap();
     stay.pull().unwrap().start(at(0)).unwrap();
     assert!(!bench.schedule.wake(id, at(1)));
     stay.last_job().unwrap().done(0, at(2), true);
-    bench.schedule.leave(stay);
+    bench.schedule.leave_batch(stay);
     assert_eq!((bench.schedule.n_awake(), bench.schedule.next_due_at()), (1, Some(at(50))));
 }
 
@@ -290,7 +290,7 @@ fn a_removed_task_runs_no_more_in_whatever_state_it_was() {
         is_quiet: start.id == asleep,
         is_gone: false,
     });
-    let mut stay = bench.schedule.look(at(50)).unwrap();
+    let mut stay = bench.schedule.join_batch(at(50)).unwrap();
     assert_eq!(stay.pull().unwrap().start(at(50)).unwrap().id, running);
     for id in [asleep, running, queued] {
         assert!(bench.schedule.remove(id));
@@ -300,9 +300,9 @@ fn a_removed_task_runs_no_more_in_whatever_state_it_was() {
     // The worker that pulls it finds it gone.
     stay.pull().unwrap().gone(0);
     assert!(stay.pull().is_none());
-    bench.schedule.leave(stay);
+    bench.schedule.leave_batch(stay);
     assert_eq!((bench.schedule.n_tasks(), bench.schedule.next_due_at()), (0, None));
-    assert!(bench.schedule.look(at(5_000)).is_none());
+    assert!(bench.schedule.join_batch(at(5_000)).is_none());
     assert_eq!(bench.schedule.free.len(), 3, "every slot is free again");
 }
 
@@ -330,7 +330,7 @@ fn who_is_added_and_removed_before_anybody_looks_leaves_nothing_behind() {
     for n in 1..10_000 {
         schedule.add(at(0), TaskId(n), DT, Tick(0), ());
         schedule.remove(TaskId(n));
-        assert!(schedule.look(at(0)).is_none());
+        assert!(schedule.join_batch(at(0)).is_none());
     }
     assert!(
         schedule.slots.len() <= 2 && schedule.off_beat.is_empty() && schedule.groups[0].members.is_empty()
@@ -420,13 +420,13 @@ fn laps_keep_the_worst_until_they_are_read() {
 fn what_a_step_took_that_panicked_is_told_with_its_frame() {
     let mut bench = Bench::new(1);
     let ids = [bench.add(DT, ms(1)), bench.add(DT, ms(1))];
-    let mut stay = bench.schedule.look(at(0)).unwrap();
+    let mut stay = bench.schedule.join_batch(at(0)).unwrap();
     for (n, id) in ids.into_iter().enumerate() {
         let job = stay.pull().unwrap();
         assert_eq!(job.start(at(20 * n as u64)).unwrap().id, id);
         if n == 0 { job.done(0, at(20), false) } else { job.panicked(0, at(60)) }
     }
-    bench.schedule.leave(stay);
+    bench.schedule.leave_batch(stay);
     let mut records = Vec::new();
     bench.schedule.drain_frames(&mut records);
     let FrameRecord { worlds, cost, longest, .. } = records[0];
@@ -440,12 +440,12 @@ fn workers_are_called_away_from_a_batch_only_for_what_is_more_urgent() {
     let fast_dt = ms(20);
     bench.add_many(3, ms(1));
     bench.run(at(49));
-    let mut stay = bench.schedule.look(at(50)).unwrap();
+    let mut stay = bench.schedule.join_batch(at(50)).unwrap();
     stay.pull().unwrap().start(at(50)).unwrap();
     let round = bench.schedule.flags().round();
     let [later, sooner] = [ms(500), fast_dt].map(|dt| {
         bench.schedule.add(at(51), TaskId(dt.as_millis() as u64 + 100), dt, Tick(0), ms(1));
-        drop(bench.schedule.look(at(51)));
+        drop(bench.schedule.join_batch(at(51)));
         bench.schedule.flags().round()
     });
     assert_eq!(later, round, "due within half a second");
