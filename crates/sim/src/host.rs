@@ -13,7 +13,7 @@ use recording::{About, Ending, Step, Writer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use world::{Cast, Life, LifeBaggage, Recast, RestoreError, World, WorldConfig};
+use world::{Cast, CastReload, Life, LifeBaggage, RestoreError, World, WorldConfig};
 
 /// Worlds of one host, by id.
 pub(crate) struct Host {
@@ -47,10 +47,10 @@ impl CastLibrary {
     ///
     /// # Panics
     /// If the world has none, or cannot change to it.
-    pub(crate) fn change(&self, from: Option<&Arc<Cast>>, to: u64) -> Recast {
+    pub(crate) fn change(&self, from: Option<&Arc<Cast>>, to: u64) -> CastReload {
         let from = Arc::clone(from.expect("a template with NPCs"));
         let to = self.get(to).expect("an edition of the template");
-        Recast::new(from, to).expect("editions of a template have the same NPCs and missions")
+        CastReload::new(from, to).expect("editions of a template have the same NPCs and missions")
     }
 }
 

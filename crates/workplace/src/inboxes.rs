@@ -12,7 +12,7 @@ use schedule::{TaskId, Waker};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use world::{Cast, Recast};
+use world::{Cast, CastReload};
 
 /// Waiting commands and cast change of one world.
 #[derive(Debug)]
@@ -31,10 +31,10 @@ pub struct Waiting {
 struct Casting {
     /// As it is once the world has made the change that waits.
     cast: Option<Arc<Cast>>,
-    recast: Option<Arc<Recast>>,
+    recast: Option<Arc<CastReload>>,
     /// A change made by the world and referred to only here, so that a step never frees it. Only changes that continue from the state
     /// of the last restart.
-    made: Option<Arc<Recast>>,
+    made: Option<Arc<CastReload>>,
 }
 
 impl Waiting {
@@ -97,9 +97,9 @@ impl Waiting {
             (casting.recast.clone(), casting.made.take())
         };
         drop(made);
-        let lead_from_there = |waits: &Arc<Recast>| match Arc::ptr_eq(waits.from(), cast) {
+        let lead_from_there = |waits: &Arc<CastReload>| match Arc::ptr_eq(waits.from(), cast) {
             true => Some(Arc::clone(waits)),
-            false => Recast::new(Arc::clone(cast), Arc::clone(waits.to())).ok().map(Arc::new),
+            false => CastReload::new(Arc::clone(cast), Arc::clone(waits.to())).ok().map(Arc::new),
         };
         let mut casting = loop {
             let leads = waits.as_ref().and_then(lead_from_there);
@@ -117,7 +117,7 @@ impl Waiting {
     }
 
     /// Takes the change that waits, so that the world makes it.
-    pub fn take_recast(&self) -> Option<Arc<Recast>> {
+    pub fn take_recast(&self) -> Option<Arc<CastReload>> {
         if !self.has_recast.swap(false, Ordering::AcqRel) {
             return None;
         }
@@ -142,7 +142,7 @@ impl Waiting {
     /// Of `change`; then nothing changes.
     pub fn put_recast<E>(
         &self,
-        change: impl FnOnce(&Arc<Cast>) -> Result<Arc<Recast>, E>,
+        change: impl FnOnce(&Arc<Cast>) -> Result<Arc<CastReload>, E>,
     ) -> Result<Option<Arc<Cast>>, E> {
         let mut casting = self.casting();
         let Casting { cast: Some(cast), recast, .. } = &mut *casting else { return Ok(None) };

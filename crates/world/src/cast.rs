@@ -199,7 +199,7 @@ pub(crate) struct CastMark {
 }
 
 impl CastMark {
-    /// True if a state with this mark can continue with that cast, by the rules of a [`Recast`](crate::Recast).
+    /// True if a state with this mark can continue with that cast, by the rules of a [`CastReload`](crate::CastReload).
     pub(crate) fn fits(&self, cast: Option<&Cast>) -> bool {
         let Some(cast) = cast else { return *self == Self::default() };
         self.fingerprint == cast.mark.fingerprint || self.has_plan_of(cast) && self.fits_but_for_plan(cast)

@@ -42,7 +42,7 @@ pub use game::{
 pub use ground::BORDER_MARGIN_M;
 pub use life::{Beginning, Fault, Life, LifeBaggage};
 pub use local_ids::IdsUsed;
-pub use npc::{NpcCounts, Recast, RecastRefusal};
+pub use npc::{CastReload, CastReloadRefusal, NpcCounts};
 pub use outcome::{Blow, NPCS_MAX, NpcDeeds, NpcSet};
 pub use progress::ProgressError;
 pub use resync::CHUNK_ENTITIES_MAX;

@@ -19,7 +19,7 @@
 use crate::{
     cast::Cast,
     local_ids::IdsUsed,
-    npc::Recast,
+    npc::CastReload,
     progress::ProgressError,
     snapshot::{Checkpoint, RestoreError},
     world::{World, WorldConfig, system},
@@ -220,7 +220,7 @@ impl Life {
 
     /// [`World::recast`], for this life and those that follow; false when the world has another cast than the one to go over from. The
     /// former one is kept for [`Life::TRIAL`].
-    pub fn recast(&mut self, recast: &Recast) -> bool {
+    pub fn recast(&mut self, recast: &CastReload) -> bool {
         let Some(cast) = self.config.cast.clone().filter(|cast| Arc::ptr_eq(cast, recast.from())) else {
             return false;
         };

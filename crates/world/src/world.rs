@@ -15,7 +15,7 @@ use crate::{
     inbox::{Inbox, Receivers},
     local_ids::LocalIds,
     movement::Movement,
-    npc::{NpcCounts, Npcs, Recast, Surroundings},
+    npc::{CastReload, NpcCounts, Npcs, Surroundings},
     periods::Span,
     resync::Resync,
     roster::Roster,
@@ -219,7 +219,7 @@ impl World {
     /// freed here if nothing else refers to it: the caller keeps it.
     ///
     /// Part of what decides the world's future, as a command is: for a run to be repeated it has to come before the same tick.
-    pub fn recast(&mut self, recast: &Recast) -> bool {
+    pub fn recast(&mut self, recast: &CastReload) -> bool {
         let is_meant = self.setting.cast.as_ref().is_some_and(|cast| Arc::ptr_eq(cast, recast.from()));
         if is_meant {
             self.npcs.recast(recast, &self.setting.ground.terrain);

@@ -19,7 +19,7 @@ mod think;
 mod walk;
 
 pub(crate) use fall::is_punch;
-pub use recast::{Recast, RecastRefusal};
+pub use recast::{CastReload, CastReloadRefusal};
 
 use crate::{
     animations::Animator,

@@ -1,5 +1,5 @@
 //! Hot reload of behaviours in a running world. A template's reloaded files make another [`Cast`] on the same ground, and each of its
-//! worlds takes it between two steps. The slow part, the comparison of names, is done once in a [`Recast`], on another thread. The
+//! worlds takes it between two steps. The slow part, the comparison of names, is done once in a [`CastReload`], on another thread. The
 //! world renames the numbers in its NPCs' minds and restarts their behaviours; nothing large is allocated or freed.
 
 use super::{Cast, Npcs, home_of};
@@ -12,7 +12,7 @@ use thiserror::Error;
 
 /// Transition of worlds from one cast to another.
 #[derive(Debug)]
-pub struct Recast {
+pub struct CastReload {
     from: Arc<Cast>,
     to: Arc<Cast>,
     adoption: Adoption,
@@ -20,7 +20,7 @@ pub struct Recast {
 
 /// Reasons why worlds of one cast cannot change to another one. New worlds can use it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum RecastRefusal {
+pub enum CastReloadRefusal {
     /// It is for another template.
     #[error("the ground is another one")]
     Ground,
@@ -53,33 +53,33 @@ pub enum RecastRefusal {
     },
 }
 
-impl Recast {
+impl CastReload {
     /// Compares both casts. Ground, NPCs and missions must be equal; behaviours, places, outfits, animations, strength and spawns may
     /// differ.
     ///
     /// # Errors
-    /// [`RecastRefusal`].
-    pub fn new(from: Arc<Cast>, to: Arc<Cast>) -> Result<Self, RecastRefusal> {
+    /// [`CastReloadRefusal`].
+    pub fn new(from: Arc<Cast>, to: Arc<Cast>) -> Result<Self, CastReloadRefusal> {
         if from.mark().ground != to.mark().ground {
-            return Err(RecastRefusal::Ground);
+            return Err(CastReloadRefusal::Ground);
         }
         let kinds = &to.script().vocabulary.kinds;
         for (index, was) in from.script().vocabulary.kinds.iter().enumerate() {
             if kinds.get(index).is_none_or(|is| is.name != was.name) {
-                return Err(RecastRefusal::Kind { number: index + 1, was: was.name.clone() });
+                return Err(CastReloadRefusal::Kind { number: index + 1, was: was.name.clone() });
             }
         }
         if from.len() != to.len() {
-            return Err(RecastRefusal::Count { was: from.len(), is: to.len() });
+            return Err(CastReloadRefusal::Count { was: from.len(), is: to.len() });
         }
         for (number, (was, is)) in from.roles.iter().zip(&to.roles).enumerate() {
             if (was.kind, &was.first_name, &was.last_name) != (is.kind, &is.first_name, &is.last_name) {
                 let was = format!("{} {}", was.first_name, was.last_name);
-                return Err(RecastRefusal::Somebody { number, was });
+                return Err(CastReloadRefusal::Somebody { number, was });
             }
         }
         if from.mark().plan != to.mark().plan {
-            return Err(RecastRefusal::Missions);
+            return Err(CastReloadRefusal::Missions);
         }
         let adoption = Adoption::new(from.behaviors.names(), &to.behaviors);
         Ok(Self { from, to, adoption })
@@ -115,7 +115,7 @@ impl Npcs {
     }
 
     /// Goes over from one cast to the other, between two steps.
-    pub(crate) fn recast(&mut self, Recast { from, to, adoption }: &Recast, terrain: &Terrain) {
+    pub(crate) fn recast(&mut self, CastReload { from, to, adoption }: &CastReload, terrain: &Terrain) {
         let now = self.now();
         let roles = from.roles.iter().zip(&to.roles);
         for ((legs, head), (was, is)) in self.legs.iter_mut().zip(&mut self.heads).zip(roles) {

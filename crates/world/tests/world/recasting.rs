@@ -9,8 +9,8 @@ use ids::{Instant, SessionKey, Tick};
 use link::{Action, Change, ChatKind, Command, Event, Frame, Looks};
 use std::{ops::Range, sync::Arc};
 use world::{
-    Actor, Beginning, Cast, GameSource, Life, Recast, RecastRefusal, RestoreError, Script, Spawn, World,
-    WorldConfig,
+    Actor, Beginning, Cast, CastReload, CastReloadRefusal, GameSource, Life, RestoreError, Script, Spawn,
+    World, WorldConfig,
 };
 
 pub(crate) fn cast_of(config: &WorldConfig) -> &Arc<Cast> {
@@ -23,9 +23,9 @@ fn hurting() -> Option<Arc<dyn GameSource>> {
 }
 
 /// From a cast to what its script has become.
-pub(crate) fn recast(from: &Arc<Cast>, script: Script) -> Result<Recast, RecastRefusal> {
+pub(crate) fn recast(from: &Arc<Cast>, script: Script) -> Result<CastReload, CastReloadRefusal> {
     let to = from.with_script(script, &flat()).expect("a cast");
-    Recast::new(Arc::clone(from), Arc::new(to))
+    CastReload::new(Arc::clone(from), Arc::new(to))
 }
 
 /// The usual files, with another behaviour under a name.
@@ -221,19 +221,19 @@ fn who_lives_there_and_what_they_are_cannot_change() {
     let refused = |script: Script| recast(from, script).map(|_| ()).expect_err("somebody is another");
     let mut more = patrol();
     more.push(spawn("folk", "stroll", 90.0, 90.0));
-    assert_eq!(refused(script(more)), RecastRefusal::Count { was: 1, is: 2 });
+    assert_eq!(refused(script(more)), CastReloadRefusal::Count { was: 1, is: 2 });
     let renamed = Spawn { first_name: "Ada".into(), ..patrol().remove(0) };
-    assert!(matches!(refused(script(vec![renamed])), RecastRefusal::Somebody { number: 0, .. }));
+    assert!(matches!(refused(script(vec![renamed])), CastReloadRefusal::Somebody { number: 0, .. }));
     assert!(matches!(
         refused(script(vec![Spawn { kind: "wolf".into(), ..patrol().remove(0) }])),
-        RecastRefusal::Somebody { number: 0, .. }
+        CastReloadRefusal::Somebody { number: 0, .. }
     ));
     let mut kinds = script(patrol());
     kinds.vocabulary.kinds.swap(0, 1);
-    assert_eq!(refused(kinds), RecastRefusal::Kind { number: 1, was: "folk".into() });
+    assert_eq!(refused(kinds), CastReloadRefusal::Kind { number: 1, was: "folk".into() });
     let elsewhere = Cast::new(script(patrol()), &flat(), &link::Scenery::default(), 20.0, &mut || true);
-    let elsewhere = Recast::new(Arc::clone(from), Arc::new(elsewhere.expect("a cast")));
-    assert_eq!(elsewhere.map(|_| ()).expect_err("no wall there"), RecastRefusal::Ground);
+    let elsewhere = CastReload::new(Arc::clone(from), Arc::new(elsewhere.expect("a cast")));
+    assert_eq!(elsewhere.map(|_| ()).expect_err("no wall there"), CastReloadRefusal::Ground);
 
     let others_to_do = [
         Script { game: hurting(), ..script(patrol()) },
@@ -255,7 +255,7 @@ fn who_lives_there_and_what_they_are_cannot_change() {
         },
     ];
     for other in others_to_do {
-        assert_eq!(refused(other), RecastRefusal::Missions);
+        assert_eq!(refused(other), CastReloadRefusal::Missions);
     }
 
     // More kinds, routes and animations, and another place to begin at, are no matter.

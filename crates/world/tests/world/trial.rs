@@ -7,7 +7,7 @@ use glam::Vec3;
 use ids::{Instant, SessionKey, Tick};
 use link::{Change, Command, Frame};
 use std::{sync::Arc, time::Duration};
-use world::{Beginning, Cast, Life, Recast};
+use world::{Beginning, Cast, CastReload, Life};
 
 /// A life in which somebody watches an NPC that patrols.
 struct Play {
@@ -47,7 +47,7 @@ impl Play {
     }
 
     /// Goes over to a patrol that is something else.
-    fn go_over(&mut self, patrol_is: &str) -> Recast {
+    fn go_over(&mut self, patrol_is: &str) -> CastReload {
         let change =
             recast(&self.cast(), with_behavior(patrol(), "patrol", patrol_is)).expect("the same NPC");
         assert!(self.life.recast(&change));

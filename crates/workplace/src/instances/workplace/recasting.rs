@@ -1,6 +1,6 @@
 //! Hot reload of templates: new instances use the new files, and running ones change to them.
 //!
-//! A long task reads the files. A running world finds a [`Recast`] beside its inbox and makes it between two steps, worlds of a
+//! A long task reads the files. A running world finds a [`CastReload`] beside its inbox and makes it between two steps, worlds of a
 //! template one after the other; an idle one makes it at its next step, and a suspended one is resumed with the current files. A world
 //! under construction meanwhile is checked once it has an inbox. No step frees former casts and changes: they are kept here until this
 //! is their last owner, which the `instances` thread checks periodically, and then dropped where former worlds are.
@@ -19,7 +19,7 @@ use schedule::long::LongContext;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use thiserror::Error;
-use world::{Cast, Recast, RecastRefusal};
+use world::{Cast, CastReload, CastReloadRefusal};
 
 /// Approximate time to read the files of a template whose navmesh exists.
 const READ_ESTIMATE: Duration = Duration::from_millis(20);
@@ -38,7 +38,7 @@ pub struct Reloaded {
     /// Instances that keep their cast.
     pub n_keeping: usize,
     /// The reason.
-    pub why: Option<RecastRefusal>,
+    pub why: Option<CastReloadRefusal>,
 }
 
 /// Reasons for which a template keeps its former cast.
@@ -70,7 +70,7 @@ pub(in crate::instances) struct Recasting {
 #[derive(Debug, Default)]
 struct Retired {
     casts: Vec<Arc<Cast>>,
-    recasts: Vec<Arc<Recast>>,
+    recasts: Vec<Arc<CastReload>>,
 }
 
 impl Retired {
@@ -223,7 +223,7 @@ fn unneeded<T>(of: &mut Vec<Arc<T>>) -> Vec<Arc<T>> {
     of.extract_if(.., |one| Arc::strong_count(one) == 1).collect()
 }
 
-type Change = Result<Arc<Recast>, RecastRefusal>;
+type Change = Result<Arc<CastReload>, CastReloadRefusal>;
 
 /// The ways to one cast from those that instances have: mostly all have the same.
 struct Changes {
@@ -249,7 +249,7 @@ impl Changes {
         if let Some((_, known)) = self.known.iter().find(|(known, _)| Arc::ptr_eq(known, from)) {
             return known.clone();
         }
-        let recast = Recast::new(Arc::clone(from), Arc::clone(&self.to)).map(Arc::new);
+        let recast = CastReload::new(Arc::clone(from), Arc::clone(&self.to)).map(Arc::new);
         self.known.push((Arc::clone(from), recast.clone()));
         recast
     }
