@@ -10,7 +10,7 @@ use glam::Vec3;
 use ids::{RegionHandle, Uuid, WorldId};
 use link::{Scenery, Terrain};
 use replicate::Replica;
-use replicate::scenery::{self, Things};
+use replicate::scenery::{self, StaticObjects};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ pub struct Land {
     /// Name of the boxes among it.
     pub box_name: Arc<str>,
     /// The same as clients are sent it, but for the local ids of each world.
-    pub things: Arc<Things>,
+    pub things: Arc<StaticObjects>,
     /// Visitors can be hurt there.
     pub damage: bool,
     /// Default arrival position.
@@ -171,7 +171,7 @@ impl Land {
             layers: layer_messages(&terrain, size_m),
             overlay: overlay_messages(size_m),
             map: None,
-            things: Arc::new(Things::new(&scenery, size_m as f32)),
+            things: Arc::new(StaticObjects::new(&scenery, size_m as f32)),
             terrain,
             scenery,
             box_name: BOX_NAME.into(),

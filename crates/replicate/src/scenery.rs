@@ -4,7 +4,7 @@
 //! message when it walks away (a viewer culls by itself, and a KillObject would drop its cache entry). So all state of a client is a
 //! bit for each object.
 //!
-//! Worlds of equal scenery, as a template's instances, share one [`Things`]. They differ in their local ids, which no two worlds of a
+//! Worlds of equal scenery, as a template's instances, share one [`StaticObjects`]. They differ in their local ids, which no two worlds of a
 //! node have in common: a [`Scenery`] is shared objects with the first local id of one world.
 
 use glam::Vec3;
@@ -20,12 +20,12 @@ const STRIDE_M: f32 = 8.0;
 /// Side of a cell, metres: a look visits about 80 of them.
 const CELL_M: f32 = 16.0;
 
-/// Index in [`Things`], counted from 0 in the order of local ids.
+/// Index in [`StaticObjects`], counted from 0 in the order of local ids.
 pub type ThingIndex = u32;
 
 /// Everything that stands in worlds that look alike, encoded once for all of them. The default is nothing.
 #[derive(Debug)]
-pub struct Things {
+pub struct StaticObjects {
     things: Vec<Thing>,
     /// By row and column of cells.
     cells: Vec<Vec<ThingIndex>>,
@@ -40,13 +40,13 @@ struct Thing {
     block: Box<[u8]>,
 }
 
-impl Default for Things {
+impl Default for StaticObjects {
     fn default() -> Self {
         Self::new(&link::Scenery::default(), 0.0)
     }
 }
 
-impl Things {
+impl StaticObjects {
     /// Encodes the static objects of a region of `size_m` along a side.
     #[must_use]
     pub fn new(scenery: &link::Scenery, size_m: f32) -> Self {
@@ -101,7 +101,7 @@ fn block(standing: &Standing) -> Box<[u8]> {
 /// Static objects of one world: shared ones with local ids of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Scenery {
-    things: Arc<Things>,
+    things: Arc<StaticObjects>,
     /// Local id of the first; the others follow.
     first_id: u32,
 }
@@ -109,13 +109,13 @@ pub struct Scenery {
 impl Scenery {
     /// Objects of a world with local ids from `first_id` on.
     #[must_use]
-    pub const fn new(things: Arc<Things>, first_id: u32) -> Self {
+    pub const fn new(things: Arc<StaticObjects>, first_id: u32) -> Self {
         Self { things, first_id }
     }
 
     /// Objects shared by all worlds of equal scenery.
     #[must_use]
-    pub const fn things(&self) -> &Arc<Things> {
+    pub const fn things(&self) -> &Arc<StaticObjects> {
         &self.things
     }
 
@@ -247,7 +247,7 @@ mod tests {
     fn scenery(places: &[Vec3]) -> Scenery {
         let prims = places.iter().zip(1..).map(|(&place, n)| prim(n, place)).collect();
         let scenery = link::Scenery::new(prims).expect("somewhere");
-        Scenery::new(Arc::new(Things::new(&scenery, 256.0)), 1)
+        Scenery::new(Arc::new(StaticObjects::new(&scenery, 256.0)), 1)
     }
 
     fn any_prim() -> impl Strategy<Value = Standing> {
@@ -283,7 +283,7 @@ mod tests {
             first_ids in [any::<u32>(), any::<u32>()],
         ) {
             let things = link::Scenery::new(prims.clone()).expect("somewhere");
-            let things = Arc::new(Things::new(&things, 256.0));
+            let things = Arc::new(StaticObjects::new(&things, 256.0));
             for first_id in first_ids.map(|id| id.min(u32::MAX - 20)) {
                 let scenery = Scenery::new(Arc::clone(&things), first_id);
                 for (Standing { position, rotation, prim }, index) in prims.iter().zip(0..) {

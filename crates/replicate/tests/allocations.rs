@@ -2,7 +2,7 @@
 
 use ids::{Epoch, SessionKey, Tick, WorldId};
 use link::{Action, Command, Frame, Terrain};
-use replicate::scenery::{Scenery, Things};
+use replicate::scenery::{Scenery, StaticObjects};
 use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,14 +19,14 @@ const TICKS: u64 = 10;
 struct Template {
     terrain: Arc<Terrain>,
     scenery: Arc<link::Scenery>,
-    things: Arc<Things>,
+    things: Arc<StaticObjects>,
 }
 
 impl Template {
     fn new(boxes: u32) -> Self {
         let terrain = Arc::new(Terrain::flat(256, 21.0));
         let scenery = Arc::new(link::Scenery::boxes(boxes, &terrain, 1));
-        let things = Arc::new(Things::new(&scenery, 256.0));
+        let things = Arc::new(StaticObjects::new(&scenery, 256.0));
         Self { terrain, scenery, things }
     }
 

@@ -14,7 +14,7 @@ use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
 use link::{Action, ChatKind, Command, Control, ControlFlags, Enter, Frame, Scenery, Terrain, WATER_M};
 use recording::{Recording, RecordingError, Step};
 use replicate::Replica;
-use replicate::scenery::Things;
+use replicate::scenery::StaticObjects;
 use std::collections::BTreeMap;
 use std::f32::consts::TAU;
 use std::io::{Read, Seek};
@@ -79,7 +79,7 @@ impl Worlds {
                 let terrain = Arc::new(Terrain::hills(REGION_M, seed));
                 let scenery = Arc::new(Scenery::boxes(VILLAGE_BOXES, &terrain, seed));
                 let cast = Some(village::cast(&terrain, &scenery, WATER_M));
-                let things = Arc::new(Things::new(&scenery, REGION_M as f32));
+                let things = Arc::new(StaticObjects::new(&scenery, REGION_M as f32));
                 let config = |n| {
                     let (terrain, scenery) = (Arc::clone(&terrain), Arc::clone(&scenery));
                     WorldConfig { terrain, scenery, cast: cast.clone(), ..config(seed, n) }
@@ -101,7 +101,7 @@ impl Worlds {
     ) -> Result<(Self, u64), RecordingError> {
         let world = recording.world()?;
         let config = recording.config();
-        let replica = replica(&config, Arc::new(Things::new(&config.scenery, config.size_m as f32)));
+        let replica = replica(&config, Arc::new(StaticObjects::new(&config.scenery, config.size_m as f32)));
         let steps = recording.steps()?.filter(|step| !matches!(step, Ok(Step { state_hash: None, .. })));
         let steps: Vec<Step> = steps.take(ticks_max as usize).collect::<Result<_, _>>()?;
         let ticks = steps.len() as u64;
@@ -166,7 +166,7 @@ impl Line {
     }
 
     /// A world with `n_owners` owners of avatars, drawn from the seed.
-    fn drawn(seed: u64, n_owners: u64, config: WorldConfig, things: &Arc<Things>, ticks: u64) -> Self {
+    fn drawn(seed: u64, n_owners: u64, config: WorldConfig, things: &Arc<StaticObjects>, ticks: u64) -> Self {
         let mut owners = Owners::new(seed, config.id.0, n_owners);
         let step = |tick| Step {
             tick: Tick(tick),
@@ -187,7 +187,7 @@ impl Line {
 }
 
 /// The replica of a world before its first frame.
-fn replica(config: &WorldConfig, things: Arc<Things>) -> Replica {
+fn replica(config: &WorldConfig, things: Arc<StaticObjects>) -> Replica {
     let scenery = replicate::scenery::Scenery::new(things, config.local_ids.start);
     Replica::new(config.id, config.size_m as f32, scenery)
 }
