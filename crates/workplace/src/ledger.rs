@@ -1,6 +1,6 @@
 //! State that an instance's world leaves to be persisted: between two steps, copied out and no more.
 //!
-//! A [`Ledger`] is shared by the [`Stepper`](crate::worlds::Stepper), which writes, and the `journal` thread, which reads. Each value
+//! A [`JournalBuffer`] is shared by the [`Stepper`](crate::worlds::Stepper), which writes, and the `journal` thread, which reads. Each value
 //! replaces the former one, so there is at most one of each; and each has a sequence number of the node, by which the store orders
 //! them.
 
@@ -11,7 +11,7 @@ use world::{Checkpoint, World};
 
 /// One instance's.
 #[derive(Debug)]
-pub(crate) struct Ledger {
+pub(crate) struct JournalBuffer {
     /// Of the node.
     sequences: Arc<AtomicU64>,
     progress: Mutex<Progress>,
@@ -44,7 +44,7 @@ pub(super) struct Image {
     pub(super) checkpoint: Checkpoint,
 }
 
-impl Ledger {
+impl JournalBuffer {
     /// For a world that is not stepped yet. It counts sequence numbers up.
     pub(super) fn new(sequences: &Arc<AtomicU64>) -> Self {
         Self {
@@ -174,11 +174,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    fn ledger() -> Ledger {
-        Ledger::new(&Arc::new(AtomicU64::new(10)))
+    fn ledger() -> JournalBuffer {
+        JournalBuffer::new(&Arc::new(AtomicU64::new(10)))
     }
 
-    fn change(ledger: &Ledger, ms: u64, text: &str) {
+    fn change(ledger: &JournalBuffer, ms: u64, text: &str) {
         ledger.note_progress(Instant::from_millis(ms), |bytes| bytes.extend(text.bytes()));
     }
 

@@ -56,7 +56,7 @@ use telemetry::recorder::{Recorder, RecorderConfig, frame_end};
 use telemetry::{LogFormat, Metrics, cgroup, process};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::Notify;
-use workplace::instances::{Depot, InstanceMailbox, Start, WorkplaceParts, local_ids, start};
+use workplace::instances::{InstanceMailbox, InstanceStore, Start, WorkplaceParts, local_ids, start};
 use workplace::{Clock, faults, inboxes, lines, restarts, worlds};
 
 /// Message to visitors when the server stops.
@@ -211,7 +211,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let hub = Arc::clone(&sessions.sessions);
     let census = Box::new(move |world| hub.with(|hub| hub.census_of(world)));
     let restarts = restarts::start(&places, &worlds, census, &clock, &metrics, recorder)?;
-    let (depot, known) = Depot::open(&url, fuses.at("instances"), &clock, &metrics)?;
+    let (depot, known) = InstanceStore::open(&url, fuses.at("instances"), &clock, &metrics)?;
     let templates = places::templates(config, worlds.long())?;
     templates.iter().for_each(|template| hold_map(&portal.textures, &template.land));
     let (instances, admission, instance_threads) = start(Start {

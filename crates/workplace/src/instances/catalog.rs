@@ -4,7 +4,7 @@
 //! instance that comes into memory meanwhile find each other. The existence of instances is the registry's.
 
 use super::mail::JobReport;
-use crate::ledger::Ledger;
+use crate::ledger::JournalBuffer;
 use gateway::places::{Land, Portal, Scene};
 use host::registry::TemplateFacts;
 use ids::{Uuid, WorldId};
@@ -66,7 +66,7 @@ pub(super) struct SteppedInstance {
     pub(super) template: Arc<str>,
     pub(super) scene: Arc<Scene>,
     /// States of its world for the journal.
-    pub(super) ledger: Arc<Ledger>,
+    pub(super) ledger: Arc<JournalBuffer>,
     /// Memory that its creation kept; 0 if allocations are not counted.
     pub(super) kept_bytes: i64,
     /// Report on the save that was ordered and whose state has not come yet.

@@ -23,7 +23,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(30);
 
 /// Reasons for which something was not written or read.
 #[derive(Debug, Error)]
-pub(super) enum DepotError {
+pub(super) enum InstanceStoreError {
     #[error("{source}: {}", cause_of(source))]
     Store {
         #[from]
@@ -38,7 +38,7 @@ fn cause_of(error: &StoreError) -> String {
 }
 
 /// The store, with a fuse, counters and a pause after failures.
-pub struct Depot {
+pub struct InstanceStore {
     store: Store,
     fuse: Arc<Fuse>,
     clock: Clock,
@@ -117,7 +117,7 @@ impl Counters {
     }
 }
 
-impl Depot {
+impl InstanceStore {
     /// Opens the database, and lists its instances.
     pub fn open(
         url: &StoreUrl,
@@ -149,36 +149,40 @@ impl Depot {
         self.sequences.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    pub(super) fn create(&self, instance: &Instance, origin: &InstanceOrigin) -> Result<(), DepotError> {
+    pub(super) fn create(
+        &self,
+        instance: &Instance,
+        origin: &InstanceOrigin,
+    ) -> Result<(), InstanceStoreError> {
         let born = self.next_sequence();
         self.write(1, || self.store.create_instance(instance, born, origin))
     }
 
     /// Keeps the last visits of instances that portals created: seconds since 1970.
-    pub(super) fn note_visits(&self, visits: &[(Uuid, i64)]) -> Result<(), DepotError> {
+    pub(super) fn note_visits(&self, visits: &[(Uuid, i64)]) -> Result<(), InstanceStoreError> {
         self.write(visits.len(), || self.store.note_visits(visits))
     }
 
-    pub(super) fn remove(&self, id: Uuid) -> Result<(), DepotError> {
+    pub(super) fn remove(&self, id: Uuid) -> Result<(), InstanceStoreError> {
         self.write(1, || self.store.remove_instance(id).map(|_| ()))
     }
 
     /// Keeps whole states, all or none.
-    pub(super) fn save(&self, images: &[State]) -> Result<(), DepotError> {
+    pub(super) fn save(&self, images: &[State]) -> Result<(), InstanceStoreError> {
         self.write_states(&self.counters.images, images, || self.store.save_instances(images))
     }
 
     /// Persists the changes since `changed_at`, all or none.
-    pub(super) fn journal(&self, journals: &[State], changed_at: Instant) -> Result<(), DepotError> {
+    pub(super) fn journal(&self, journals: &[State], changed_at: Instant) -> Result<(), InstanceStoreError> {
         self.write_states(&self.counters.journals, journals, || self.store.journal_instances(journals))?;
         self.counters.lag.record((self.clock)() - changed_at);
         Ok(())
     }
 
     /// Saved state of an instance. Damaged parts are set aside, and reported here.
-    pub(super) fn read(&self, id: Uuid) -> Result<InstanceState, DepotError> {
+    pub(super) fn read(&self, id: Uuid) -> Result<InstanceState, InstanceStoreError> {
         if self.fuse.fails() {
-            return Err(DepotError::Ordered);
+            return Err(InstanceStoreError::Ordered);
         }
         let state = self.store.instance_state(id)?;
         self.report(&state.damages);
@@ -218,7 +222,7 @@ impl Depot {
         written: &Written,
         states: &[State],
         write: impl FnOnce() -> Result<usize, StoreError>,
-    ) -> Result<(), DepotError> {
+    ) -> Result<(), InstanceStoreError> {
         let began_at = (self.clock)();
         let n = self.write(states.len(), write).inspect_err(|why| self.rest(why))?;
         if n < states.len() {
@@ -235,10 +239,17 @@ impl Depot {
         Ok(())
     }
 
-    fn write<R>(&self, n: usize, write: impl FnOnce() -> Result<R, StoreError>) -> Result<R, DepotError> {
+    fn write<R>(
+        &self,
+        n: usize,
+        write: impl FnOnce() -> Result<R, StoreError>,
+    ) -> Result<R, InstanceStoreError> {
         let _scope = WRITE.enter(n as u64);
-        let result =
-            if self.fuse.fails() { Err(DepotError::Ordered) } else { write().map_err(DepotError::from) };
+        let result = if self.fuse.fails() {
+            Err(InstanceStoreError::Ordered)
+        } else {
+            write().map_err(InstanceStoreError::from)
+        };
         match &result {
             Ok(_) => {
                 if self.failing().take().is_some() {
@@ -254,7 +265,7 @@ impl Depot {
     }
 
     /// States wait in memory for a while. A failure before its end had another caller, and does not prolong it.
-    fn rest(&self, why: &DepotError) {
+    fn rest(&self, why: &InstanceStoreError) {
         let mut failing = self.failing();
         let now = (self.clock)();
         if let Some(failing) = failing.as_mut().filter(|failing| now < failing.next_at) {
@@ -271,4 +282,4 @@ impl Depot {
     }
 }
 
-opaque_debug!(Depot);
+opaque_debug!(InstanceStore);

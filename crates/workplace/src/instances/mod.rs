@@ -20,7 +20,7 @@ mod tests;
 mod workplace;
 
 pub use catalog::Template;
-pub use depot::Depot;
+pub use depot::InstanceStore;
 pub use driver::InstanceMailbox;
 pub use figures::Admission;
 pub use script::ScriptDisk;
@@ -30,7 +30,7 @@ use crate::restarts::Down;
 use crate::worlds::Counted;
 use crate::{Clock, ThreadError};
 use admissions::InstanceGateway;
-use depot::DepotError;
+use depot::InstanceStoreError;
 use driver::{Driver, DriverParts};
 use figures::RegistryFigures;
 use gateway::hub::{Hub, Passage, PassageRefusal};

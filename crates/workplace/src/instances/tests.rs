@@ -92,7 +92,7 @@ struct Node {
     admission: Arc<Admission>,
     threads: Option<InstanceThreads>,
     crowd: GatewayModel,
-    depot: Arc<Depot>,
+    depot: Arc<InstanceStore>,
     fuses: Fuses,
     metrics: Arc<Metrics>,
     worlds: Worlds,
@@ -202,7 +202,8 @@ impl Node {
         let (orders, lookups) = (mailbox.take_orders(), sync_channel(1).0);
         let sessions =
             Arc::new(Sessions::new(hub, Vec::new(), records, orders, lookups, LockWait::default()));
-        let (depot, known) = Depot::open(&url(data), fuses.at("instances"), &clock, &metrics).unwrap();
+        let (depot, known) =
+            InstanceStore::open(&url(data), fuses.at("instances"), &clock, &metrics).unwrap();
         let crowd = GatewayModel::default();
         let start = Start {
             limits: config.limits,

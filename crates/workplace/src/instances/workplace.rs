@@ -18,9 +18,9 @@ pub(super) use starts::StartPlan;
 
 use super::catalog::{SteppedInstance, Template, WorldCatalog};
 use super::mail::{InstanceSender, JobReport};
-use super::{Depot, DepotError};
+use super::{InstanceStore, InstanceStoreError};
 use crate::inboxes::Inboxes;
-use crate::ledger::Ledger;
+use crate::ledger::JournalBuffer;
 use crate::worlds::{Counted, INSTANCES, Workplace};
 use crate::{Clock, ThreadError};
 use crossbeam_channel::{Receiver, Sender};
@@ -58,7 +58,7 @@ pub struct WorkplaceParts<'a> {
     /// Templates.
     pub templates: Vec<Template>,
     /// The store.
-    pub depot: &'a Arc<Depot>,
+    pub depot: &'a Arc<InstanceStore>,
     /// Inboxes of all worlds.
     pub inboxes: &'a Arc<Inboxes>,
     /// The pool.
@@ -79,7 +79,7 @@ pub struct WorkplaceParts<'a> {
 pub(super) struct InstanceWorkplace {
     catalog: Mutex<WorldCatalog>,
     pub(super) recasting: Recasting,
-    pub(super) depot: Arc<Depot>,
+    pub(super) depot: Arc<InstanceStore>,
     pub(super) inboxes: Arc<Inboxes>,
     pub(super) pool: Workplace,
     pub(super) long: LongTasks,
@@ -241,7 +241,7 @@ impl InstanceWorkplace {
         }
     }
 
-    fn write_row(&self, row: InstanceRow) -> Result<(), DepotError> {
+    fn write_row(&self, row: InstanceRow) -> Result<(), InstanceStoreError> {
         let InstanceRow { id, template, name, owner, created_s, maker, visited_s } = row;
         let origin = match (visited_s, maker) {
             (Some(visited_s), _) => InstanceOrigin::Portal { visited_s },
@@ -306,7 +306,7 @@ impl InstanceWorkplace {
     /// change that is not journalled.
     pub(super) fn n_unsaved(&self, unsaved: &[WorldId]) -> usize {
         let is_unsaved = |(world, one): &(&WorldId, &SteppedInstance)| {
-            let ledger: &Ledger = &one.ledger;
+            let ledger: &JournalBuffer = &one.ledger;
             ledger.has_news() || unsaved.contains(world) && !ledger.is_closed()
         };
         self.catalog().stepped.iter().filter(is_unsaved).count()
@@ -323,7 +323,7 @@ impl InstanceWorkplace {
 }
 
 /// The store's error is in the log; users get a text without it.
-pub(super) fn unsaved(_: DepotError) -> Arc<str> {
+pub(super) fn unsaved(_: InstanceStoreError) -> Arc<str> {
     UNSAVED.into()
 }
 

@@ -4,7 +4,7 @@ use super::{Counted, INSTANCE_INBOX_MAX, Seen, Steady};
 use crate::Clock;
 use crate::faults::Fuse;
 use crate::inboxes::Waiting;
-use crate::ledger::Ledger;
+use crate::ledger::JournalBuffer;
 use crate::lines::Line;
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 use gateway::mail::ToShard;
@@ -83,7 +83,7 @@ pub(crate) struct Stepper {
     pub(super) tape: Option<Tape>,
     pub(super) fuse: Arc<Fuse>,
     /// Of an instance: its state to be persisted.
-    pub(super) ledger: Option<Arc<Ledger>>,
+    pub(super) ledger: Option<Arc<JournalBuffer>>,
     /// The next tick.
     pub(super) next_tick: Tick,
     /// True if the last frame only moved known avatars.
@@ -338,7 +338,7 @@ impl Outlet {
 pub(crate) struct Founding {
     pub(crate) scene: Arc<Scene>,
     pub(crate) life: Life,
-    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) ledger: Arc<JournalBuffer>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) dead_reckoning: bool,
     /// Of the steps of all instances.

@@ -100,7 +100,8 @@ impl Hall {
             Arc::new(Sessions::new(hub, shards, records, orders, sync_channel(1).0, LockWait::default()));
         let data = tempfile::tempdir().expect("a directory");
         let url = store::StoreUrl::of_directory(data.path());
-        let (depot, known) = Depot::open(&url, fuses.at("instances"), &clock, &metrics).expect("a database");
+        let (depot, known) =
+            InstanceStore::open(&url, fuses.at("instances"), &clock, &metrics).expect("a database");
         let (instances, _, threads) = start(Start {
             limits: config.limits,
             known,

@@ -1,12 +1,12 @@
 //! The `journal` thread: persists changes of instances every second, and whole states on the registry's order.
 //!
-//! Worlds write their state into their [`Ledger`]s after their steps; neither side waits for the other. Failed writes stay in memory
+//! Worlds write their state into their [`JournalBuffer`]s after their steps; neither side waits for the other. Failed writes stay in memory
 //! and are retried, ever less often.
 
 use super::InstanceWorkplace;
 use crate::ThreadError;
 use crate::instances::mail::JobReport;
-use crate::ledger::{Image, Ledger, Progress};
+use crate::ledger::{Image, JournalBuffer, Progress};
 use host::registry::{JobOutcome, SUSPEND_BATCH_MAX};
 use ids::{Instant, Uuid};
 use std::sync::Arc;
@@ -80,13 +80,13 @@ struct DueImage {
 #[derive(Debug)]
 struct Change {
     id: Uuid,
-    ledger: Arc<Ledger>,
+    ledger: Arc<JournalBuffer>,
     progress: Progress,
     is_written: bool,
 }
 
 impl Change {
-    fn take(id: Uuid, ledger: &Arc<Ledger>) -> Option<Self> {
+    fn take(id: Uuid, ledger: &Arc<JournalBuffer>) -> Option<Self> {
         let progress = ledger.take_progress()?;
         Some(Self { id, ledger: Arc::clone(ledger), progress, is_written: false })
     }

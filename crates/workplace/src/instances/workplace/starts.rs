@@ -6,7 +6,7 @@
 use super::{InstanceWorkplace, unsaved};
 use crate::instances::catalog::{RevertedCast, SteppedInstance, WorldCatalog};
 use crate::instances::mail::JobReport;
-use crate::ledger::Ledger;
+use crate::ledger::JournalBuffer;
 use crate::long;
 use crate::worlds::{Founding, Stepper};
 use gateway::places::Scene;
@@ -157,7 +157,7 @@ impl InstanceWorkplace {
     pub(in crate::instances) fn found(&self, plan: StartPlan, world: World, held_before: i64) -> Option<i64> {
         let StartPlan { id, template, scene, config, reverted_from } = plan;
         let number = config.id;
-        let ledger = Arc::new(Ledger::new(self.depot.sequences()));
+        let ledger = Arc::new(JournalBuffer::new(self.depot.sequences()));
         ledger.begin(&world);
         ledger.set_reverted_from(reverted_from);
         // Worlds take their checkpoints one after the other.

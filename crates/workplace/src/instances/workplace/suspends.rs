@@ -7,7 +7,7 @@ use super::{InstanceWorkplace, unsaved};
 use crate::inboxes::Inbox;
 use crate::instances::catalog::RevertedCast;
 use crate::instances::mail::JobReport;
-use crate::ledger::Ledger;
+use crate::ledger::JournalBuffer;
 use crate::restarts::Down;
 use crate::worlds::Stepper;
 use host::registry::{JobOutcome, SuspendOutcome, SuspendTarget};
@@ -44,7 +44,7 @@ pub(in crate::instances) struct LeavingWorld<'a> {
     world: WorldId,
     id: Uuid,
     template: Arc<str>,
-    ledger: Arc<Ledger>,
+    ledger: Arc<JournalBuffer>,
     from: LeavingFrom,
     /// Until it has left.
     stepper: Option<Box<Stepper>>,
