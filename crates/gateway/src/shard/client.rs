@@ -8,7 +8,7 @@ use super::notices::Notices;
 use super::outbox::{Address, Outbox};
 use super::stream::Scenery;
 use super::uploads::Upload;
-use super::wishes::Wishes;
+use super::wishes::ClientIntent;
 use crate::mail::{CircuitKey, Closed, Spot, Ticket};
 use crate::places::Place as Region;
 use circuit::Circuit;
@@ -101,7 +101,7 @@ pub(super) struct Client {
     pub(super) filter: UpdateFilter,
     /// The world's life that its avatar was sent into, or last seen in.
     pub(super) epoch: Epoch,
-    pub(super) wishes: Wishes,
+    pub(super) wishes: ClientIntent,
     /// Sequence number of the newest agent update applied.
     pub(super) newest_update: Option<u32>,
     /// Newest AgentSetAppearance.
@@ -171,7 +171,7 @@ impl Client {
             stood: None,
             filter: UpdateFilter::default(),
             epoch: Epoch(0),
-            wishes: Wishes::default(),
+            wishes: ClientIntent::default(),
             newest_update: None,
             appearance_serial: None,
             shown: Vec::new(),

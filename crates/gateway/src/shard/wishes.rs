@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// The newest wish of each kind.
 #[derive(Debug, Default)]
-pub(super) struct Wishes {
+pub(super) struct ClientIntent {
     control: Option<Control>,
     /// Sat down and has not got up.
     sits: bool,
@@ -21,7 +21,7 @@ pub(super) struct Wishes {
     animations: Vec<(Uuid, bool)>,
 }
 
-impl Wishes {
+impl ClientIntent {
     /// Records an action on its way to the world.
     pub(super) fn note(&mut self, action: &Action) {
         match action {
@@ -105,8 +105,8 @@ mod tests {
         Action::Control(Control { flags, body_rotation: Quat::IDENTITY })
     }
 
-    fn after(actions: &[Action]) -> Wishes {
-        let mut wishes = Wishes::default();
+    fn after(actions: &[Action]) -> ClientIntent {
+        let mut wishes = ClientIntent::default();
         actions.iter().for_each(|action| wishes.note(action));
         wishes
     }
