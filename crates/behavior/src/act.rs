@@ -193,7 +193,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         self.hunt(leaf, pace, within, lost)
     }
 
-    /// After the target while it is in view, else to where it was, and for so long no further.
+    /// Follows the target while it is in view, otherwise to its last position, until the time is over.
     fn hunt(&mut self, leaf: &mut Leaf, pace: Gait, within: Dm, lost: Tenths) -> NodeOutcome {
         let Some(who) = self.mind.target else { return Failure };
         let within_m = within.metres();

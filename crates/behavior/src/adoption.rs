@@ -42,8 +42,8 @@ impl Adoption {
 }
 
 impl Mind {
-    /// Goes over to the new set: begins its behaviour at the root, with what it remembers where the names still exist. False
-    /// when its behaviour is gone; it then does nothing until [`Mind::switch`].
+    /// Changes to the new set: restarts its behaviour at the root, and keeps memories whose names still exist. False when its behaviour
+    /// is gone; it then does nothing until [`Mind::switch`].
     pub fn adopt(&mut self, adoption: &Adoption) -> bool {
         let behavior = adoption.behavior(self.behavior());
         self.begin_anew(behavior);

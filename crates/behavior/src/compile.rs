@@ -1,4 +1,4 @@
-//! From trees to flat nodes: what a behaviour uses is put in its place, timers are given out.
+//! From trees to flat nodes: used behaviours are inserted, timers are assigned.
 
 use super::{
     DEPTH_MAX, NODES_MAX, TIMERS_MAX,
@@ -60,7 +60,7 @@ impl Builder<'_, '_> {
             Op::Cooldown { timer, .. }
             | Op::Chance { timer, .. }
             | Op::Do(LeafAction::Attack { timer, .. }) => *timer = self.timer()?,
-            // Of timers that do not enclose each other only one runs, so that all of a level share one.
+            // Of timers that do not enclose each other only one runs at a time, so that all of a level share one.
             Op::Repeat { timer, .. } | Op::Timeout { timer, .. } => {
                 nested += 1;
                 self.nested_max = self.nested_max.max(nested);

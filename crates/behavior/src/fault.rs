@@ -77,7 +77,7 @@ pub enum BehaviorFault {
     /// A name that cannot be written in a file, or that means something else there.
     #[error("`{name}` cannot be the name of a {what}")]
     BadName {
-        /// Of what.
+        /// The limited item.
         what: &'static str,
         /// The name.
         name: String,
@@ -131,7 +131,7 @@ pub enum BehaviorFault {
         /// The node.
         node: &'static str,
     },
-    /// A node without what it applies to.
+    /// A node without an argument.
     #[error("`{node}` is empty")]
     Empty {
         /// The node.
@@ -142,7 +142,7 @@ pub enum BehaviorFault {
     Misplaced {
         /// The node.
         node: &'static str,
-        /// Under what it may stand.
+        /// Allowed parents.
         parent: &'static str,
     },
     /// Something else under a node than it can have.

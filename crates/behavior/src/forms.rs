@@ -1,6 +1,4 @@
-//! The words of the language: what each takes, in one table.
-//!
-//! Reading, messages and suggestions follow from it, and a test holds `docs/operating/behaviours.md` against it.
+//! The words of the language with their arguments, in one table.
 
 use super::mind::TARGET_MEMORY_MS;
 
@@ -61,13 +59,13 @@ pub(crate) enum Expect {
 /// Something that a node takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FormParameter {
-    /// The word before the value; empty for what stands directly behind the node's word.
+    /// The word before the value; empty for a value directly after the node's word.
     pub(crate) key: &'static str,
     pub(crate) value: Expect,
     pub(crate) is_required: bool,
 }
 
-/// One word and what it takes.
+/// One word with its arguments.
 #[derive(Debug)]
 pub(crate) struct Form {
     pub(crate) word: &'static str,

@@ -1,7 +1,7 @@
 //! An NPC's intent until its next thought.
 //!
-//! A thought writes all of it anew. Movement, pose, animation and where to look last until then; words, sounds, gestures, blows
-//! and deeds happen once.
+//! A thought rewrites all of it. Movement, pose, animation and where to look last until then; words, sounds, gestures, blows and deeds
+//! happen once.
 
 use super::node::{AnimationId, LineId, NamedPlaceId, ResourceId};
 use crate::senses::{EntityId, SoundKind};
@@ -34,7 +34,7 @@ pub struct Intent {
     pub deed: Option<Deed>,
 }
 
-// One for each NPC; two lines of cache with room for what the world keeps beside it.
+// One for each NPC; two cache lines with room for the world's own data.
 const _: () = assert!(size_of::<Intent>() <= 88);
 
 /// The goal of a move.
@@ -111,7 +111,7 @@ pub struct SoundMade {
 pub struct Attack {
     /// The entity that they hit.
     pub who: EntityId,
-    /// Of each.
+    /// Damage of each blow.
     pub damage: u16,
     /// Blows since the last thought, 1 to 8: more than one if the NPC strikes more often than it thinks.
     pub blows: u8,
@@ -122,12 +122,12 @@ pub struct Attack {
 pub enum Deed {
     /// Took some.
     Gathered {
-        /// Of what.
+        /// The resource.
         resource: ResourceId,
         /// The amount.
         amount: u8,
     },
-    /// Put down what it carried.
+    /// Put down its load.
     Delivered {
         /// Its kind.
         resource: ResourceId,

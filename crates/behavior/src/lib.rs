@@ -70,7 +70,7 @@ pub const DEPTH_MAX: usize = 24;
 pub const TIMERS_MAX: usize = 6;
 /// Lines behind one `say` or `talk`.
 pub const SPEECH_LINES_MAX: usize = 32;
-/// Bytes of one line that is said: what a chat message may have.
+/// Maximum size of a spoken line, bytes: that of a chat message.
 pub const SPEECH_BYTES_MAX: usize = 1_023;
 
 #[cfg(test)]

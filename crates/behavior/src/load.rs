@@ -44,13 +44,13 @@ pub struct Loaded {
 }
 
 impl BehaviorSet {
-    /// Reads files and checks them against what a template offers.
+    /// Reads files and checks them against a template's vocabulary.
     ///
     /// Costs time and memory in proportion to the files, which are bounded; meant for a long task.
     ///
     /// # Errors
     ///
-    /// All that is wrong with any of the files, up to [`PROBLEMS_MAX`](super::PROBLEMS_MAX).
+    /// All faults of the files, up to [`PROBLEMS_MAX`](super::PROBLEMS_MAX).
     pub fn load(sources: &[Source<'_>], vocabulary: &Vocabulary) -> Result<Loaded, Problems> {
         let mut report = ProblemReport::<BehaviorFault>::default();
         let lexicon = Lexicon::of(vocabulary, &mut report);

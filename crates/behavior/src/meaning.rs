@@ -1,4 +1,4 @@
-//! From a word and its arguments to what a mind follows: here stands what holds where a file says nothing.
+//! From a word and its arguments to a node, with the defaults of omitted arguments.
 
 use super::{
     node::{AnimationIndex, Dm, Gait, LeafAction, Op, People, PlaceRef, Predicate, Tenths},
@@ -12,7 +12,7 @@ const DAWN: u16 = 6 * 60;
 /// … to 20:00.
 const DUSK: u16 = 20 * 60;
 
-/// The condition that a word and its arguments make. None where what they say leaves it open.
+/// The condition of a word and its arguments. None if they are incomplete.
 pub(super) fn ask(word: &str, arguments: &NodeArguments) -> Option<Predicate> {
     let within = arguments.length("within", 0);
     let last = arguments.span("in", 0);
@@ -76,7 +76,7 @@ pub(super) fn build(word: &str, arguments: &NodeArguments) -> Option<NodeForm> {
     Some(NodeForm::Op(op))
 }
 
-/// The action that a word and its arguments make, with what holds where nothing is said.
+/// The action of a word and its arguments, with the defaults of omitted ones.
 fn act(word: &str, arguments: &NodeArguments) -> Option<LeafAction> {
     let pace = arguments.pace(Gait::WALK);
     let at_a_run = arguments.pace(Gait::RUN);

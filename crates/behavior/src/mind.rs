@@ -1,7 +1,7 @@
-//! One NPC's place in its behaviour, and what it remembers.
+//! One NPC's position in its behaviour, and its memory.
 //!
-//! Plain data in one and a half lines of cache, without a pointer: a snapshot holds it as it is. Everything that the tree needs
-//! from one thought to the next is the index of the leaf that is running, that leaf's few values, and a handful of timers.
+//! Plain data in one and a half lines of cache, without a pointer: a snapshot holds it as it is. Everything that the tree needs from
+//! one thought to the next is the index of the leaf that is running, that leaf's few values, and a handful of timers.
 
 use super::{
     TIMERS_MAX,
@@ -13,7 +13,7 @@ use glam::Vec3;
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 
-/// Milliseconds between two lines of an NPC at least, whatever its behaviour, so that it cannot flood its hearers.
+/// Minimum time between two lines of an NPC, milliseconds, so that no behaviour floods its hearers.
 pub const SPEECH_GAP_MS: u32 = 3_000;
 
 /// Milliseconds without a sign of it after which an NPC no longer has its target.
@@ -207,7 +207,7 @@ impl Mind {
         self.timers = [0; TIMERS_MAX];
     }
 
-    /// Gives what it remembers its new numbers.
+    /// Renumbers its memories.
     pub(super) fn rename(
         &mut self,
         route: impl FnOnce(u16) -> Option<u16>,

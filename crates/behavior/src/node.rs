@@ -44,7 +44,7 @@ const _: () = assert!(size_of::<TreeNode>() == 14);
 pub(crate) enum Op {
     /// One after the other, until one fails.
     Sequence,
-    /// The first that does not fail, asked anew in each thought.
+    /// The first child that does not fail, evaluated in each thought.
     Select,
     /// All but the last at once, then the last, whose outcome counts.
     Parallel,
@@ -64,7 +64,7 @@ pub(crate) enum Op {
     Try,
     /// Repeats after each success; 0 times is without end. `timer` counts.
     Repeat { times: u16, timer: u8 },
-    /// Not sooner than so long after it was begun last.
+    /// Minimum time between two starts.
     Cooldown { span: Tenths, timer: u8 },
     /// Fails when it takes longer.
     Timeout { span: Tenths, timer: u8 },

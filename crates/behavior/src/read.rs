@@ -12,7 +12,7 @@ use super::{
 };
 use outline::{Lexeme, NodeText, Outline, TextFault, Token, Words, shown};
 
-/// Reads what stands under a behaviour's name.
+/// Reads the items below a behaviour's name.
 pub(super) fn body(outline: &Outline<'_>, root: usize, values: &mut Values<'_, '_>) -> Vec<Tree> {
     let mut reader = NodeReader { outline, values };
     reader.children(&outline.items[root], "behaviour")
@@ -272,7 +272,7 @@ fn words_of(role: NodeSort) -> impl Iterator<Item = &'static str> {
     FORMS.iter().filter(move |form| form.role == role).map(|form| form.word)
 }
 
-/// Leaves out what cannot be understood, up to a word that can.
+/// Skips words up to a known one.
 fn skip_to_key(form: &Form, words: &mut Words<'_, '_>) {
     while words.peek().is_some() && words.peek_word().is_none_or(|word| form.keyed(word).is_none()) {
         words.skip();

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 /// All behaviours of a template. Start with [`BehaviorSet::load`].
 #[derive(Debug)]
 pub struct BehaviorSet {
-    /// Of all behaviours, one after the other; indexes within nodes count from the beginning of their behaviour.
+    /// Nodes of all behaviours, one after the other; indexes within nodes count from the beginning of their behaviour.
     pub(super) nodes: Box<[TreeNode]>,
     pub(super) behaviors: Box<[CompiledBehavior]>,
     pub(super) masks: Box<[KindSet]>,
     /// Enemies and friends of each kind.
     pub(super) relations: Box<[(KindSet, KindSet)]>,
     pub(super) places: Box<[(Vec3, f32)]>,
-    /// Of routes and resources.
+    /// Positions of routes and resources.
     pub(super) points: Box<[Vec3]>,
     /// The range of each one's points.
     pub(super) routes: Box<[IndexRange]>,
@@ -50,7 +50,7 @@ pub(super) struct NoticedKinds {
 /// The names of a set that minds hold numbers of ([`BehaviorSet::names`]), as a world's snapshot keeps them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Names {
-    /// Of behaviours.
+    /// Names of behaviours.
     pub behaviors: Vec<String>,
     /// Of the template's routes.
     pub routes: Vec<String>,
@@ -72,8 +72,7 @@ impl BehaviorSet {
         self.names.behaviors.get(usize::from(behavior.0)).map(String::as_str)
     }
 
-    /// All names that minds hold numbers of: what a snapshot of a world keeps beside its minds, for
-    /// [`Adoption`](super::Adoption).
+    /// Names behind the numbers in minds: a snapshot of a world stores them with its minds, for [`Adoption`](super::Adoption).
     #[must_use]
     pub const fn names(&self) -> &Names {
         &self.names
@@ -121,14 +120,13 @@ impl BehaviorSet {
         self.relations.get(usize::from(kind.0)).map_or(KindSet::NONE, |relation| relation.1)
     }
 
-    /// 64 bits that any change of what minds follow changes: nodes, words, names, positions. Equal for equal content in
-    /// processes of one build.
+    /// A fingerprint of all that minds follow: nodes, words, names, positions. Equal for equal content in processes of one build.
     #[must_use]
     pub const fn fingerprint(&self) -> u64 {
         self.fingerprint
     }
 
-    /// Nodes of all behaviours: what a set costs, 14 bytes each.
+    /// Nodes of all behaviours, the size of a set: 14 bytes each.
     #[must_use]
     pub fn n_nodes(&self) -> usize {
         self.nodes.len()

@@ -44,7 +44,7 @@ pub(super) struct Thought<'a, R> {
     random: &'a mut R,
     /// The leaf that was running when this thought began, until it ends or another takes over.
     pub(super) resumed: u16,
-    /// That leaf has ended, and nothing has begun anew for it.
+    /// The leaf has ended, and no other has begun for it.
     pub(super) may_go_on: bool,
     pub(super) visits: u32,
 }
@@ -120,7 +120,7 @@ impl Mind {
 }
 
 impl<R: FnMut() -> u32> Thought<'_, R> {
-    /// Deals with what a condition found.
+    /// Handles the match of a condition.
     pub(super) fn take(&mut self, found: Option<ConditionMatch>) {
         let Some(ConditionMatch { who, kind, place, at }) = found else { return };
         // Older news of the same target, or a noise without a source, lead away from it.

@@ -1,6 +1,6 @@
 //! Values behind words: numbers with their units, times of day, names.
 //!
-//! Each function takes its words off a cursor, or reports what it expected and what it found.
+//! Each function takes its words off a cursor, or reports the expected and the found word.
 
 use super::{
     SPEECH_LINES_MAX,
@@ -23,7 +23,7 @@ pub(super) enum WordValue {
     Minute(u16),
     People(People),
     Spot(PlaceRef),
-    /// Of a route, a resource, a sound, a behaviour.
+    /// Name of a route, a resource, a sound, a behaviour.
     Name(u16),
     Nothing,
     Animation(AnimationIndex),
@@ -137,7 +137,7 @@ impl Values<'_, '_> {
         None
     }
 
-    /// Takes a unit: by what the number has to be multiplied.
+    /// Takes a unit; returns its factor.
     fn unit(
         &mut self,
         words: &mut Words<'_, '_>,

@@ -19,7 +19,7 @@ pub struct Vocabulary {
     pub routes: Vec<Route>,
     /// At most 255.
     pub resources: Vec<Resource>,
-    /// At most 1,024. What they show is the world's matter.
+    /// At most 1,024. Their contents are the world's matter.
     pub animations: Vec<String>,
     /// Kinds of sounds beside the built-in ones ([`SoundKind::NAMES`](crate::senses::SoundKind::NAMES)), numbered behind them; 28 at
     /// most.

@@ -1,5 +1,5 @@
-//! The data directory: database, the operator's token, and what a running server has bound. One server at a time uses it (`lock`), and no
-//! other user of the machine can read it (`privacy`).
+//! The data directory: database, the operator's token, and the addresses of a running server. One server at a time uses it (`lock`),
+//! and no other user of the machine can read it (`privacy`).
 
 //!
 //! Start with [`DataDir::open`]. Locks of single files ([`FileLock`]) serve databases that lie elsewhere too.
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// Bytes of the operator's token, before they are written as hexadecimal digits.
 const TOKEN_BYTES: usize = 32;
 
-/// `DATA/run.json`: what a running server has bound. There while it runs.
+/// `DATA/run.json`: the addresses of a running server. It exists while the server runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFile {
     /// Process id.
@@ -40,7 +40,7 @@ pub struct RunFile {
 }
 
 impl RunFile {
-    /// That of this process.
+    /// Run file of this process.
     #[must_use]
     pub fn new(http: SocketAddr, udp: &[SocketAddrV4], admin: SocketAddr) -> Self {
         let host = if http.ip().is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { http.ip() };
@@ -63,7 +63,7 @@ const RUN_FILE: &str = "run.json";
 const TOKEN_FILE: &str = "admin.token";
 /// Written and removed again, to see whether that can be done.
 const PROBE_FILE: &str = "probe";
-/// More than what a file system keeps beside a file's name.
+/// More than a file system stores inside its inode.
 const PROBE_BYTES: usize = 16 * 1024;
 /// Prefixes of the server's own files.
 const FILES: [&str; 5] = [DATABASE_FILE, RUN_FILE, TOKEN_FILE, "tuning.toml", lock::LOCK_FILE];
@@ -104,7 +104,7 @@ pub enum DataDirError {
     File {
         /// Failed step.
         step: &'static str,
-        /// On what.
+        /// The path.
         path: PathBuf,
         /// Error of the operating system.
         #[source]
@@ -175,7 +175,7 @@ impl DataDir {
     /// Tries whether the disk takes a file and keeps it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn probe(&self) -> io::Result<()> {
         let path = self.path.join(PROBE_FILE);
         let mut file =
@@ -200,7 +200,7 @@ impl DataDir {
     /// Reads a small file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn read(&self, name: &str) -> io::Result<String> {
         fs::read_to_string(self.path.join(name))
     }

@@ -12,7 +12,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// Modes of what the owner alone may use.
+/// Modes of files and directories for the owner alone.
 pub(super) const PRIVATE_DIR: u32 = 0o700;
 pub(super) const PRIVATE_FILE: u32 = 0o600;
 /// Permission bits of the group and of other users.
@@ -29,7 +29,7 @@ pub enum PrivacyError {
     Io {
         /// Failed step.
         step: &'static str,
-        /// On what.
+        /// The path.
         path: PathBuf,
         /// Error of the operating system.
         #[source]

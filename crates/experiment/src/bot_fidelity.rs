@@ -25,7 +25,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 const CLIENTS: u32 = 20;
 const CLIENTS_QUICK: u32 = 2;
 
-/// Six rounds of what the clients do.
+/// Six rounds of the clients' behaviour.
 const WINDOW: Duration = Duration::from_secs(120);
 const WINDOW_QUICK: Duration = Duration::from_secs(5);
 

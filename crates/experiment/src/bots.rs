@@ -164,7 +164,7 @@ impl Bots {
         }
         let report = serde_json::from_str(&line)
             .map_err(|error| self.process.error(format!("reported {line}: {error}")))?;
-        // Their exit status says what the report does.
+        // Their exit status repeats the report's verdict.
         self.process.wait()?;
         Ok(report)
     }

@@ -20,7 +20,7 @@ pub(crate) struct FigureLimit {
 pub(crate) enum Limit {
     AtMost(f64),
     AtLeast(f64),
-    /// At most this where the reference costs what it nominally does, and in proportion to its cost in the run.
+    /// At most this at the reference's nominal cost, and in proportion to its cost in the run.
     RelativeTo(Reference, f64),
 }
 

@@ -16,10 +16,10 @@ const TURNS_OWED_MAX: u32 = 4;
 /// Steps of arithmetic between two looks at the clock: some microseconds.
 const STEPS: u32 = 5_000;
 
-/// Takes this share of a core until it is killed. This is what [`BURN_COMMAND`] does.
+/// Takes this share of a core until it is killed: the work of [`BURN_COMMAND`].
 ///
 /// # Errors
-/// When there is no parent to die with.
+/// If there is no parent to die with.
 pub fn burn(share: f64) -> io::Error {
     if let Err(error) = die_with_parent() {
         return error;

@@ -1,10 +1,9 @@
-//! The calibrator L: what a machine and a sink charge for one datagram, whatever the server does. Figures of other
-//! machines become comparable when they are divided by it.
+//! The calibrator L: the cost of one datagram on this machine and sink, independent of the server. Figures of other machines become
+//! comparable when they are divided by it.
 //!
-//! L is the CPU time of `sendmmsg` per unsegmented datagram of 1,400 bytes to 1,000 destinations in turn, through the sink
-//! of the run, while a reader drains it: from a device as bots do with TUN, from a socket each on loopback. CPU time is the
-//! sending thread's own: what the kernel does for the receiver within the call is in it on loopback, as it is for the
-//! server, and is not with TUN.
+//! L is the CPU time of `sendmmsg` per unsegmented datagram of 1,400 bytes to 1,000 destinations in turn, through the sink of the run,
+//! while a reader drains it: from a device as bots do with TUN, from a socket each on loopback. CPU time is the sending thread's own:
+//! the kernel's work for the receiver within the call is part of it on loopback, as for the server, and not with TUN.
 
 use crate::error::ExperimentError;
 use crate::references::median;
@@ -156,7 +155,7 @@ impl Drain {
         }
     }
 
-    /// Throws away what has come, and says how much that was.
+    /// Discards received datagrams, and returns their number.
     fn drain(&mut self, events: &Events, memory: &mut DrainBuffers) -> u64 {
         match self {
             Self::Sockets(sockets) => events
@@ -180,7 +179,7 @@ struct DrainBuffers {
     packet: Box<[u8]>,
 }
 
-/// A thread that reads what comes to all destinations and throws it away.
+/// A thread that discards the datagrams of all destinations.
 struct DrainThread {
     destinations: Vec<SocketAddrV4>,
     arrived: Arc<Arrived>,

@@ -19,7 +19,7 @@ pub(crate) fn wait_until(at: Instant) {
     }
 }
 
-/// Waits for so long.
+/// Waits for `duration`.
 pub(crate) fn wait(duration: Duration) {
     wait_until(now() + duration);
 }

@@ -1,5 +1,5 @@
-//! `daily`: a full server every day. A thousand bots do everything that bots can do while others come and go, and the
-//! server is held to budgets. What it complains about, and what it left behind, is linked in the report.
+//! `daily`: a full server every day. A thousand bots do everything that bots can do while others come and go, and the server is held to
+//! budgets. Its complaints and its files are linked in the report.
 
 use crate::bots::{Bots, BotsReport};
 use crate::budget::{self, FigureLimit, Limit, budget};
@@ -289,7 +289,7 @@ fn within<'a>(samples: &'a [(f64, ProcessUsage)], window_s: &Range<f64>) -> &'a 
     &samples[before(window_s.start)..before(window_s.end)]
 }
 
-/// The slope of the resident memory, by least squares. What people leave behind when they go differs from minute to minute, so that it
+/// The slope of the resident memory, by least squares. The memory left behind by visitors differs from minute to minute, so that it
 /// takes most of an hour to distinguish a leak from that.
 fn growth_mb_per_h(samples: &[(f64, ProcessUsage)]) -> f64 {
     let n = samples.len() as f64;

@@ -64,7 +64,7 @@ impl Findings {
         plot
     }
 
-    /// Adds what a process used over the run, by thread, as charts and a section.
+    /// Adds the resources of a process over the run, by thread, as charts and a section.
     pub(crate) fn usage(&mut self, key: &str, title: &str, samples: &[(f64, ProcessUsage)]) {
         let mut lines: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
         for pair in samples.windows(2) {

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 
-/// The scenario that does what our bots do with `--behavior mingle`.
+/// The scenario with the behaviour of our bots' `--behavior mingle`.
 const SCRIPT: &str = "fidelity.mjs";
 
 /// A process of node-metaverse clients.

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Bytes of an answer at most; metrics are a few hundred kilobytes.
 const ANSWER_MAX: u64 = 16 << 20;
 
-/// A connection that nothing was asked over for so long is not used again: the server may be about to close it.
+/// Idle time after which a connection is not used again: the server may be about to close it.
 const REST_MAX: Duration = Duration::from_secs(1);
 
 /// Bytes of a line of an answer's head at most.

@@ -1,8 +1,8 @@
 //! `latency`: how long a ping and a chat line take through a server with a crowd in it.
 //!
-//! Some probes ping every 50 ms and say something every half second. Beside the server runs a plain echo, which they ask every
-//! 5 ms on the same way: what it takes is the machine's, so a ping's own time is the difference of the two. What of it passes in
-//! which stage of the server, its own histograms say. Between two counts more walkers log in; all are on one server.
+//! Some probes ping every 50 ms and chat every half second. Beside the server runs a plain echo, which they ask every 5 ms on the same
+//! way: its time is the machine's, so a ping's own time is the difference of the two. The server's histograms divide it into stages.
+//! Between two counts more walkers log in; all are on one server.
 
 use crate::bots::{Bots, ProbeFigures, TimeSummary};
 use crate::budget::{self, FigureLimit, Limit, budget};
@@ -82,7 +82,7 @@ fn stage_figure(stage: &str, what: &str, count: u32) -> String {
 /// Measurements beside one crowd.
 struct LatencyFigures {
     probes: ProbeFigures,
-    /// Of their pings in the server.
+    /// Stages of their pings in the server.
     stages: [StageTimes; STAGES.len()],
 }
 
@@ -122,7 +122,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     server.stop()?;
 
     let nan = |ms: Option<f64>| ms.unwrap_or(f64::NAN);
-    // Names of figures are those of a whole run, whatever a quick one counts.
+    // Names of figures are those of a whole run, also in a quick one.
     for (&count, LatencyFigures { probes, stages }) in CROWDS.iter().zip(&measured) {
         findings.figure(format!("ping_ms_p999_of_{count}"), nan(probes.pings.p999_ms));
         findings.figure(format!("control_ms_p999_of_{count}"), nan(probes.control.p999_ms));

@@ -13,8 +13,8 @@
 //! | results | `findings`, `budget`, `outcome`; of several runs together, `summary` |
 //!
 //! It knows nothing of the server but its command line, its operator's address and `/proc`: it measures what an operator would see.
-//! Only `preflight` calls another crate, the one whose promises it checks, and `freshness` replays a recording of the world, which is
-//! what observers' views are compared with. It judges only what an experiment's own page says that it judges.
+//! Only `preflight` calls another crate, the one whose promises it checks, and `freshness` replays a recording of the world for
+//! comparison with observers' views. It judges only what an experiment's own page says that it judges.
 
 mod agent_updates;
 mod aggregation;
@@ -117,7 +117,7 @@ pub struct RunParameters {
     pub command: String,
 }
 
-/// A run under way: what experiments get.
+/// A run under way: the context of experiments.
 struct Run {
     executable: PathBuf,
     /// The measured commit. It is read before the run: the checkout may be at another one after it.

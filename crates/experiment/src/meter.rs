@@ -1,4 +1,4 @@
-//! Readings of the server, and what happened between two of them.
+//! Readings of the server, and the differences between two of them.
 
 use crate::clock;
 use crate::error::ExperimentError;
@@ -19,7 +19,7 @@ const LOOK_PERIOD: Duration = Duration::from_millis(20);
 /// A server whose threads run exports once a second; after this long without an export none will follow.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// So long before an export is expected the looking begins. Looking costs the server time that is not its own.
+/// Time before an expected export at which polling begins. Polls cost the server time that is not its own.
 const LOOK_EARLY: Duration = Duration::from_millis(60);
 
 /// Usage and counters at one moment, right after the server has exported its counters.
@@ -54,7 +54,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Reads, waits so long, and reads again.
+    /// Reads, waits for `duration`, and reads again.
     pub(crate) fn of(server: &Server, duration: Duration) -> Result<Self, ExperimentError> {
         let begin = Reading::take(server)?;
         clock::wait_until(begin.at + duration.saturating_sub(LOOK_EARLY));
@@ -62,7 +62,7 @@ impl Window {
         Ok(Self { begin, end })
     }
 
-    /// Seconds between the server's exports, which is what its counters rose in.
+    /// Seconds between the server's exports, the time base of its counters.
     pub(crate) fn seconds(&self) -> f64 {
         self.end.metrics.sum(EXPORTED) - self.begin.metrics.sum(EXPORTED)
     }

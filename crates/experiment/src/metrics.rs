@@ -29,7 +29,7 @@ impl MetricScrape {
         self.series(name).map(|(_, value)| value).sum()
     }
 
-    /// Likewise, and no number when there is none: for what should be 0, and would be if it were called otherwise.
+    /// The same, and NaN without a value: for figures that should be 0, and would be 0 under a wrong name.
     pub(crate) fn told(&self, name: &str) -> f64 {
         if self.series(name).next().is_some() { self.sum(name) } else { f64::NAN }
     }
@@ -40,8 +40,8 @@ impl MetricScrape {
         self.series(name).filter(|(labels, _)| has(labels)).map(|(_, value)| value).sum()
     }
 
-    /// The value that this share (0 to 1) of what a histogram took since an earlier scrape did not exceed, between the limits
-    /// of its bucket in proportion. Not a number when it took nothing.
+    /// The value below which this share (0 to 1) of a histogram's samples since an earlier scrape lies, interpolated within its bucket.
+    /// NaN without samples.
     pub(crate) fn percentile_since(&self, earlier: &Self, name: &str, share: f64) -> f64 {
         let buckets = self.buckets_since(earlier, name);
         let total = buckets.iter().map(|(_, count)| *count).fold(0.0, f64::max);
@@ -77,7 +77,7 @@ impl MetricScrape {
         last.filter(|_| total > 0.0).map_or(f64::NAN, |(limit, _)| limit)
     }
 
-    /// The buckets of a histogram: upper limits, in order, and what it took up to them since an earlier scrape.
+    /// The buckets of a histogram: upper limits, in order, with the cumulative samples since an earlier scrape.
     fn buckets_since(&self, earlier: &Self, name: &str) -> Vec<(f64, f64)> {
         let bucket = format!("{name}_bucket");
         let mut buckets: BTreeMap<u64, (f64, f64)> = BTreeMap::new();

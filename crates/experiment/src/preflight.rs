@@ -91,7 +91,7 @@ fn copy(run: &Run) -> Result<BuildPair, ExperimentError> {
     Ok(BuildPair { what: "a build and its copy", base: run.executable.clone(), head })
 }
 
-/// Of the commit of the checkout, which a clone of its own keeps free of what builds leave in it.
+/// Builds of the checkout's commit, in a clone that keeps it free of build files.
 fn build(run: &Run) -> Result<Vec<BuildPair>, ExperimentError> {
     let clone = run.out.join("repository");
     let _ = fs::remove_dir_all(&clone);
@@ -120,11 +120,10 @@ fn build(run: &Run) -> Result<Vec<BuildPair>, ExperimentError> {
     ])
 }
 
-/// The file of the unrelated change, and where in it code is put: whatever is called by the server's commands, but not by
-/// a workload, will do.
+/// The file of the unrelated change, with the place of its code: any function called by the server's commands, but not by a workload.
 const UNRELATED: (&str, &str) = ("crates/report/src/number.rs", "pub fn number(value: f64) -> String {\n");
 
-/// Draws a collection and formatting into the function that was not there before, so that the linker has to lay out anew.
+/// Adds a collection and formatting to the function, so that the linker has a new layout to make.
 const UNRELATED_CODE: &str = "    if value.to_bits() == 0x7ff8_0000_dead_beef {\n        \
     let one = std::collections::BTreeMap::from([(value.to_bits(), value.to_string())]);\n        \
     return format!(\"{one:?}\");\n    }\n";

@@ -1,9 +1,8 @@
-//! `recorder`: what the flight recorder costs.
+//! `recorder`: costs of the flight recorder.
 //!
-//! A process of the same build measures its own recorder (`throng measure-recorder`, `telemetry::probe`): what a scope costs
-//! beyond its two timestamps, and whether a thread that records notices that captures are being saved. Then a server is
-//! filled with walking bots, and counts the scopes that it records. Captures of that server show that the scopes are there
-//! which a diagnosis needs: without them recording would be cheap and of no use.
+//! A process of the same build measures its own recorder (`throng measure-recorder`, `telemetry::probe`): the cost of a scope beyond
+//! its two timestamps, and the effect of a capture in progress on a recording thread. Then a server is filled with walking bots, and
+//! counts the scopes that it records. Captures of that server prove that it records the scopes needed for a diagnosis.
 
 use crate::bots::Bots;
 use crate::budget::{self, FigureLimit, Limit, budget};
@@ -125,7 +124,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     Ok(findings)
 }
 
-/// Of a core: each scope with both of its timestamps.
+/// Share of a core: each scope with both of its timestamps.
 fn share(scopes_per_s: f64, cost: &ScopeCost) -> f64 {
     scopes_per_s * 2.0f64.mul_add(cost.timestamp_ns, cost.scope_extra_ns) / 1e9
 }

@@ -1,9 +1,10 @@
 //! References: fixed work whose cost is the machine's and not the server's, sampled between the windows of a run.
 //!
-//! A virtual machine is not equally fast from minute to minute, and not for all work alike. Three kinds of work follow three kinds of cost: a
-//! datagram ([`Reference::Datagram`], the calibrator L), a chain of dependent multiplications ([`Reference::Cpu`]), and a chain of dependent loads
-//! from more memory than the last cache holds ([`Reference::Memory`]). A sample is CPU time of the sampling thread, so time that other processes
-//! take is left out as far as the kernel can tell; what these do to clock rates, caches and memory is in it.
+//! A virtual machine is not equally fast from minute to minute, and not for all work alike. Three kinds of work follow three kinds of
+//! cost: a datagram ([`Reference::Datagram`], the calibrator L), a chain of dependent multiplications ([`Reference::Cpu`]), and a chain
+//! of dependent loads from more memory than the last cache holds ([`Reference::Memory`]). A sample is CPU time of the sampling thread,
+//! so time that other processes take is left out as far as the kernel can tell; their effects on clock rates, caches and memory are
+//! included.
 //!
 //! Samples are taken outside of windows, which would measure them. Budgets name the reference that their limit follows
 //! ([`crate::budget::Limit`]); [`crate::summary`] prints which reference each figure followed over several runs.
@@ -81,7 +82,7 @@ impl ReferenceSample {
     }
 }
 
-/// The references of a run, and what they cost so far.
+/// The references of a run, with their costs so far.
 pub(crate) struct References {
     began: Instant,
     /// Rounds of L in each sample behind the first one.

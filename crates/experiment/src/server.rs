@@ -89,7 +89,7 @@ impl Operator {
         }
     }
 
-    /// Gives a command; what comes back. Several threads may do so beside each other.
+    /// Sends a command and returns the reply. Several threads may do so concurrently.
     pub(crate) fn order(
         &self,
         method: &str,
@@ -99,7 +99,7 @@ impl Operator {
         self.exchange(path, &HttpRequest::order(self.admin, method, path, &self.token, body))
     }
 
-    /// Asks for what needs no token.
+    /// Requests a path without a token.
     fn get(&self, path: &str) -> Result<String, ExperimentError> {
         self.exchange(path, &HttpRequest::get(self.admin, path))
     }
@@ -267,7 +267,7 @@ impl Server {
         self.order("/v1/tune", serde_json::json!({ "key": key, "value": value.into() })).map(drop)
     }
 
-    /// Gives an operator's command. What comes back is text, or JSON, by command.
+    /// Sends an operator's command. The reply is text, or JSON, by command.
     pub(crate) fn order(&self, path: &str, body: serde_json::Value) -> Result<String, ExperimentError> {
         self.operator.order("POST", path, Some(&body))
     }

@@ -1,11 +1,10 @@
 //! The network between server and clients.
 //!
-//! `tun`: server and clients each in a network namespace of their own, joined by two TUN devices and a process that
-//! carries packets between them: their HTTP, and all of other people's clients. The datagrams of our bots pass a device in the
-//! server's namespace that the bots read and write themselves, one for each of their processes. What clients spend on
-//! receiving is theirs, while on loopback (`lo`) the kernel does most of it inside of the server's own send call. Figures
-//! of the two cannot be compared, so those of loopback are named with a suffix, and the lack of TUN is an error and no
-//! reason to use loopback.
+//! `tun`: server and clients each in a network namespace of their own, joined by two TUN devices and a process that carries packets
+//! between them: their HTTP, and all of other people's clients. The datagrams of our bots pass a device in the server's namespace that
+//! the bots read and write themselves, one for each of their processes. Clients pay for their receiving, while on loopback (`lo`) the
+//! kernel does most of it inside of the server's own send call. Figures of the two cannot be compared, so those of loopback are named
+//! with a suffix, and the lack of TUN is an error not a reason to use loopback.
 
 use crate::child::{RELAY_COMMAND, Running, die_with_parent};
 use crate::error::ExperimentError;
@@ -160,11 +159,10 @@ impl Sink {
     }
 }
 
-/// Carries packets between the devices that are standard input and standard output, until it is killed. This is what
-/// [`RELAY_COMMAND`] does.
+/// Carries packets between the devices that are standard input and standard output, until it is killed: the work of [`RELAY_COMMAND`].
 ///
 /// # Errors
-/// When one of them is no device, or is gone.
+/// If one of them is no device, or is gone.
 pub fn relay() -> io::Error {
     if let Err(error) = die_with_parent() {
         return error;

@@ -21,13 +21,12 @@ pub(crate) struct ProcessUsage {
     pub(crate) threads: BTreeMap<u32, ThreadCpu>,
     /// Resident memory.
     pub(crate) rss_bytes: u64,
-    /// Of that, what it shares or could: files, and the ring of the flight recorder, which is as large as it is configured whatever there is to
-    /// record.
+    /// Of these, shared or shareable: files, and the ring of the flight recorder, which has its configured size in any case.
     pub(crate) shared_bytes: u64,
 }
 
 impl ProcessUsage {
-    /// Reads a process of this machine, in whatever namespace it is.
+    /// Reads a process of this machine, in any namespace.
     pub(crate) fn of(pid: u32) -> io::Result<Self> {
         let mut threads = BTreeMap::new();
         for task in fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -49,8 +48,8 @@ impl ProcessUsage {
         Ok(Self { threads, rss_bytes: bytes(1)?, shared_bytes: bytes(2)? })
     }
 
-    /// Nanoseconds on a core since an earlier reading, by thread name; threads of one name are added up. What a thread
-    /// used that has ended meanwhile is lost: servers and bots keep theirs.
+    /// Nanoseconds on a core since an earlier reading, by thread name; threads of one name are added up. Times of threads that ended
+    /// meanwhile are lost: servers and bots keep theirs.
     pub(crate) fn ran_ns_since(&self, earlier: &Self) -> BTreeMap<&str, u64> {
         let mut by_name = BTreeMap::new();
         for (tid, thread) in &self.threads {

@@ -73,7 +73,7 @@ pub enum MissionProblem {
     /// More than a world takes.
     #[error("{found} {what} are more than {most}")]
     TooMany {
-        /// Of what.
+        /// The counted items.
         what: &'static str,
         /// Number found.
         found: usize,
@@ -138,7 +138,7 @@ pub(super) struct Planned {
 
 #[derive(Debug)]
 pub(super) struct Goal {
-    /// On what one stands there.
+    /// Position on the ground.
     pub(super) at: Vec3,
     pub(super) radius_m: f32,
     pub(super) clear: Option<NpcSet>,

@@ -22,7 +22,7 @@ use std::time::Duration;
 pub struct FailureBudget {
     /// Failures in a row.
     pub burst: u32,
-    /// One failure is forgiven after so long.
+    /// Time after which one failure is forgiven.
     pub forgiven_after: Duration,
 }
 
@@ -96,7 +96,7 @@ pub struct AttemptTable {
 pub struct ClientNetwork(IpAddr);
 
 impl ClientNetwork {
-    /// That of an address; an IPv4 address mapped into IPv6 is itself.
+    /// Network of an address; an IPv4 address mapped into IPv6 is itself.
     #[must_use]
     pub fn of(peer: IpAddr) -> Self {
         Self(match peer.to_canonical() {
@@ -112,7 +112,7 @@ impl AttemptTable {
     /// heavy offender needs as many addresses that offend more.
     pub const TABLE_MAX: usize = 65_536;
 
-    /// An address that got into an account is known there for so long.
+    /// Time for which an address is trusted after a login to an account.
     pub const TRUSTED_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
 
     /// No failures yet.
@@ -382,7 +382,7 @@ mod tests {
     }
 
     proptest! {
-        /// The table keeps what it promises beside a plain count of charges and forgiveness.
+        /// The table matches a plain count of charges and forgiveness.
         #[test]
         fn failures_never_exceed_burst_plus_what_time_forgave(
             gaps_s in prop::collection::vec(0_u64..40, 1..200)

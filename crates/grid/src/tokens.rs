@@ -142,7 +142,7 @@ pub enum Stranger {
     Store(#[from] StoreError),
 }
 
-/// The tokens of a server. What one process changes the others see at once: they are read from the database each time.
+/// The tokens of a server. Changes by one process apply to the others at once: tokens are read from the database each time.
 #[derive(Clone, Copy, Debug)]
 pub struct Tokens<'a> {
     store: &'a Store,
@@ -231,7 +231,7 @@ fn is_name(name: &str) -> bool {
     (1..=Tokens::NAME_MAX).contains(&name.len()) && name.bytes().all(is_letter)
 }
 
-/// Name and secret of what may be a token.
+/// Name and secret of a shown token.
 fn parse(shown: &str) -> Option<(&str, &str)> {
     let (name, secret) = shown.strip_prefix(PREFIX)?.rsplit_once('_')?;
     (is_name(name) && secret.len() == 2 * SECRET_BYTES).then_some((name, secret))

@@ -18,7 +18,7 @@ const PLAZA_RADIUS_M: f32 = 64.0;
 /// From here on the hills are themselves; between the two they slope to the plaza.
 const HILLS_RADIUS_M: f32 = 100.0;
 
-/// Deepest hollow and highest top, metres. Rescaling to them puts water into every region, whatever the seed.
+/// Deepest hollow and highest top, metres. Rescaling to them puts water into every region, for any seed.
 const LOWEST_M: f32 = 13.0;
 const HIGHEST_M: f32 = 46.0;
 

@@ -186,7 +186,7 @@ impl Scenery {
         self.prims.is_empty()
     }
 
-    /// A number that differs when anything does; a snapshot names what stood around it by it. 0 for nothing.
+    /// A number that differs when anything does; a snapshot refers to its static objects by it. 0 for none.
     #[must_use]
     pub const fn fingerprint(&self) -> u64 {
         self.fingerprint

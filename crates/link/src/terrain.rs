@@ -1,6 +1,6 @@
-//! The ground of a region: a grid of heights, one a metre, and what lies between them.
+//! The ground of a region: a grid of heights, one a metre, interpolated between.
 //!
-//! Immutable and shared: gateways send the same grid to clients. How hills come about is in `generate`.
+//! Immutable and shared: gateways send the same grid to clients. `generate` makes hills.
 
 use glam::{Vec2, Vec3};
 use state_hash::StateHasher;

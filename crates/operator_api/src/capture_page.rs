@@ -1,4 +1,4 @@
-//! The page that a spike in a dashboard links to: the captures around a moment, with what they say.
+//! The page behind a spike in a dashboard: the captures around a moment, with their contents.
 
 use crate::timeline_page;
 use report::{Cell, Column, Report, Section, Table};

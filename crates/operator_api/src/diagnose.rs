@@ -1,5 +1,4 @@
-//! The operator's commands that look into the server: captures, what systems cost just now, and what can be tuned.
-//! They need the scope `operate`.
+//! The operator's commands on the running server: captures, current costs of systems, and tunables. They need the scope `operate`.
 
 use super::capture_page::{AROUND, TOLD_MAX, page};
 use axum::extract::{Json, Path, State};
@@ -17,7 +16,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// The time that a view of what systems cost looks back.
+/// Time span of a view of the systems' costs.
 const VIEW: Duration = Duration::from_secs(1);
 /// Worlds and clients in such a view, the dearest first.
 const VIEW_LINES_MAX: usize = 50;
@@ -71,7 +70,7 @@ impl std::fmt::Debug for Diagnose {
     }
 }
 
-/// `GET /v1/systems`: what the last second went into.
+/// `GET /v1/systems`: costs of the last second.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Systems {
     /// Length of the window.

@@ -197,7 +197,7 @@ async fn list(
     Json(told).into_response()
 }
 
-/// The latest steps of worlds that began a whole tick late or lasted longer than a tick, brought once a second, with what became of each.
+/// The latest steps of worlds that began a whole tick late or lasted longer than a tick, brought once a second, each with its fate.
 #[utoipa::path(get, path = "/v1/frames/missed", operation_id = "list_missed_ticks", params(FirstFrame),
     responses((status = 200, body = MissedTickList)))]
 async fn missed(

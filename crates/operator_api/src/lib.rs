@@ -1,8 +1,8 @@
-//! Handlers of the operator's API that look into the running server: frames, long tasks, captures, costs, and what can be tuned.
+//! Handlers of the operator's API that look into the running server: frames, long tasks, captures, costs, and tunables.
 //!
-//! They translate between HTTP and the parts that they are given: the schedule's own types, or a small trait where the part lives in the
-//! executable ([`FrameTracer`], [`SystemsView`], [`Tuner`]). Who may ask is decided before a handler runs (`gateway::http::admin`); nothing here
-//! knows tokens, threads or files other than captures. Start with the three `router` functions.
+//! They translate between HTTP and the parts that they are given: the schedule's own types, or a small trait where the part lives in
+//! the executable ([`FrameTracer`], [`SystemsView`], [`Tuner`]). Access is checked before a handler runs (`gateway::http::admin`);
+//! nothing here knows tokens, threads or files other than captures. Start with the three `router` functions.
 
 mod capture_page;
 mod diagnose;

@@ -39,7 +39,7 @@ impl RecordBuffer {
         self.put(raw_head(part), body);
     }
 
-    /// Likewise, of an earlier version: for readers of layouts that had no records yet.
+    /// The same in an earlier version: for readers of layouts that had no records yet.
     ///
     /// # Panics
     /// As [`Self::push_bytes`].
@@ -121,7 +121,7 @@ impl RecordBuffer {
     }
 }
 
-/// Of a record of the part's newest version.
+/// Head of a record in the part's newest version.
 const fn raw_head(part: &Part) -> RawHead {
     let Part { tag, is_skippable, .. } = *part;
     RawHead { tag, version: part.version(), is_deflated: false, is_skippable, stored: 0, raw: 0 }

@@ -41,7 +41,7 @@ pub enum RecordError {
     /// The layout is one that this build does not know.
     #[error("{format} version {found}, this build reads {reads}")]
     Layout {
-        /// Of which format.
+        /// The format.
         format: &'static str,
         /// The number in the preamble.
         found: u16,
@@ -51,7 +51,7 @@ pub enum RecordError {
     /// It ends before its last record.
     #[error("the {format} was cut off at byte {offset}")]
     CutOff {
-        /// Of which format.
+        /// The format.
         format: &'static str,
         /// Offset of the incomplete or missing record.
         offset: u64,
@@ -67,7 +67,7 @@ pub enum RecordError {
     /// Nothing may follow the last record.
     #[error("the {format} goes on behind its last record, at byte {offset}")]
     TooLong {
-        /// Of which format.
+        /// The format.
         format: &'static str,
         /// Offset of the expected end.
         offset: u64,
@@ -75,7 +75,7 @@ pub enum RecordError {
     /// More records than the format permits.
     #[error("the {format} has more than {max} records")]
     TooMany {
-        /// Of which format.
+        /// The format.
         format: &'static str,
         /// The most that it may have.
         max: usize,
@@ -97,7 +97,7 @@ pub enum RecordError {
         "record \"{part}\" at byte {offset} has version {found}, and this build reads versions up to {newest}"
     )]
     Newer {
-        /// Of which part.
+        /// The part.
         part: &'static str,
         /// Of the record.
         found: u16,
@@ -112,7 +112,7 @@ pub enum RecordError {
          `throng store migrate` upgrades it"
     )]
     Older {
-        /// Of which part.
+        /// The part.
         part: &'static str,
         /// Of the record.
         found: u16,
@@ -124,15 +124,15 @@ pub enum RecordError {
     /// Records without which the format means nothing.
     #[error("the {format} has no record \"{part}\"")]
     Missing {
-        /// Of which format.
+        /// The format.
         format: &'static str,
-        /// Of which part.
+        /// The part.
         part: &'static str,
     },
     /// A part that there is one of has two records.
     #[error("the {format} has record \"{tag}\" twice, the second at byte {offset}")]
     Twice {
-        /// Of which format.
+        /// The format.
         format: &'static str,
         /// Of the part.
         tag: Tag,
@@ -150,14 +150,14 @@ pub enum RecordError {
     /// The checksum matches and the content does not: a fault of the build that wrote it.
     #[error("record \"{part}\" at byte {offset} cannot be decoded: {why}")]
     Undecodable {
-        /// Of which part.
+        /// The part.
         part: &'static str,
         /// Of the record.
         offset: u64,
         /// The reason.
         why: Unreadable,
     },
-    /// Likewise, before it is known which part the record is of.
+    /// The same before the part of the record is known.
     #[error("record \"{tag}\" at byte {offset} cannot be unpacked: {why}")]
     Unpackable {
         /// Of the part.

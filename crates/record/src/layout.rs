@@ -16,7 +16,7 @@ const CHECKED_LEN: usize = 16;
 const DEFLATED: u16 = 1;
 const SKIPPABLE: u16 = 2;
 
-/// A durable format: what its files begin with, and how large their records may be.
+/// A durable format: the beginning of its files, and the size limit of its records.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     /// First four bytes.
@@ -27,7 +27,7 @@ pub struct Format {
     pub reads: &'static str,
     /// Name in messages.
     pub name: &'static str,
-    /// Bytes of a body, inflated, at most: the bound on what a small deflated record may cost.
+    /// Maximum size of an inflated body, bytes: the bound on the cost of a small deflated record.
     pub body_bytes_max: u32,
 }
 

@@ -140,13 +140,13 @@ impl<'a> Record<'a> {
         Ok(Self { head, body, offset })
     }
 
-    /// Of its part.
+    /// Tag of its part.
     #[must_use]
     pub const fn tag(&self) -> Tag {
         self.head.tag
     }
 
-    /// Of its body.
+    /// Version of its body.
     #[must_use]
     pub const fn version(&self) -> u16 {
         self.head.version

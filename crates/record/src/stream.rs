@@ -17,9 +17,9 @@ pub struct RecordCursor {
 /// Facts about a record beside its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Of its part.
+    /// Tag of its part.
     pub tag: Tag,
-    /// Of its body.
+    /// Version of its body.
     pub version: u16,
     /// A reader that does not know the part may leave it out.
     pub is_skippable: bool,

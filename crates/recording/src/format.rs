@@ -71,7 +71,7 @@ pub struct About {
     pub seed: u64,
     /// [`Terrain::fingerprint`] of the ground.
     pub terrain: u64,
-    /// [`Scenery::fingerprint`] of what stood on it.
+    /// [`Scenery::fingerprint`] of its static objects.
     pub scenery: u64,
     /// Number of static objects.
     pub n_objects: u32,

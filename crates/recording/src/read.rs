@@ -77,7 +77,7 @@ impl<R: Read + Seek> Recording<R> {
         let steps_at = expect(&mut input, &mut raw, &SNAPSHOT)?;
         let snapshot = std::mem::take(&mut raw);
         let end = check_steps(&mut input, steps_at, &mut raw)?;
-        // It takes a while, so that whatever is quicker found wrong comes first.
+        // It is slow, so that cheaper checks come first.
         let cast = cast(&about, &terrain, &scenery)?;
         Ok(Self { input, about, terrain, scenery, cast, snapshot, end, steps_at })
     }

@@ -7,7 +7,7 @@ use link::Frame;
 use std::io::{Read, Seek};
 use world::World;
 
-/// A world that is given what the recorded one was given.
+/// A world with the recorded inputs.
 #[derive(Debug)]
 pub struct Replay {
     world: World,

@@ -53,12 +53,12 @@ impl Tape {
         *self.shared.checkpoint.lock().unwrap_or_else(PoisonError::into_inner) = Some(world.checkpoint());
     }
 
-    /// Notes what the world is about to be given.
+    /// Records the inputs of the next step.
     pub fn give(&mut self, at: Instant, tick: Tick, dt: Duration, dilation: f32, commands: &[Command]) {
         self.current = Some(Step { tick, at, dt, dilation, commands: commands.to_vec(), state_hash: None });
     }
 
-    /// Notes what the step came to. False when the recording is over and the tape is to be dropped.
+    /// Records the result of the step. False if the recording is over and the tape is to be dropped.
     #[must_use]
     pub fn came_to(&mut self, now: Instant, state_hash: u64) -> bool {
         let Some(step) = self.current.take() else { return true };

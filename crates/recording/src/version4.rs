@@ -72,7 +72,7 @@ pub(crate) fn read(
         return Err(cut_off(*offset));
     }
     *chain = chain.next(&header[..CHECKED_LEN], &body);
-    // A fuzzer never guesses a checksum, and what lies behind it has to hold as well.
+    // A fuzzer never guesses a checksum, and the code behind it has to hold as well.
     if header[CHECKED_LEN..] != chain.0 && !cfg!(fuzzing) {
         let tag = Tag([header[0], b' ', b' ', b' ']);
         return Err(RecordError::Damaged { tag, offset: *offset }.into());

@@ -36,10 +36,10 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes what comes before the steps.
+    /// Writes the records before the steps.
     ///
     /// # Errors
-    /// When `out` takes no more.
+    /// If `out` takes no more.
     pub fn begin(
         out: W,
         about: &About,
@@ -107,7 +107,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Writes what a world plays on its tape, to the end: on a thread of its own, since it waits for the disk.
+/// Writes the contents of a world's tape, to the end: on a thread of its own, since it waits for the disk.
 ///
 /// # Errors
 /// [`WriteError`]; the world's end of the tape notices and stops.

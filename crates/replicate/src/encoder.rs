@@ -30,7 +30,7 @@ pub struct EncodedFrame {
     pub(crate) changes: Vec<EncodedChange>,
 }
 
-/// One change with what clients are sent for it.
+/// One change with its blocks for clients.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "fields are those of link::Change; the blocks are named in crate::Slot")]
 pub enum EncodedChange {

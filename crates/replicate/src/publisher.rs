@@ -1,7 +1,7 @@
-//! Two copies of a replica that take turns: shards read one while the other is brought forward.
+//! Two copies of a replica that take turns: shards read one while the other is updated.
 //!
-//! Every frame is applied once to each copy, so nothing is copied as a whole, unless a reader still holds the copy
-//! whose turn it is; then it keeps what it holds and the newer copy is cloned, which is counted.
+//! Every frame is applied once to each copy, so nothing is copied as a whole, unless a reader still holds the copy whose turn it is;
+//! then the reader keeps it and the newer copy is cloned, which is counted.
 
 use crate::encoder::EncodedFrame;
 use crate::replica::Replica;

@@ -37,7 +37,7 @@ pub struct Selection {
     pub full: Vec<Place>,
     /// Shown before: a terse block.
     pub terse: Vec<Place>,
-    /// Of whom a terse block is due, with its urgency; above [`MOST_URGENT`] it does not wait.
+    /// Entities with a due terse block, with its urgency; above [`MOST_URGENT`] it does not wait.
     due: Vec<(f32, Place)>,
     /// Entities to be shown, with their distances.
     wanted: Vec<(f32, Place)>,

@@ -252,7 +252,7 @@ impl Viewer {
         self.told.truncate(n);
     }
 
-    /// Lists the members of the set anew.
+    /// Recomputes the members of the set.
     fn list(&mut self, replica: &Replica, own: Option<SlotIndex>, lister: &mut Lister) {
         lister.find(replica, self.eye, own, self.visible_max);
         let Lister { found, marks, n_lists, stay, linger, come, .. } = lister;

@@ -39,7 +39,7 @@ impl CostClass {
 }
 
 impl CostEstimate {
-    /// A frame took so long.
+    /// Learns from the duration of a frame.
     pub(crate) fn learn(&mut self, took: Duration) {
         let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX) >> SHIFT;
         self.estimate_ns = match self.estimate_ns {

@@ -39,7 +39,7 @@ impl Parking {
         self.spots[spot].set_thread(std::thread::current());
     }
 
-    /// Waits until called, at most for so long, unless `found` finds something to do. May also return for nothing.
+    /// Waits for a call, at most for `at_most`, unless `found` finds work. May also return without reason.
     pub(crate) fn wait(&self, spot: usize, at_most: Option<Duration>, found: impl FnOnce() -> bool) {
         let waits = &self.spots[spot].waits;
         waits.store(true, Relaxed);

@@ -164,7 +164,7 @@ impl Pauses {
         (self.owed >= Self::LEAST).then_some(self.owed)
     }
 
-    /// So long a pause was made.
+    /// Records a pause of this length.
     pub fn made(&mut self, pause: Duration) {
         self.owed = self.owed.saturating_sub(pause);
     }

@@ -28,7 +28,7 @@ impl Store {
         Self::with_patience(url, Patience::SERVING)
     }
 
-    /// Likewise, for a server: no other one uses the database as long as this lives. `holder` is reported to a rival, such as "the
+    /// The same for a server: no other one uses the database as long as this lives. `holder` is reported to a rival, such as "the
     /// server with process id 7".
     ///
     /// # Errors
@@ -40,10 +40,10 @@ impl Store {
         store.prepare()
     }
 
-    /// Tries whether the database takes a write, and whether it is still claimed: carries a change out and takes it back.
+    /// Tries whether the database takes a write, and whether it is still claimed: makes a change and rolls it back.
     ///
     /// # Errors
-    /// [`StoreError::Query`] with what the engine said, [`StoreError::InUse`] when the claim was lost to another server.
+    /// [`StoreError::Query`] with the engine's error, [`StoreError::InUse`] if the claim was lost to another server.
     pub fn probe(&self) -> Result<(), StoreError> {
         if let Some(claim) = &self.claim {
             claim.confirm(&self.engine).map_err(StoreError::claim(&self.url))?;

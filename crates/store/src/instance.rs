@@ -49,7 +49,7 @@ pub struct Listed {
     pub visited_s: Option<i64>,
 }
 
-/// Something that was not what had been written, and lies aside now.
+/// A damaged row that was set aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Id of the instance, in hexadecimal digits: the id itself may be damaged.
@@ -63,9 +63,9 @@ pub struct Damage {
 /// All instances.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InstanceList {
-    /// Those that can be read, the oldest first.
+    /// Readable rows, the oldest first.
     pub instances: Vec<Listed>,
-    /// Those that cannot.
+    /// Damaged rows.
     pub damages: Vec<Damage>,
     /// Of the latest state that is kept and whole, or instance that was made; states from now on have higher ones.
     pub highest_sequence: u64,

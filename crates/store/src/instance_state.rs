@@ -265,8 +265,8 @@ pub(crate) fn read_states(
     })
 }
 
-/// A lost journal costs the changes since the image, and an instance without an image begins anew: only the loss of the whole state is
-/// a reason to refuse visitors.
+/// A lost journal costs the changes since the image, and an instance without an image restarts empty: only the loss of the whole state
+/// is a reason to refuse visitors.
 fn mark_and_set_aside(session: &mut Session<'_>, id: Uuid, part: Part, why: &str) -> Result<(), EngineError> {
     let is_all = part == Part::Image || session.query(HAS_IMAGE, values![id], |_| Ok(()))?.is_empty();
     if is_all {

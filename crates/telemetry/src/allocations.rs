@@ -44,7 +44,7 @@ struct ThreadCounter {
     name: String,
     /// Allocations. Written only by the thread that leases the counter.
     count: AtomicU64,
-    /// Bytes allocated less bytes freed, likewise. Negative for a thread that frees memory of others.
+    /// Bytes allocated minus bytes freed. Negative for a thread that frees memory of others.
     held: AtomicI64,
     is_taken: AtomicBool,
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-/// Time of one thread, or of all of one name, since its start, and what it took from the kernel besides.
+/// Time of one thread, or of all of one name, since its start, with its kernel counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadUse {
     /// On a core.

@@ -41,7 +41,7 @@ pub struct Detail {
     pub look_ms: u32,
 }
 
-/// All levels. Periods count within [`PERIOD_MIN_MS`] and [`PERIOD_MAX_MS`], whatever stands here.
+/// All levels. Periods are clamped to [`PERIOD_MIN_MS`] and [`PERIOD_MAX_MS`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DetailPolicy {
     /// The finest first.

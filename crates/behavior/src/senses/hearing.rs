@@ -14,7 +14,7 @@ pub const SOUNDS_MAX: usize = 32;
 /// Milliseconds for which a sound is audible: the longest period of looks, and the ticks around it.
 pub const HEARABLE_MS: u32 = PERIOD_MAX_MS + 2 * PERIOD_MIN_MS;
 
-/// Milliseconds for which an NPC remembers what it heard.
+/// Time for which an NPC remembers a sound, milliseconds.
 pub(super) const HEARD_MEMORY_MS: u32 = 20_000;
 
 /// Kind of a sound: a built-in one, or one of the template's ([`Vocabulary::sounds`](crate::Vocabulary::sounds)).

@@ -116,7 +116,7 @@ impl Perception {
         }
     }
 
-    /// Hears what sounded since it last listened.
+    /// Hears the sounds since the last call.
     pub fn listen(&mut self, ears: Listener, sounds: &Sounds, now: WorldTime, counts: &mut PerceptionCounts) {
         counts.listened += 1;
         let now = now.stamp();
@@ -253,8 +253,7 @@ impl Perception {
         }
     }
 
-    /// Of each kind of sound the last is kept, and of those since the last listening the loudest: constant steps must not drive out an
-    /// alarm.
+    /// Keeps the last sound of each kind, and the loudest of those since the last call: constant steps must not drive out an alarm.
     fn keep(&mut self, heard: Heard, since: Stamp) {
         let n_heard = self.heard().len();
         let known = &mut self.heard[..n_heard];

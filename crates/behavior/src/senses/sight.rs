@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct Acuity {
     /// Range of sight, metres.
     pub radius_m: f32,
-    /// Cosine of half of the field of view: −1 sees all around, 0 sees what is in front.
+    /// Cosine of half of the field of view: −1 sees all around, 0 the half in front.
     pub half_view_cos: f32,
     /// Distance within which an entity is noticed in any direction, metres.
     pub close_m: f32,
@@ -48,7 +48,7 @@ pub struct Candidate {
     pub kind: KindId,
     /// Fallen: noticed only by NPCs with it as their target.
     pub has_fallen: bool,
-    /// The middle of the body: what a line of sight has to reach.
+    /// The middle of the body: the end of lines of sight.
     pub position: Vec3,
 }
 

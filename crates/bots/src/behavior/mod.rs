@@ -84,10 +84,10 @@ pub enum Behavior {
     Play,
     /// Follows [`PLAY_WAYPOINTS`] and strikes about itself, in the world that it is in.
     Quest,
-    /// Stands behind a line that carries much less than it asks for, see [`crate::link::Narrow`], and takes what its event queue
-    /// answers late.
+    /// Stands behind a connection with much less bandwidth than it requests, see [`crate::link::Narrow`], and handles event-queue
+    /// replies late.
     SlowReader,
-    /// Stands and attacks the server with what a [`Kind`](crate::hostile::Kind) of attacker sends; its number says which.
+    /// Stands and attacks the server with the packets of a [`Kind`](crate::hostile::Kind) of attacker; its number selects the kind.
     Hostile,
 }
 

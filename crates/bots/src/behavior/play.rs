@@ -148,8 +148,7 @@ mod tests {
 
     const MIDDLE: Vec2 = Vec2::splat(128.0);
 
-    /// Plays for so many seconds beside a portal that reaches so far, or leads nowhere; how often it was passed, and how many blows there
-    /// were.
+    /// Plays for `seconds` beside a portal with this reach, or none; returns the numbers of passages and of blows.
     fn play(seed: u64, seconds: u64, reach_m: Option<f32>) -> (u32, u32) {
         let mut rng = Rng::new(seed, 0);
         let mut actor = RunningBehavior::new(Behavior::Play, 0, &mut rng);

@@ -9,7 +9,7 @@ use crate::{Run, clock};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Bits that a client asks for who takes whatever the cap allows.
+/// Bits per second that a client without own limit requests.
 const THROTTLE_BITS_PER_S: &str = "1536000";
 /// Deadline for all clients to receive the objects around them.
 const SCENERY_MAX: Duration = Duration::from_secs(120);
@@ -95,7 +95,7 @@ pub(super) fn arriving(
     Bots::start(run, server, &name, size.arriving, &options)
 }
 
-/// Waits until every client has what stands around it: sending that is no part of a steady crowd.
+/// Waits until every client has its surrounding static objects: sending them is no part of a steady crowd.
 pub(crate) fn await_scenery(
     server: &Server,
     clients: u32,

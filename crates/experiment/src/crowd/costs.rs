@@ -17,7 +17,7 @@ pub(super) fn cores(window: &Window) -> f64 {
     window.cpu_s_per_s() - window.cpu_s_per_s_of("recording")
 }
 
-/// Adds what crowds cost, as figures and a section.
+/// Adds the costs of crowds, as figures and a section.
 pub(super) fn tell(size: &CrowdSize, windows: &Windows, findings: &mut Findings) {
     let Windows { few, middle, many, plaza } = windows;
     let per_client = |window: &Window, clients: u32| cores(window) / f64::from(clients);

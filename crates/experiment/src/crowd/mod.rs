@@ -1,16 +1,16 @@
-//! `crowd`: thousands of moving avatars in one region. What they cost the server, and how fresh each of them is to the others.
+//! `crowd`: thousands of moving avatars in one region. Their costs to the server, and their freshness on each other's clients.
 //!
 //! Servers one after the other, all with a region of 512 m and 10,000 boxes:
 //!
-//! | what | where |
+//! | part | module |
 //! |---|---|
 //! | limits as the targets name them (10 Hz, 128 KiB/s for a client, the nearest 200 shown): 1,000, 2,000 and 5,000 walkers, and 5,000 on a plaza of 128 m | [`capped`] |
 //! | all are shown all without a limit, and no movement is left out: 1,000 walkers | [`uncapped`] |
 //! | 10,000 walkers, reported and not judged | [`tenfold`] |
 //! | with `--starve`: 5,000 walkers beside a process that takes a part of a core | [`starved`] |
 //!
-//! Observers write down what they are shown; it is laid beside a recording of the world ([`watch`], [`crate::freshness`]). The recording's
-//! thread is no part of what the server costs: it runs for the experiment.
+//! Observers record their views, which are compared with a recording of the world ([`watch`], [`crate::freshness`]). The recording's
+//! thread is no cost of the server: it runs for the experiment.
 
 mod capped;
 mod clients;
@@ -48,7 +48,7 @@ pub(crate) const NO_THROTTLE_BITS_PER_S: &str = "134000000";
 #[derive(Clone, Copy)]
 struct CrowdSize {
     few: u32,
-    /// Between few and many: only what it costs is looked at.
+    /// Between few and many: only its cost is measured.
     middle: u32,
     many: u32,
     observers: u32,

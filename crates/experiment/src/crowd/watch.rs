@@ -1,4 +1,4 @@
-//! A window in which a crowd is watched: what its observers are shown, beside a recording of the world.
+//! A window with observers: their views, and a recording of the world.
 
 use super::clients::{CrowdProcesses, arriving, views};
 use super::{CrowdSize, WINDOW, WINDOW_QUICK};

@@ -33,7 +33,7 @@ use truth::Truth;
 /// Metres and radians above which an error counts, on top of the dead-reckoning threshold.
 const WRONG_M: f32 = 0.05;
 const WRONG_RAD: f32 = 2.0 * std::f32::consts::PI / 180.0;
-/// Those nearest by whom freshness, stops and arrivals are judged.
+/// Size of the near set by which freshness, stops and arrivals are judged.
 const NEAR: usize = 20;
 const MIDDLE: usize = 50;
 /// Metres up to which a band of distance reaches.
@@ -107,7 +107,7 @@ pub(crate) struct Freshness {
     pub(crate) bands: [Band; BANDS_M.len()],
     /// Of the nearest 20, millimetres.
     pub(crate) near_error_mm: LinearHistogram,
-    /// Of those among the nearest 20 who move and are shown, millimetres.
+    /// Errors of moving, displayed avatars among the nearest 20, millimetres.
     pub(crate) moving_error_mm: LinearHistogram,
     /// Of the nearest 20, milliseconds.
     pub(crate) near_age_ms: LinearHistogram,

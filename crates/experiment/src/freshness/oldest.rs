@@ -11,7 +11,7 @@ const LEAST_NS: u64 = 2_000_000_000;
 /// An avatar that was wrong for a while, as of the last comparison in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Old {
-    /// To whom.
+    /// The observer.
     pub(super) observer: AgentId,
     pub(super) who: Who,
     pub(super) since_ns: u64,

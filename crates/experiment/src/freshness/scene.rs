@@ -9,7 +9,7 @@ use ids::AgentId;
 use replicate::{NEAR_MAX, band_of};
 use std::collections::BTreeMap;
 
-/// A stop is looked at so long after it.
+/// Time after a stop at which it is judged.
 const STOP_NEAR_NS: u64 = 1_000_000_000;
 const STOP_FAR_NS: u64 = 5_000_000_000;
 /// Between two ticks at 20 Hz.
@@ -71,7 +71,7 @@ impl ObservedScene {
         self.placed_ns
     }
 
-    /// Takes in what the observer was shown.
+    /// Records an update of the observer's view.
     pub(super) fn see(
         &mut self,
         at_ns: u64,
@@ -118,7 +118,7 @@ impl ObservedScene {
         Some((own, truth.person(own).poses[0].position))
     }
 
-    /// Metres up to which others are among the nearest [`NEAR_MAX`], whom the server ranks whether they are judged here or not.
+    /// Distance in metres up to which others are among the nearest [`NEAR_MAX`]; the server ranks all of them, judged here or not.
     fn near_reach_m(&mut self, own: Who, eye: Vec3, truth: &Truth) -> f32 {
         self.near.clear();
         let others = truth.people().filter(|(who, _)| *who != own);

@@ -142,7 +142,7 @@ fn play(run: &Run, size: &NeighboursSize, findings: &mut Findings) -> Result<Str
     let region = "size_m = 512\n\n[gateway]\nvisible_max = 0\n";
     let server = Server::start_with(run, "server", "remember_min = 0\n", region)?;
     let sampler = Sampler::start(server.pid())?;
-    // Those of the storm have been here before, and come back to where they were then.
+    // The bots of the storm have been here before, and return to their last places.
     let known = ["--behavior", "walk", "--last-name", "Storm"];
     let mut first = Bots::start(run, &server, "storm-first", size.storm, &known)?;
     first.command(&format!("enter {}", size.storm))?;

@@ -56,7 +56,7 @@ impl PhaseRunner<'_> {
         })
     }
 
-    /// Some behave as what they are, and then stand again.
+    /// Lets some bots act by their behaviour, and then stand again.
     pub(super) fn act(&mut self, bots: &mut Bots, behavior: &str) -> Result<(), ExperimentError> {
         bots.command(&format!("behavior {behavior}"))?;
         let acted = self.quiet();

@@ -1,4 +1,4 @@
-//! Worlds come, are visited and go while the others run: what frames take with that and without, in turn.
+//! Worlds are created, visited and ended while the others run: durations of frames with that and without, in turn.
 
 use super::frames::{Frames, ScheduleFrame, beats, quantile_ms};
 use super::grounds;

@@ -12,7 +12,7 @@ use std::io;
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct ScheduleFrame {
     number: u64,
-    /// False of what runs between the frames: worlds that were made, woken or too slow.
+    /// False between the frames: worlds that were made, resumed or too slow.
     is_beat: bool,
     /// Since the server began, as its `throng_uptime_seconds`.
     due_us: u64,
@@ -46,7 +46,7 @@ struct FramesPage {
 pub(super) struct Frames<'a> {
     operator: &'a Operator,
     next: u64,
-    /// Those that the server did not have any more when they were asked for.
+    /// Frames that the server had already dropped.
     n_lost: u64,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Frames<'a> {
         Ok(frames)
     }
 
-    /// Those that have ended since the last call, as of the server's latest export.
+    /// Frames that have ended since the last call, as of the server's latest export.
     pub(super) fn take(&mut self) -> Result<Vec<ScheduleFrame>, ExperimentError> {
         let told: FramesPage = ask(self.operator, &format!("/v1/frames?from={}", self.next))?;
         self.n_lost += told.n_missing(self.next);
@@ -108,7 +108,7 @@ pub(crate) struct MissedLooks<'a> {
     next: u64,
     /// The fate of each so far, by world, tick and number: a restarted world has a tick again.
     fates: BTreeMap<(u32, u64, u64), Option<String>>,
-    /// Those that the server did not have any more when they were asked for.
+    /// Misses that the server had already dropped.
     n_unseen: u64,
 }
 
@@ -120,7 +120,7 @@ impl<'a> MissedLooks<'a> {
         Ok(Self { operator, from, next, fates: BTreeMap::new(), n_unseen: 0 })
     }
 
-    /// Notes what became of all that the server still has.
+    /// Records the fates of all misses that the server still has.
     pub(crate) fn look(&mut self) -> Result<(), ExperimentError> {
         let told = ask(self.operator, &format!("{MISSED_PATH}?from={}", self.from))?;
         self.note(told);
@@ -154,7 +154,7 @@ const MISSED_PATH: &str = "/v1/frames/missed";
 /// Missed ticks without an account that are named.
 const UNTOLD_LISTED: usize = 10;
 
-/// Those that were due between two moments of the server, in seconds since it began.
+/// Frames due between two moments of the server, in seconds since its start.
 pub(super) fn due_within(frames: &[ScheduleFrame], from_s: f64, to_s: f64) -> Vec<ScheduleFrame> {
     let is_within = |frame: &&ScheduleFrame| (from_s..to_s).contains(&frame.due_s());
     frames.iter().filter(is_within).copied().collect()
@@ -167,7 +167,7 @@ pub(super) fn in_beats_ratio(frames: &[ScheduleFrame]) -> f64 {
     in_beats / frames.iter().map(steps).sum::<f64>()
 }
 
-/// Frames of all worlds of a rate. What runs between them, of worlds that were made, woken or too slow, is no measure of these.
+/// Frames of all worlds of a rate. Steps between them, of worlds that were made, resumed or too slow, are no measure of these.
 pub(super) fn beats(frames: Vec<ScheduleFrame>) -> Vec<ScheduleFrame> {
     frames.into_iter().filter(|frame| frame.is_beat).collect()
 }

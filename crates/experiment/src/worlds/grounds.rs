@@ -1,9 +1,9 @@
 //! Templates of the worlds, with different numbers of NPCs and behaviours.
 //!
 //! Costs of worlds are spread as on a node of many games: a few are large, most are small. The numbers of NPCs follow a Pareto
-//! distribution (α 1.5), cut off at what one world holds, in [`CLASSES`] classes of equally many NPCs. Their behaviours change with the
-//! time of a short day that differs from template to template, so that costs of worlds drift. Each has two missions that begin again
-//! and again, and blows hurt visitors: there is always something to journal.
+//! distribution (α 1.5), cut off at the maximum of one world, in [`CLASSES`] classes of equally many NPCs. Their behaviours change with
+//! the time of a short day that differs from template to template, so that costs of worlds drift. Each has two missions that begin
+//! again and again, and blows hurt visitors: there is always something to journal.
 
 use bots::behavior::PLAY_WAYPOINTS;
 use std::fmt::Write;

@@ -1,5 +1,5 @@
-//! Much more long work than the node can do, for a minute, while all worlds run: drills of arithmetic, of which so many are handed in that
-//! seconds of work wait at any time, and besides worlds made and ended by many clients at once.
+//! Much more long work than the node can do, for a minute, while all worlds run: drills of arithmetic, submitted so that seconds of
+//! work wait at any time, and worlds made and ended by many clients at once.
 
 use super::frames::{chart, due_within, quantile_ms};
 use super::stage::{WorldsTestbed, create};
@@ -36,7 +36,7 @@ const CALM_QUICK: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(90);
 /// Period of readings and of handing in more work.
 pub(super) const LOOK: Duration = Duration::from_millis(250);
-/// The least backlog that makes a storm: what the first level of starvation takes.
+/// The least backlog that makes a storm: the threshold of the first level of starvation.
 pub(super) const STORM_MIN_S: f64 = 0.4;
 
 /// Measures.

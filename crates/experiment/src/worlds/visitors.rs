@@ -13,7 +13,7 @@ const TRIES: usize = 3;
 /// All visitors. Between visits they walk about in the region.
 pub(super) struct Visitors {
     bots: Bots,
-    /// Those outside, who has been out for the longest first.
+    /// Players outside, in order of their exits.
     outside: VecDeque<u32>,
 }
 

@@ -9,7 +9,7 @@ use crate::findings::{Chart, ChartLine, Findings};
 use crate::meter::least;
 use std::time::{Duration, Instant};
 
-/// Long work that is no backlog, seconds: what the scheduler itself calls normal.
+/// Long work below the threshold of a backlog, seconds, by the scheduler's own definition.
 const NORMAL_S: f64 = 0.1;
 
 /// One export of the server, which has one a second.

@@ -56,7 +56,7 @@ pub const BODY_PARTS: [BodyPart; 4] = [
 /// Textures one behind the other, each behind its length as u16. Their numbers are the low halves of their ids
 /// ([`ids::COLOUR_TEXTURES`]).
 const COLOURS: &[u8] = include_bytes!("body/colours.j2cs");
-/// Likewise the textures of the ground ([`ids::GROUND_TEXTURES`]).
+/// The textures of the ground ([`ids::GROUND_TEXTURES`]).
 const GROUND: &[u8] = include_bytes!("body/ground.j2cs");
 
 /// The texture of boxes: the id that viewers know as plywood, and a picture of our own.
@@ -174,8 +174,7 @@ fn codestream(all: &'static [u8], number: u64) -> Option<&'static [u8]> {
 #[derive(Debug, PartialEq, Eq)]
 struct Unsatisfiable;
 
-/// First and last byte of a `Range` header. `None` for what may be ignored: several parts, other units, nonsense
-/// (RFC 9110 §14.2).
+/// First and last byte of a `Range` header. `None` for headers to be ignored: several parts, other units, nonsense (RFC 9110 §14.2).
 fn parse_range(header: &str, length: usize) -> Option<Result<(usize, usize), Unsatisfiable>> {
     let (first, last) = header.strip_prefix("bytes=")?.split_once('-')?;
     let end = length - 1;

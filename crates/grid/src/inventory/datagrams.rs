@@ -96,7 +96,7 @@ pub fn item_messages(
     Ok((messages, is_complete))
 }
 
-/// Answers FetchInventoryDescendents: what a folder holds, folders first; `None` when there is no such folder.
+/// Answers FetchInventoryDescendents: the contents of a folder, folders first; `None` without such a folder.
 ///
 /// # Errors
 /// [`StoreError::Query`].
@@ -160,7 +160,7 @@ fn no_folder() -> InventoryDescendentsFolderData {
     }
 }
 
-/// Likewise for no item.
+/// The same for no item.
 fn no_item() -> InventoryDescendentsItemData {
     InventoryDescendentsItemData {
         name: to_wire("", VARIABLE1_MAX),

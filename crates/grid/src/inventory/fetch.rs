@@ -44,7 +44,7 @@ impl InventoryTree<'_> {
         }
     }
 
-    /// `None` when there is no such folder. The nil id stands for what holds the root; some viewers ask for it.
+    /// `None` without such a folder. The nil id stands for the parent of the root; some viewers request it.
     pub(super) fn content(self, id: Uuid) -> Result<Option<Content>, StoreError> {
         let version = match self {
             _ if id.is_nil() => 0,

@@ -4,8 +4,8 @@ use super::{FolderType, folder};
 use store::Folder;
 use uuid::{Uuid, uuid};
 
-/// The grid's operator: owner of the library and of the objects in regions, and creator of what every account begins with. No account has
-/// this id.
+/// The grid's operator: owner of the library and of the objects in regions, and creator of every account's initial items. No account
+/// has this id.
 pub const LIBRARY_OWNER: Uuid = uuid!("3b3f4d58-6c6c-4c1e-9f0e-7a3b5a1d0001");
 
 /// First and last name of its owner for clients; the last name is reserved.

@@ -34,7 +34,7 @@ pub enum Refusal {
     Overloaded,
     /// The server is about to stop.
     Draining,
-    /// Something failed here; the log says what.
+    /// An internal failure; its cause is in the log.
     Internal,
 }
 

@@ -4,8 +4,8 @@ use super::{LoginStart, Refusal};
 use crate::password::PasswordDigest;
 use wire::llsd::Llsd;
 
-/// The fields of a login request that mean something to us. What a client asks for in `options` is not among them:
-/// every reply carries everything, which all clients take.
+/// The used fields of a login request. The client's `options` are not among them: every reply carries everything, which all clients
+/// take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoginRequest {
     /// First name as typed.

@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct LoadHint(Arc<AtomicU32>);
 
 impl LoadHint {
-    /// From here on the host counts as loaded: half of its time is taken, and what remains is for its next peak.
+    /// Load from which the host counts as loaded: half of its time is taken, and the rest is for its next peak.
     pub const LOADED_PER_MILLE: u32 = 500;
 
     /// Says how busy the host is, 0–1,000.

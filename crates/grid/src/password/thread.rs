@@ -77,7 +77,7 @@ impl Passwords {
     /// client has gone is skipped.
     pub const QUEUE_MAX: usize = 10_000;
 
-    /// After so long without a job the working memory is given back.
+    /// Idle time after which the working memory is freed.
     pub const IDLE_RELEASE: Duration = Duration::from_secs(5);
 
     /// Starts the thread.

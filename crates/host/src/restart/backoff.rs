@@ -18,11 +18,11 @@ impl Backoff {
     pub const FIRST: Duration = Duration::from_millis(500);
     /// The longest pause: short enough that users who wait for a region stay.
     pub const MOST: Duration = Duration::from_secs(60);
-    /// A task that has run so long since it began is well again: longer than the longest pause, so that one which panics
-    /// as often as it may is never taken for it.
+    /// Run time after which a task counts as healthy: longer than the longest pause, so that a task that panics at every restart never
+    /// does.
     pub const GOOD_WHILE: Duration = Duration::from_secs(90);
 
-    /// Of a task that begins now.
+    /// For a task that begins now.
     #[must_use]
     pub const fn new(now: Instant) -> Self {
         Self { began_at: now, in_a_row: 0 }

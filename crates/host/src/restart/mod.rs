@@ -38,7 +38,7 @@ pub enum RestartTask {
 #[derive(Clone, Debug)]
 pub struct Restart {
     backoff: Backoff,
-    /// Of a world that is down: times of its panic and of its next begin.
+    /// For a world that is down: times of its panic and of its next begin.
     down: Option<(Instant, Instant)>,
     /// Time of the next search, and the remaining number.
     sweeps: Option<(Instant, u32)>,
@@ -57,7 +57,7 @@ struct ReturnWatch {
 }
 
 impl Restart {
-    /// Of a world that runs since `now`.
+    /// For a world that runs since `now`.
     #[must_use]
     pub const fn new(now: Instant) -> Self {
         Self {

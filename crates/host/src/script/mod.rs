@@ -75,7 +75,7 @@ struct Lines {
     kinds: Vec<(String, u32)>,
     /// By number of the NPC.
     spawns: Vec<u32>,
-    /// Of each mission, and of its waypoints.
+    /// Lines of each mission, and of its waypoints.
     missions: Vec<(u32, Vec<u32>)>,
 }
 
@@ -164,7 +164,7 @@ impl Lines {
                 | CastError::Count { .. }
                 | CastError::TooMany(_) => Some(0),
             };
-            // Of an entry with a number of NPCs one speaks for all.
+            // Several NPCs of one entry are reported once.
             if let Some(line) = line {
                 problems.add(Problem::new(&self.file, line, 0, error.to_string()));
             }

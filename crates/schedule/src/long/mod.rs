@@ -303,7 +303,7 @@ impl LongTasks {
         self.shared.backlog(now)
     }
 
-    /// Waits until nothing waits or runs any more, at most for so long; true when it came to that. For a server that stops.
+    /// Waits until nothing waits or runs any more, at most for `patience`; true if that was reached. For a server that stops.
     #[must_use]
     pub fn wait_until_empty(&self, patience: Duration) -> bool {
         self.shared.wait_until_empty(patience)

@@ -119,7 +119,7 @@ const RATIO_WEIGHT: f64 = 0.25;
 /// A task is overdue, hanging or misjudged by its submitter, after `max(OVERDUE_AFTER, OVERDUE_RATIO × expected)`.
 const OVERDUE_AFTER: Duration = Duration::from_secs(10);
 const OVERDUE_TIMES: u32 = 4;
-/// A task that has neither run nor been ready to for so long waits for something else than a core.
+/// Time without running or being ready after which a task waits for something other than a core.
 const IDLE_MAX: Duration = Duration::from_secs(2);
 /// Deficit of a task that is remembered: more than the highest level requires.
 const BEHIND_MAX: Duration = Duration::from_secs(3);
@@ -225,7 +225,7 @@ impl<W> LongQueue<W> {
         });
     }
 
-    /// Since this was last said of a running task, it ran for so long, and was ready to without a core for so long.
+    /// Adds times of a running task since the last call: it ran for `ran`, and was ready without a core for `delayed`.
     pub fn observe(&mut self, id: LongId, now: Instant, ran: Duration, delayed: Duration) {
         let Some(running) = self.running.iter_mut().find(|running| running.id == id) else { return };
         let usual = CoreDeficit { ran: Duration::ZERO, behind: Duration::ZERO, active_at: running.began_at };

@@ -37,7 +37,7 @@ const CALLS: usize = 2;
 /// Next action of a worker.
 enum WorkerTurn {
     Run(Tasks),
-    /// There is nothing to do, for so long at most if this is the worker that keeps the time.
+    /// There is nothing to do, for a bounded time if this worker keeps the time.
     Wait {
         at_most: Option<Duration>,
         taken_up: u64,

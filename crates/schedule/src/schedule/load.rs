@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Time over which load is averaged: one world that stood still for some frames does not set all clocks back.
 const WINDOW: Duration = Duration::from_millis(800);
 
-/// Bound on the factor, whatever costs were learned.
+/// Bound on the factor, for any learned costs.
 const STRETCH_MAX: f64 = 64.0;
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -21,7 +21,7 @@ pub(crate) enum Cause {
     Silence(Duration),
     /// No connection became free in time.
     Busy(Duration),
-    /// The connection broke after COMMIT was sent, and what became of it could not be found out.
+    /// The connection broke after COMMIT was sent, and the outcome could not be determined.
     CommitUnknown(Box<EngineError>),
     /// Something that is not as the store needs it.
     Unfit(String),

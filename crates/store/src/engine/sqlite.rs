@@ -26,7 +26,7 @@ PRAGMA trusted_schema = OFF;
 PRAGMA foreign_keys = ON;
 ";
 
-/// Of these only what does not write: the file is to stay as it is.
+/// The read-only part of these: the file must not change.
 const READ_ONLY_SETTINGS: &str = "PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;";
 
 /// Statements kept compiled; there are about fifty in all.
