@@ -7,15 +7,14 @@
 use crate::feed::Feed;
 use crate::region_map::RegionMap;
 use glam::Vec3;
-use ids::{RegionHandle, Uuid, WorldId};
-use link::{Scenery, Terrain};
+use ids::{Epoch, RegionHandle, Uuid, WorldId};
+use link::{GroundSpec, Terrain, WorldSpec};
 use replicate::Replica;
 use replicate::scenery::{self, StaticObjects};
 use std::io;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 use wire::messages::{
     LayerData, LayerDataLayerData, LayerDataLayerID, ParcelOverlay, ParcelOverlayParcelData,
 };
@@ -40,81 +39,22 @@ pub struct Place {
     pub scene: Arc<Scene>,
 }
 
-/// A world as the gateway knows it.
+/// A world as clients are shown it: its description, its ground as messages, and its newest state.
 #[derive(Debug)]
 pub struct Scene {
-    /// The world.
-    pub world: WorldId,
-    /// True if it lies at its place for all clients. Others are instances: only sessions sent into one see it.
-    pub is_shared: bool,
-    /// Name as shown, and of a shared one as typed into `uri:Name&x&y&z`.
-    pub name: String,
-    /// Avatars of sessions that may be in it at once.
-    pub max_avatars: u32,
-    /// Steps a second.
-    pub hz: u32,
-    /// Local ids that it may hand out; no other world of the node has any of them. The first ones belong to its static objects.
-    pub local_ids: Range<u32>,
-    /// Ground and static objects.
+    spec: WorldSpec,
+    /// The ground of the description, encoded.
     pub land: Arc<Land>,
-    /// Portals into other worlds.
-    pub portals: Arc<[Portal]>,
     /// Its newest state.
     pub feed: Feed,
 }
 
-/// A part of a world that leads into another one: an upright cylinder.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Portal {
-    /// Middle of its floor, metres from the world's corner.
-    pub at: Vec3,
-    /// Metres.
-    pub radius_m: f32,
-    /// Destination.
-    pub to: PortalTo,
-}
-
-/// Destination of a portal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PortalTo {
-    /// Into the visitor's own instance of a template.
-    Own(Arc<str>),
-    /// To where the visitor came from.
-    Back,
-}
-
-/// Height of portals, metres: avatars that fall from above miss them.
-const PORTAL_HEIGHT_M: f32 = 4.0;
-
-impl Portal {
-    /// True if an avatar with its centre at this position is in it.
-    #[must_use]
-    pub fn holds(&self, at: Vec3) -> bool {
-        let height = at.z - self.at.z;
-        self.at.truncate().distance_squared(at.truncate()) <= self.radius_m * self.radius_m
-            && (-1.0..PORTAL_HEIGHT_M).contains(&height)
-    }
-}
-
-/// Ground and static objects of worlds that are alike, with the messages that send them to clients.
+/// A ground with the messages that describe it to clients.
 #[derive(Clone, Debug)]
 pub struct Land {
-    /// Edge length in metres, a multiple of 256.
-    pub size_m: u32,
-    /// Height of the water in metres.
-    pub water_m: f32,
-    /// The ground.
-    pub terrain: Arc<Terrain>,
-    /// Static objects.
-    pub scenery: Arc<Scenery>,
-    /// Name of the boxes among it.
-    pub box_name: Arc<str>,
-    /// The same as clients are sent it, but for the local ids of each world.
+    spec: Arc<GroundSpec>,
+    /// The static objects as clients are sent them, but for the local ids of each world.
     pub things: Arc<StaticObjects>,
-    /// Visitors can be hurt there.
-    pub damage: bool,
-    /// Default arrival position.
-    pub landing: Vec3,
     /// LayerData messages (number and body) of the whole ground.
     pub layers: Vec<Vec<u8>>,
     /// ParcelOverlay messages of its one parcel.
@@ -123,31 +63,16 @@ pub struct Land {
     pub map: Option<Arc<RegionMap>>,
 }
 
-/// Source of a place; the rest is derived.
+/// Settings of a place, from which the rest is derived.
 #[derive(Clone, Debug)]
 pub struct PlaceSettings {
-    /// Name as shown, 1–63 bytes.
-    pub name: String,
     /// Grid squares of the corner, both below 65,536.
     pub grid: (u32, u32),
-    /// Avatars that may be in it at once.
-    pub max_avatars: u32,
-    /// Steps a second.
-    pub hz: u32,
-    /// Local ids of its world, see [`Scene::local_ids`].
-    pub local_ids: Range<u32>,
-    /// Ground and static objects.
+    /// The shared world that lies there; its name has 1–63 bytes.
+    pub spec: WorldSpec,
+    /// Its ground, encoded.
     pub land: Arc<Land>,
-    /// Portals into other worlds.
-    pub portals: Arc<[Portal]>,
 }
-
-/// Object capacity of a region as sent to clients; larger scenery raises it.
-const OBJECT_CAPACITY: u32 = 15_000;
-/// Name of the boxes of a ground that is given none.
-pub const BOX_NAME: &str = "Box";
-/// Name of the parts of a portal's arch.
-const ARCH_NAME: &str = "Portal";
 
 /// Metres that one byte of the parcel overlay covers.
 const OVERLAY_SQUARE_M: u32 = 4;
@@ -157,25 +82,28 @@ const OVERLAY_WEST_EDGE: u8 = 0x40;
 const OVERLAY_SOUTH_EDGE: u8 = 0x80;
 
 impl Land {
-    /// Encodes the messages of a ground. Arrivals stand in its middle.
+    /// Encodes a ground.
     #[must_use]
-    pub fn new(terrain: Arc<Terrain>, scenery: Arc<Scenery>, water_m: f32) -> Self {
-        let size_m = terrain.size_m();
-        let centre = size_m as f32 / 2.0;
-        let ground = terrain.height(centre, centre).max(water_m);
+    pub fn new(spec: impl Into<Arc<GroundSpec>>) -> Self {
+        let spec = spec.into();
         Self {
-            size_m,
-            water_m,
-            damage: false,
-            landing: Vec3::new(centre, centre, ground + 1.0),
-            layers: layer_messages(&terrain, size_m),
-            overlay: overlay_messages(size_m),
+            layers: layer_messages(&spec.terrain, spec.size_m),
+            overlay: overlay_messages(spec.size_m),
             map: None,
-            things: Arc::new(StaticObjects::new(&scenery, size_m as f32)),
-            terrain,
-            scenery,
-            box_name: BOX_NAME.into(),
+            things: Arc::new(StaticObjects::new(&spec.scenery, spec.size_m as f32)),
+            spec,
         }
+    }
+
+    /// The description.
+    #[must_use]
+    pub const fn spec(&self) -> &Arc<GroundSpec> {
+        &self.spec
+    }
+
+    /// Allows or forbids damage, which none of its messages contains.
+    pub fn set_damage(&mut self, damage: bool) {
+        Arc::make_mut(&mut self.spec).damage = damage;
     }
 
     /// Draws its pictures, which takes some ten milliseconds for each grid square.
@@ -184,7 +112,8 @@ impl Land {
     ///
     /// Those of [`RegionMap::draw`]; the map has no picture of the region then.
     pub fn draw_map(&mut self) -> io::Result<()> {
-        self.map = Some(Arc::new(RegionMap::draw(&self.terrain, &self.scenery, self.water_m)?));
+        self.map =
+            Some(Arc::new(RegionMap::draw(&self.spec.terrain, &self.spec.scenery, self.spec.water_m)?));
         Ok(())
     }
 
@@ -193,51 +122,36 @@ impl Land {
     pub fn map_image(&self) -> Uuid {
         self.map.as_ref().map_or(Uuid::nil(), |map| map.id)
     }
+}
 
-    /// Objects that stand there.
-    #[must_use]
-    pub fn n_objects(&self) -> u32 {
-        u32::try_from(self.scenery.len()).unwrap_or(u32::MAX)
-    }
+impl Deref for Land {
+    type Target = GroundSpec;
 
-    /// Object capacity as sent to clients: in EconomyData, RegionInfo, SimStats and ParcelProperties.
-    #[must_use]
-    pub fn object_capacity(&self) -> u32 {
-        self.n_objects().max(OBJECT_CAPACITY)
-    }
-
-    /// Name of an object that stands there.
-    #[must_use]
-    pub fn object_name(&self, object: Uuid) -> &str {
-        if link::is_arch(object) { ARCH_NAME } else { &self.box_name }
-    }
-
-    /// The nearest position inside and above the ground.
-    #[must_use]
-    pub fn clamp(&self, position: Vec3) -> Vec3 {
-        if !position.is_finite() {
-            return self.landing;
-        }
-        let most = self.size_m as f32 - 1.0;
-        let (x, y) = (position.x.clamp(1.0, most), position.y.clamp(1.0, most));
-        Vec3::new(x, y, position.z.clamp(self.terrain.height(x, y), 4_000.0))
+    fn deref(&self) -> &GroundSpec {
+        &self.spec
     }
 }
 
 impl Scene {
-    /// An instance, of which nothing is to be seen yet.
+    /// A world of which no frame has come yet.
+    ///
+    /// # Panics
+    /// If the ground is not that of the description.
     #[must_use]
-    pub fn instance(
-        world: WorldId,
-        name: String,
-        max_avatars: u32,
-        hz: u32,
-        local_ids: Range<u32>,
-        land: Arc<Land>,
-        portals: Arc<[Portal]>,
-    ) -> Self {
-        let feed = Feed::new(replica_of(world, &local_ids, &land));
-        Self { world, is_shared: false, name, max_avatars, hz, local_ids, land, portals, feed }
+    pub fn new(spec: WorldSpec, land: Arc<Land>) -> Self {
+        assert!(
+            Arc::ptr_eq(&spec.ground, land.spec()),
+            "world {} is shown with another ground than its own",
+            spec.world.0
+        );
+        let feed = Feed::new(replica_of(spec.world, &spec.local_ids, &land));
+        Self { spec, land, feed }
+    }
+
+    /// The description.
+    #[must_use]
+    pub const fn spec(&self) -> &WorldSpec {
+        &self.spec
     }
 
     /// Initial replica, before the first frame.
@@ -245,14 +159,13 @@ impl Scene {
     pub fn replica(&self) -> Replica {
         replica_of(self.world, &self.local_ids, &self.land)
     }
+}
 
-    /// World time of a step.
-    ///
-    /// # Panics
-    /// When it makes none.
-    #[must_use]
-    pub fn dt(&self) -> Duration {
-        Duration::from_secs(1) / self.hz
+impl Deref for Scene {
+    type Target = WorldSpec;
+
+    fn deref(&self) -> &WorldSpec {
+        &self.spec
     }
 }
 
@@ -273,42 +186,42 @@ impl Place {
     /// A place where only instances of one size are seen; this one has nothing on it.
     fn apart(n: u16, size_m: u32) -> Self {
         let grid = (APART_GRID, APART_GRID + u32::from(n) * APART_STEP);
-        let bare = Land {
-            size_m,
-            water_m: 0.0,
-            damage: false,
+        let ground = GroundSpec {
             landing: Vec3::ZERO,
+            ..GroundSpec::new(Arc::new(Terrain::flat(size_m, 0.0)), Arc::default(), 0.0)
+        };
+        let bare = Land {
+            spec: Arc::new(ground),
             layers: Vec::new(),
             overlay: Vec::new(),
             map: None,
-            terrain: Arc::new(Terrain::flat(size_m, 0.0)),
-            scenery: Arc::default(),
-            box_name: BOX_NAME.into(),
             things: Arc::default(),
         };
-        let settings = PlaceSettings {
+        let spec = WorldSpec {
+            world: WorldId(u32::MAX),
+            epoch: Epoch(0),
+            is_shared: true,
             name: String::new(),
-            grid,
             max_avatars: 0,
             hz: 0,
             local_ids: 0..0,
-            land: Arc::new(bare),
+            ground: Arc::clone(&bare.spec),
             portals: Arc::default(),
+            seed: 0,
         };
-        Self::new(PlaceId(FIRST_APART + n), WorldId(u32::MAX), settings)
+        Self::new(PlaceId(FIRST_APART + n), PlaceSettings { grid, spec, land: Arc::new(bare) })
     }
 
-    fn new(id: PlaceId, world: WorldId, settings: PlaceSettings) -> Self {
-        let PlaceSettings { name, grid, max_avatars, hz, local_ids, land, portals } = settings;
+    fn new(id: PlaceId, settings: PlaceSettings) -> Self {
+        let PlaceSettings { grid, spec, land } = settings;
+        assert!(spec.is_shared, "world {} is an instance, and lies at no place", spec.world.0);
         let handle = RegionHandle::from_grid(grid.0, grid.1);
-        let scene = Scene::instance(world, name, max_avatars, hz, local_ids, land, portals);
-        let scene = Scene { is_shared: true, ..scene };
         Self {
             id,
             handle,
             region_id: Uuid::from_u64_pair(REGION_ID_SPACE, handle.0),
             parcel_id: Uuid::from_u64_pair(PARCEL_ID_SPACE, handle.0),
-            scene: Arc::new(scene),
+            scene: Arc::new(Scene::new(spec, land)),
         }
     }
 
@@ -370,14 +283,17 @@ pub struct Places {
 
 impl Places {
     /// Builds the places. World `n` is behind place `n`.
+    ///
+    /// # Panics
+    /// If it is not, or one of them is an instance.
     #[must_use]
     pub fn new(settings: Vec<PlaceSettings>) -> Self {
         assert!(settings.len() < FIRST_APART.into(), "{} places", settings.len());
-        let places = settings
-            .into_iter()
-            .enumerate()
-            .map(|(n, settings)| Arc::new(Place::new(PlaceId(n as u16), WorldId(n as u32), settings)))
-            .collect();
+        let place = |(n, settings): (usize, PlaceSettings)| {
+            assert_eq!(settings.spec.world.0 as usize, n, "places are numbered as their worlds");
+            Arc::new(Place::new(PlaceId(n as u16), settings))
+        };
+        let places = settings.into_iter().enumerate().map(place).collect();
         let apart = (0..).zip(REGION_SIZES_M).map(|(n, size_m)| Place::apart(n, size_m)).collect();
         Self { places, apart, visitors: AtomicUsize::new(0) }
     }

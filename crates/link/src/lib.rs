@@ -2,8 +2,8 @@
 //! both.
 //!
 //! Plain data: every message has a serde encoding, none holds a running object, a lock or a queue. It simulates nothing, sends
-//! nothing and reads no clock. Start with [`Command`], which goes into a world, and [`Frame`], which comes out of it; [`Terrain`]
-//! and [`Scenery`] are the ground and the static objects that both sides know beforehand.
+//! nothing and reads no clock. Start with [`Command`], which goes into a world, and [`Frame`], which comes out of it; [`WorldSpec`]
+//! describes a world to both sides beforehand, with its ground ([`Terrain`]) and its static objects ([`Scenery`]).
 
 mod census;
 mod chat;
@@ -16,6 +16,7 @@ mod host;
 mod looks;
 mod name;
 mod scenery;
+mod spec;
 mod terrain;
 
 pub use census::WorldCensus;
@@ -34,4 +35,5 @@ pub use host::{
 pub use looks::{Looks, LooksError};
 pub use name::is_misleading;
 pub use scenery::{Prim, Scenery, SceneryError, Standing, is_arch, plain_texture};
+pub use spec::{BOX_NAME, GroundSpec, Portal, PortalTo, WorldSpec};
 pub use terrain::{CEILING_M, Terrain, TerrainError, is_region_size};

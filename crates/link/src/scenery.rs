@@ -74,10 +74,25 @@ impl Prim {
 }
 
 /// Everything that stands in a region.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Standing>", into = "Vec<Standing>")]
 pub struct Scenery {
     prims: Vec<Standing>,
     fingerprint: u64,
+}
+
+impl TryFrom<Vec<Standing>> for Scenery {
+    type Error = SceneryError;
+
+    fn try_from(prims: Vec<Standing>) -> Result<Self, SceneryError> {
+        Self::new(prims)
+    }
+}
+
+impl From<Scenery> for Vec<Standing> {
+    fn from(scenery: Scenery) -> Self {
+        scenery.prims
+    }
 }
 
 /// Reasons to refuse prims as scenery.

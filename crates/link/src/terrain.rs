@@ -3,6 +3,7 @@
 //! Immutable and shared: gateways send the same grid to clients. `generate` makes hills.
 
 use glam::{Vec2, Vec3};
+use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 use thiserror::Error;
 
@@ -10,11 +11,30 @@ use thiserror::Error;
 pub const CEILING_M: f32 = 4_096.0;
 
 /// Heights of a square region, `size_m` × `size_m` samples, one a metre, row by row from the south-west corner.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Heights", into = "Heights")]
 pub struct Terrain {
     size_m: u32,
     heights: Vec<f32>,
     fingerprint: u64,
+}
+
+/// Encoding of a terrain: width in metres, and its heights.
+#[derive(Serialize, Deserialize)]
+struct Heights(u32, Vec<f32>);
+
+impl TryFrom<Heights> for Terrain {
+    type Error = TerrainError;
+
+    fn try_from(Heights(size_m, heights): Heights) -> Result<Self, TerrainError> {
+        Self::from_heights(size_m, heights)
+    }
+}
+
+impl From<Terrain> for Heights {
+    fn from(terrain: Terrain) -> Self {
+        Self(terrain.size_m, terrain.heights)
+    }
 }
 
 /// Reasons to refuse heights as a terrain.

@@ -1,14 +1,14 @@
 //! A simulated host: the side of a server that steps worlds, without the gateway that shows them.
 //!
 //! A host holds [`Resident`]s. What crosses between host and gateway is plain data: with more than one host, commands and frames cross as
-//! bytes, and a world moves between hosts as [`Departed`]: its snapshot and its inbox as bytes, and the description that both hosts know
-//! from configuration. A world that moves keeps its epoch, its local ids and the numbering of its frames.
+//! bytes, and a world moves between hosts as [`Departed`]: its description, its snapshot and its inbox as bytes. Casts alone are known to
+//! both hosts from configuration. A world that moves keeps its epoch, its local ids and the numbering of its frames.
 
 use crate::node::TICK;
 use crate::sabotage::{Sabotage, with_part_of};
 use host::restart::{Restart, RestartTask, SWEEP_PERIOD};
 use ids::{Epoch, Instant, SessionKey, Tick, WorldId};
-use link::{Command, Frame, WorldCensus};
+use link::{Command, Frame, WorldCensus, WorldSpec};
 use recording::{About, Ending, Step, Writer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -56,8 +56,9 @@ impl CastLibrary {
 
 /// A world between two hosts.
 pub(crate) struct Departed {
-    /// Without its cast, which both hosts know by its fingerprint.
-    config: WorldConfig,
+    /// The [`WorldSpec`], with the epoch that the world is in.
+    spec: Vec<u8>,
+    /// Fingerprint of its cast, which both hosts know.
     cast: Option<u64>,
     snapshot: Vec<u8>,
     commands: Vec<u8>,
@@ -71,6 +72,8 @@ pub(crate) struct Departed {
 
 /// One world with its inbox and its outbox.
 pub(crate) struct Resident {
+    /// With the epoch in which it began.
+    spec: WorldSpec,
     pub(crate) life: Life,
     pub(crate) inbox: Vec<Command>,
     /// Casts, by fingerprint, to which the world goes over before its next step, in order.
@@ -96,8 +99,9 @@ impl Host {
         Self { residents: BTreeMap::new(), casts }
     }
 
-    pub(crate) fn open(&mut self, config: WorldConfig, share: f32) {
-        let former = self.residents.insert(config.id, Resident::new(Life::new(config, share), &self.casts));
+    pub(crate) fn open(&mut self, spec: WorldSpec, cast: Option<Arc<Cast>>, share: f32) {
+        let (world, life) = (spec.world, Life::new(WorldConfig::new(&spec, cast), share));
+        let former = self.residents.insert(world, Resident::new(spec, life, &self.casts));
         assert!(former.is_none(), "a world is on one host once");
     }
 
@@ -117,7 +121,7 @@ impl Host {
         }
         let mut resident = self.residents.remove(&world).expect("looked up above");
         assert!(resident.writer.is_none(), "a recorded world does not move");
-        let mut config = resident.life.config().clone();
+        let config = resident.life.config();
         let mut snapshot = resident.life.world().snapshot();
         match sabotage {
             Some(Sabotage::LostCommands) => resident.inbox.clear(),
@@ -129,9 +133,10 @@ impl Host {
             }
             None => {}
         }
+        let spec = WorldSpec { epoch: config.epoch, ..resident.spec };
         Some(Departed {
-            cast: config.cast.take().map(|cast| cast.fingerprint()),
-            config,
+            spec: postcard::to_allocvec(&spec).expect("descriptions are plain data"),
+            cast: config.cast.as_ref().map(|cast| cast.fingerprint()),
             snapshot,
             commands: postcard::to_allocvec(&resident.inbox).expect("commands are plain data"),
             reloads: postcard::to_allocvec(&resident.reloads).expect("fingerprints are plain data"),
@@ -145,9 +150,10 @@ impl Host {
     /// # Errors
     /// If its snapshot is not read: something is missing from it.
     pub(crate) fn take_in(&mut self, departed: Departed) -> Result<(), RestoreError> {
-        let Departed { mut config, cast, snapshot, commands, reloads, baggage, restart } = departed;
-        let id = config.id;
-        config.cast = cast.map(|cast| self.casts.get(cast).expect("hosts know the same casts"));
+        let Departed { spec, cast, snapshot, commands, reloads, baggage, restart } = departed;
+        let spec: WorldSpec = postcard::from_bytes(&spec).expect("descriptions are plain data");
+        let cast = cast.map(|cast| self.casts.get(cast).expect("hosts know the same casts"));
+        let (id, config) = (spec.world, WorldConfig::new(&spec, cast));
         let world = World::restore(config.clone(), &snapshot)?;
         let baggage: LifeBaggage = postcard::from_bytes(&baggage).expect("a life's baggage is plain data");
         let casts = |fingerprint| self.casts.get(fingerprint);
@@ -155,7 +161,7 @@ impl Host {
             inbox: postcard::from_bytes(&commands).expect("commands are plain data"),
             reloads: postcard::from_bytes(&reloads).expect("fingerprints are plain data"),
             restart,
-            ..Resident::new(Life::with_baggage(world, config, &baggage, casts)?, &self.casts)
+            ..Resident::new(spec, Life::with_baggage(world, config, &baggage, casts)?, &self.casts)
         };
         let former = self.residents.insert(id, resident);
         assert!(former.is_none(), "a world is on one host once");
@@ -164,8 +170,9 @@ impl Host {
 }
 
 impl Resident {
-    fn new(life: Life, casts: &Arc<CastLibrary>) -> Self {
+    fn new(spec: WorldSpec, life: Life, casts: &Arc<CastLibrary>) -> Self {
         Self {
+            spec,
             life,
             inbox: Vec::new(),
             reloads: Vec::new(),

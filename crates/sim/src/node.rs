@@ -18,13 +18,13 @@ use gateway::places::{Land, PlaceId, PlaceSettings, Places};
 use gateway::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig, ShardCounters};
 use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, LocalId, Tick, Uuid, WorldId};
-use link::{Command, Frame, Scenery, Terrain, WATER_M};
+use link::{Command, Frame, GroundSpec, Scenery, Terrain, WATER_M, WorldSpec};
 use replicate::Replica;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::Duration;
-use world::{Cast, WorldConfig, WorldCounters};
+use world::{Cast, WorldCounters};
 
 /// Worlds step 20 times a second.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -42,6 +42,8 @@ pub(crate) const VISIBLE_MAX: usize = 200;
 const BOXES: u32 = 1_000;
 /// Local ids of each world.
 const LOCAL_IDS: u32 = 1_000_000;
+/// Avatars in each world at once.
+const MAX_AVATARS: u32 = 10_000;
 
 /// The gateway's part of one world.
 struct Served {
@@ -84,28 +86,23 @@ pub(crate) struct Node {
 impl Node {
     pub(crate) fn new(seed: u64, shards: u16, hosts: u16, setting: Setting) -> Self {
         let size_m = setting.region_m();
-        let configs: Vec<WorldConfig> = (0..2).map(|n| world_config(seed, n, setting)).collect();
-        let casts = Arc::new(CastLibrary::of(
-            configs
-                .iter()
-                .filter_map(|config| config.cast.clone())
-                .chain(configs.iter().filter(|config| config.cast.is_some()).map(other_cast)),
-        ));
-        let served: Vec<Served> = configs.iter().map(Served::new).collect();
-        let settings = configs.iter().zip(&served).zip(0..).map(|((config, served), n)| PlaceSettings {
-            name: format!("Region {n}"),
+        let worlds: Vec<(WorldSpec, Option<Arc<Cast>>)> =
+            (0..2).map(|n| world_spec(seed, n, setting)).collect();
+        let with_npcs = || worlds.iter().filter_map(|(spec, cast)| Some((&spec.ground, cast.as_ref()?)));
+        let other_casts = with_npcs().map(|(ground, _)| other_cast(ground));
+        let casts = with_npcs().map(|(_, cast)| Arc::clone(cast)).chain(other_casts);
+        let casts = Arc::new(CastLibrary::of(casts));
+        let served: Vec<Served> = worlds.iter().map(|(spec, _)| Served::new(spec)).collect();
+        let settings = worlds.iter().zip(&served).zip(0..).map(|(((spec, _), served), n)| PlaceSettings {
             grid: grid(n, size_m),
-            max_avatars: 10_000,
-            hz: 20,
-            local_ids: config.local_ids.clone(),
+            spec: spec.clone(),
             land: Arc::clone(&served.land),
-            portals: Arc::default(),
         });
         let places = Arc::new(Places::new(settings.collect()));
         let mut hosts: Vec<Host> = (0..hosts).map(|_| Host::new(Arc::clone(&casts))).collect();
-        for (n, config) in configs.into_iter().enumerate() {
+        for (n, (spec, cast)) in worlds.into_iter().enumerate() {
             // The two take their checkpoints in different ticks.
-            hosts[0].open(config, n as f32 / 2.0);
+            hosts[0].open(spec, cast, n as f32 / 2.0);
         }
         Self {
             seed,
@@ -488,12 +485,11 @@ pub(crate) type Wire<'a> = dyn FnMut(Address, &[u8]) + 'a;
 pub(crate) const SERVER_IP: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 
 impl Served {
-    fn new(config: &WorldConfig) -> Self {
-        let land =
-            Arc::new(Land::new(Arc::clone(&config.terrain), Arc::clone(&config.scenery), config.water_m));
-        let scenery = replicate::scenery::Scenery::new(Arc::clone(&land.things), config.local_ids.start);
+    fn new(spec: &WorldSpec) -> Self {
+        let land = Arc::new(Land::new(Arc::clone(&spec.ground)));
+        let scenery = replicate::scenery::Scenery::new(Arc::clone(&land.things), spec.local_ids.start);
         Self {
-            follower: Follower::new(Replica::new(config.id, config.size_m as f32, scenery)),
+            follower: Follower::new(Replica::new(spec.world, land.size_m as f32, scenery)),
             frame: Frame::empty(),
             has_told: false,
             land,
@@ -510,29 +506,31 @@ impl Served {
     }
 }
 
-/// The other edition of a world's cast.
-fn other_cast(config: &WorldConfig) -> Arc<Cast> {
-    village::other_cast(&config.terrain, &config.scenery, config.water_m)
+/// The other edition of a cast on this ground.
+fn other_cast(ground: &GroundSpec) -> Arc<Cast> {
+    village::other_cast(&ground.terrain, &ground.scenery, ground.water_m)
 }
 
-pub(crate) fn world_config(seed: u64, n: u32, setting: Setting) -> WorldConfig {
+/// A world with its NPCs.
+pub(crate) fn world_spec(seed: u64, n: u32, setting: Setting) -> (WorldSpec, Option<Arc<Cast>>) {
     let size_m = setting.region_m();
     let mut rng = stream(seed, Purpose::World, n.into());
     let terrain = Terrain::hills(size_m, rng.next());
     let scenery = Scenery::boxes(BOXES, &terrain, rng.next());
     let cast = setting.has_npcs(n).then(|| village::contested_cast(&terrain, &scenery, WATER_M));
-    WorldConfig {
-        id: WorldId(n),
+    let spec = WorldSpec {
+        world: WorldId(n),
         epoch: Epoch(0),
-        size_m,
+        is_shared: true,
+        name: format!("Region {n}"),
+        max_avatars: MAX_AVATARS,
+        hz: 20,
         local_ids: 1 + n * LOCAL_IDS..(n + 1) * LOCAL_IDS,
-        scenery: Arc::new(scenery),
-        terrain: Arc::new(terrain),
-        cast,
-        water_m: WATER_M,
-        max_avatars: WorldConfig::MAX_AVATARS,
+        ground: Arc::new(GroundSpec::new(Arc::new(terrain), Arc::new(scenery), WATER_M)),
+        portals: Arc::default(),
         seed: rng.next(),
-    }
+    };
+    (spec, cast)
 }
 
 fn new_hub(seed: u64, places: &Arc<Places>) -> Hub {

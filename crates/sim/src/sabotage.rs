@@ -42,13 +42,16 @@ pub(crate) fn with_part_of(snapshot: &[u8], other: &[u8], tag: [u8; 4]) -> Vec<u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::world_config;
+    use crate::node::world_spec;
     use crate::setting::Setting;
-    use world::World;
+    use world::{World, WorldConfig};
 
     #[test]
     fn a_snapshot_consists_of_these_parts_and_one_is_exchanged() {
-        let [one, other] = [1, 2].map(|seed| World::new(world_config(seed, 0, Setting::Travel)).snapshot());
+        let [one, other] = [1, 2].map(|seed| {
+            let (spec, cast) = world_spec(seed, 0, Setting::Travel);
+            World::new(WorldConfig::new(&spec, cast)).snapshot()
+        });
         for part in SNAPSHOT_PARTS {
             assert_eq!(with_part_of(&one, &one, part.tag.0), one, "{}", part.name);
         }

@@ -6,8 +6,8 @@ use crate::faults::Fuses;
 use crate::inboxes::{Inbox, Inboxes, Waiting};
 use crate::{Clock, ThreadError};
 use crossbeam_channel::{Receiver, Sender, bounded};
-use gateway::places::{Place, Places};
-use ids::{Epoch, Instant, Tick, WorldId};
+use gateway::places::Places;
+use ids::{Instant, Tick, WorldId};
 use link::Frame;
 use recording::Tape;
 use schedule::long::LongTasks;
@@ -197,7 +197,10 @@ pub fn start(
         let seen = Arc::new(Seen { counted, ..Seen::default() });
         let stepper = Stepper {
             scene: Arc::clone(&place.scene),
-            life: Life::new(world_config(place), place.world().0 as f32 / places.len() as f32),
+            life: Life::new(
+                WorldConfig::new(place.scene.spec(), None),
+                place.world().0 as f32 / places.len() as f32,
+            ),
             waiting: Arc::clone(&waiting),
             commands: Vec::new(),
             outlet: Outlet::Away { frames: frame_sender.clone(), spent: spent_receiver.clone() },
@@ -237,22 +240,6 @@ pub fn start(
 pub const fn local_ids(n: u32) -> Range<u32> {
     let first = n * LOCAL_IDS + 1;
     first..first + LOCAL_IDS - 1
-}
-
-/// Arguments of a shared world.
-pub fn world_config(place: &Place) -> WorldConfig {
-    WorldConfig {
-        id: place.world(),
-        epoch: Epoch(0),
-        size_m: place.land().size_m,
-        local_ids: place.scene.local_ids.clone(),
-        terrain: Arc::clone(&place.land().terrain),
-        scenery: Arc::clone(&place.land().scenery),
-        cast: None,
-        water_m: place.land().water_m,
-        max_avatars: place.scene.max_avatars as usize,
-        seed: place.handle.0,
-    }
 }
 
 /// The view of the `watch` thread.

@@ -22,7 +22,7 @@ use crate::{
     setting::WorldSetting,
 };
 use ids::{Epoch, SessionKey, Tick, WorldId};
-use link::{Command, Entity, Frame, Scenery, Terrain};
+use link::{Command, Entity, Frame, Scenery, Terrain, WorldSpec};
 use state_hash::StateHasher;
 use std::{ops::Range, sync::Arc, time::Duration};
 use telemetry::recorder::{Arg, Scope, ScopeKind};
@@ -68,6 +68,24 @@ pub struct WorldConfig {
 impl WorldConfig {
     /// Default of `max_avatars`.
     pub const MAX_AVATARS: usize = 10_000;
+
+    /// Configuration of a world by its description, with these NPCs.
+    #[must_use]
+    pub fn new(spec: &WorldSpec, cast: Option<Arc<Cast>>) -> Self {
+        let WorldSpec { world, epoch, local_ids, ground, max_avatars, seed, .. } = spec;
+        Self {
+            id: *world,
+            epoch: *epoch,
+            size_m: ground.size_m,
+            local_ids: local_ids.clone(),
+            terrain: Arc::clone(&ground.terrain),
+            scenery: Arc::clone(&ground.scenery),
+            cast,
+            water_m: ground.water_m,
+            max_avatars: *max_avatars as usize,
+            seed: *seed,
+        }
+    }
 }
 
 /// One region or instance: authoritative, single-threaded, deterministic.

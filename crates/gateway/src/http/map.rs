@@ -1,9 +1,10 @@
 //! Data of a world's map: its ground, and its avatars with their positions. All browsers get those of regions ([`super::live`]), the
 //! operator's also those of instances.
 
-use crate::places::{Land, PortalTo, Scene};
+use crate::places::{Land, Scene};
 use axum::body::Bytes;
 use ids::SessionKey;
+use link::PortalTo;
 use replicate::Replica;
 use serde::Serialize;
 use utoipa::ToSchema;

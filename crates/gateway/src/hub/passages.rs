@@ -8,11 +8,11 @@ use super::Hub;
 use super::session::Switching;
 use super::travel::{Order, Passage, PassageRefusal, VIA_LOCATION, WITHIN_REGION, Way, landing_spot};
 use crate::mail::{CircuitKey, Spot, ToShard};
-use crate::places::{Place, PortalTo, Scene};
+use crate::places::{Place, Scene};
 use glam::Vec3;
 use grid::names::Name;
 use ids::{AgentId, Instant, SessionKey, WorldId};
-use link::Appearance;
+use link::{Appearance, PortalTo};
 use std::sync::Arc;
 
 impl Hub {

@@ -1,22 +1,38 @@
 //! Messages of the ground for arriving clients, and the place of a position.
 
 use super::*;
+use glam::Vec3;
+use link::Scenery;
 use wire::messages::Message;
 use wire::terrain;
 
-fn place(size_m: u32) -> Places {
-    let terrain = Arc::new(Terrain::hills(size_m, 5));
-    let settings = |name: &str, grid, terrain| PlaceSettings {
+fn instance_spec(world: WorldId, name: &str, local_ids: Range<u32>, land: &Land) -> WorldSpec {
+    WorldSpec {
+        world,
+        epoch: Epoch(0),
+        is_shared: false,
         name: name.into(),
-        grid,
         max_avatars: 100,
         hz: 20,
-        local_ids: 1..1_000,
-        land: Arc::new(Land::new(terrain, Arc::default(), 20.0)),
+        local_ids,
+        ground: Arc::clone(land.spec()),
         portals: Arc::default(),
+        seed: 0,
+    }
+}
+
+fn place(size_m: u32) -> Places {
+    let terrain = Arc::new(Terrain::hills(size_m, 5));
+    let settings = |n, name: &str, grid, terrain| {
+        let land = Arc::new(Land::new(GroundSpec::new(terrain, Arc::default(), 20.0)));
+        let spec = WorldSpec { is_shared: true, ..instance_spec(WorldId(n), name, 1..1_000, &land) };
+        PlaceSettings { grid, spec, land }
     };
     let flat = Arc::new(Terrain::flat(256, 25.0));
-    Places::new(vec![settings("Hills", (1_000, 1_000), terrain), settings("Flat", (1_010, 1_000), flat)])
+    Places::new(vec![
+        settings(0, "Hills", (1_000, 1_000), terrain),
+        settings(1, "Flat", (1_010, 1_000), flat),
+    ])
 }
 
 fn overlay(place: &Place) -> Vec<(i32, Vec<u8>)> {
@@ -112,10 +128,10 @@ fn ids_of_regions_and_parcels_depend_on_the_handle_only_and_differ() {
 fn instances_of_a_template_share_what_stands_there_and_name_it_differently() {
     let terrain = Terrain::flat(256, 21.0);
     let scenery = Scenery::boxes(5, &terrain, 1);
-    let land = Arc::new(Land::new(Arc::new(terrain), Arc::new(scenery), 20.0));
+    let land = Arc::new(Land::new(GroundSpec::new(Arc::new(terrain), Arc::new(scenery), 20.0)));
     let instance = |n: u32| {
         let local_ids = n * 100..n * 100 + 50;
-        Scene::instance(WorldId(n), "Cave".into(), 10, 20, local_ids, Arc::clone(&land), Arc::default())
+        Scene::new(instance_spec(WorldId(n), "Cave", local_ids, &land), Arc::clone(&land))
     };
     let (one, other) = (instance(3), instance(7));
     for (scene, first_id) in [(&one, 300), (&other, 700)] {

@@ -9,11 +9,14 @@ pub(crate) use network::{Loss, Way, number_of};
 
 use crate::hub::{self, Admission, Hub, HubConfig, Login, LoginRefusal, Order, Record};
 use crate::mail::{FromShard, ShardIndex, Spot, ToShard};
-use crate::places::{Land, PlaceId, PlaceSettings, Places, Portal, PortalTo, Scene};
+use crate::places::{Land, PlaceId, PlaceSettings, Places, Scene};
 use crate::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
-use link::{Action, Command, Control, ControlFlags, Enter, Event, Frame, Refusal, Scenery, Terrain};
+use link::{
+    Action, Command, Control, ControlFlags, Enter, Event, Frame, GroundSpec, Portal, PortalTo, Refusal,
+    Scenery, Terrain, WorldSpec,
+};
 use replicate::{EncodedFrame, Encoder, Intake, Publisher};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -183,14 +186,11 @@ impl Node {
     }
 
     pub(crate) fn with(setup: Setup) -> Self {
-        let place = |n, name: &str, x, size_m| PlaceSettings {
-            name: name.into(),
-            grid: (x, 1_000),
-            max_avatars: setup.max_avatars,
-            hz: HZ,
-            local_ids: local_ids(n),
-            land: land(size_m, setup.boxes),
-            portals: gate(PortalTo::Own("cave".into())),
+        let place = |n, name: &str, x, size_m| {
+            let (land, portals) = (land(size_m, setup.boxes), gate(PortalTo::Own("cave".into())));
+            let max_avatars = setup.max_avatars;
+            let spec = WorldSpec { is_shared: true, portals, max_avatars, ..spec(n, name, &land) };
+            PlaceSettings { grid: (x, 1_000), spec, land }
         };
         let places =
             Arc::new(Places::new(vec![place(0, "Harbour", 1_000, 256), place(1, "Meadow", 1_004, 512)]));
@@ -263,10 +263,9 @@ impl Node {
         max_avatars: u32,
         world_max_avatars: usize,
     ) -> Arc<Scene> {
-        let world = WorldId(self.regions.len() as u32);
-        let (ids, land, portals) = (local_ids(world.0), land(size_m, boxes), gate(PortalTo::Back));
-        let scene = Scene::instance(world, name.into(), max_avatars, HZ, ids, land, portals);
-        let scene = Arc::new(scene);
+        let (land, portals) = (land(size_m, boxes), gate(PortalTo::Back));
+        let spec = WorldSpec { max_avatars, portals, ..spec(self.regions.len() as u32, name, &land) };
+        let scene = Arc::new(Scene::new(spec, land));
         self.regions.push(Region::new(&scene, world_max_avatars));
         scene
     }
@@ -593,19 +592,7 @@ impl Node {
 
 impl Region {
     fn new(scene: &Arc<Scene>, max_avatars: usize) -> Self {
-        let land = &scene.land;
-        let config = WorldConfig {
-            id: scene.world,
-            epoch: Epoch(0),
-            size_m: land.size_m,
-            local_ids: scene.local_ids.clone(),
-            terrain: Arc::clone(&land.terrain),
-            scenery: Arc::clone(&land.scenery),
-            cast: None,
-            water_m: land.water_m,
-            max_avatars,
-            seed: 11,
-        };
+        let config = WorldConfig { max_avatars, ..WorldConfig::new(scene.spec(), None) };
         Self {
             life: Life::new(config, 0.0),
             encoder: Encoder::new(Duration::from_millis(50)),
@@ -643,7 +630,23 @@ const fn local_ids(n: u32) -> Range<u32> {
 fn land(size_m: u32, boxes: u32) -> Arc<Land> {
     let terrain = Terrain::flat(size_m, GROUND_M);
     let scenery = Scenery::boxes(boxes, &terrain, 1);
-    Arc::new(Land::new(Arc::new(terrain), Arc::new(scenery), 20.0))
+    Arc::new(Land::new(GroundSpec::new(Arc::new(terrain), Arc::new(scenery), 20.0)))
+}
+
+/// World number `n`: an instance without portals.
+fn spec(n: u32, name: &str, land: &Land) -> WorldSpec {
+    WorldSpec {
+        world: WorldId(n),
+        epoch: Epoch(0),
+        is_shared: false,
+        name: name.into(),
+        max_avatars: 0,
+        hz: HZ,
+        local_ids: local_ids(n),
+        ground: Arc::clone(land.spec()),
+        portals: Arc::default(),
+        seed: 11,
+    }
 }
 
 /// The account of a user.

@@ -4,7 +4,7 @@ use super::*;
 
 fn lands() -> Vec<Arc<Land>> {
     let land = |&(_, size_m): &(&str, u32)| {
-        Arc::new(Land::new(Arc::new(Terrain::flat(size_m, 22.0)), Arc::<Scenery>::default(), 20.0))
+        Arc::new(Land::new(GroundSpec::new(Arc::new(Terrain::flat(size_m, 22.0)), Arc::default(), 20.0)))
     };
     TEMPLATES.iter().map(land).collect()
 }
@@ -17,14 +17,11 @@ impl Process {
             to: PortalTo::Own((*template).into()),
         };
         let portals: Arc<[Portal]> = TEMPLATES.iter().enumerate().map(portal).collect();
-        let region = |n: u32| PlaceSettings {
-            name: format!("Region {n}"),
-            grid: (1_000 + n, 1_000),
-            max_avatars: 100,
-            hz: 20,
-            local_ids: 1 + n * 1_000..(n + 1) * 1_000,
-            land: Arc::clone(&lands[0]),
-            portals: Arc::clone(&portals),
+        let region = |n: u32| {
+            let (land, portals) = (Arc::clone(&lands[0]), Arc::clone(&portals));
+            let spec = spec(WorldId(n), format!("Region {n}"), 1 + n * 1_000..(n + 1) * 1_000, &land);
+            let spec = WorldSpec { is_shared: true, portals, max_avatars: 100, ..spec };
+            PlaceSettings { grid: (1_000 + n, 1_000), spec, land }
         };
         let places = Arc::new(Places::new((0..FIRST_WORLD).map(region).collect()));
         let config = HubConfig {

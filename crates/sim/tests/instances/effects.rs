@@ -139,7 +139,7 @@ impl Node {
                 let number = TEMPLATES.iter().position(|(name, _)| *name == &*template).expect("known");
                 let land = Arc::clone(&self.lands[number]);
                 let name = name.to_string();
-                let scene = Scene::instance(world, name, MAX_AVATARS, 20, local_ids, land, Arc::default());
+                let scene = Scene::new(spec(world, name, local_ids, &land), land);
                 let visits = self.store.visits.get(&instance).copied().unwrap_or(0);
                 let truth = self.visits.get(&instance).copied().unwrap_or(0);
                 assert_eq!(visits, truth, "visits of {instance} are not in its saved state");

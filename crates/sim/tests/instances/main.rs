@@ -10,17 +10,18 @@ mod effects;
 
 use gateway::hub::{Hub, HubConfig, Login, Order};
 use gateway::mail::{CircuitKey, Closed, FromShard, Request, ShardIndex, Spot, ToShard};
-use gateway::places::{Land, Place, PlaceId, PlaceSettings, Places, Portal, PortalTo, Scene};
+use gateway::places::{Land, Place, PlaceId, PlaceSettings, Places, Scene};
 use glam::Vec3;
 use host::registry::{
     GatewayNotice, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, InstanceRow, Job, JobId,
     JobOutcome, NewInstance, Registry, RegistryConfig, RequestId, StartFailure, SuspendOutcome,
     SuspendTarget, TemplateFacts, Visitor,
 };
-use ids::{AgentId, Instant, SessionKey, Uuid, WorldId};
-use link::{Refusal, Scenery, Terrain};
+use ids::{AgentId, Epoch, Instant, SessionKey, Uuid, WorldId};
+use link::{GroundSpec, Portal, PortalTo, Refusal, Terrain, WorldSpec};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -134,6 +135,22 @@ struct Node {
     n_suspended: u64,
     n_resumed: u64,
     n_admitted: u64,
+}
+
+/// An instance without portals.
+fn spec(world: WorldId, name: String, local_ids: Range<u32>, land: &Land) -> WorldSpec {
+    WorldSpec {
+        world,
+        epoch: Epoch(0),
+        is_shared: false,
+        name,
+        max_avatars: MAX_AVATARS,
+        hz: 20,
+        local_ids,
+        ground: Arc::clone(land.spec()),
+        portals: Arc::default(),
+        seed: 0,
+    }
 }
 
 fn agent(user: u128) -> AgentId {

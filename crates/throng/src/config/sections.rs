@@ -493,7 +493,7 @@ section! {
         /// Name of these boxes, as clients show it.
         ///
         /// Their owner and creator is the grid's operator.
-        box_name: String = gateway::places::BOX_NAME.into(), "–", KeyKind::Name;
+        box_name: String = link::BOX_NAME.into(), "–", KeyKind::Name;
         /// Steps a second of this region; 0 is as many as `world.hz`.
         ///
         /// As for `world.hz`. Worlds of one rate are stepped together, so each further rate costs some microseconds a step.
@@ -536,7 +536,7 @@ section! {
         /// Name of these boxes, as clients show it.
         ///
         /// Their owner and creator is the grid's operator.
-        box_name: String = gateway::places::BOX_NAME.into(), "–", KeyKind::Name;
+        box_name: String = link::BOX_NAME.into(), "–", KeyKind::Name;
         /// File with the NPCs of its instances ([npcs.md](npcs.md)), beside the configuration file; empty: none.
         ///
         /// The navmesh is built at the start, about half a second for 256 m. Each NPC takes a few hundred nanoseconds per tick while a

@@ -2,10 +2,11 @@
 
 use super::ServeError;
 use crate::config::{self, Config, TerrainShape, hz_or};
-use gateway::places::{Land, PlaceSettings, Portal, PortalTo};
+use gateway::places::{Land, PlaceSettings};
 use glam::Vec3;
 use host::script::{ScriptProblems, load_cast};
-use link::{Scenery, Terrain};
+use ids::{Epoch, RegionHandle, WorldId};
+use link::{GroundSpec, Portal, PortalTo, Scenery, Terrain, WorldSpec};
 use schedule::long::{LongContext, LongTasks};
 use std::path::Path;
 use std::sync::Arc;
@@ -24,15 +25,19 @@ const MESH_ESTIMATE: Duration = Duration::from_millis(500);
 pub(super) fn settings(config: &Config) -> Vec<PlaceSettings> {
     let place = |(n, region): (u32, &config::RegionSection)| {
         let (land, portals) = Ground::of_region(region).build(config);
-        PlaceSettings {
+        let spec = WorldSpec {
+            world: WorldId(n),
+            epoch: Epoch(0),
+            is_shared: true,
             name: region.name.clone(),
-            grid: (region.x, region.y),
             max_avatars: region.max_avatars,
             hz: hz_or(region.hz, config.world.hz),
             local_ids: local_ids(n),
-            land,
+            ground: Arc::clone(land.spec()),
             portals,
-        }
+            seed: RegionHandle::from_grid(region.x, region.y).0,
+        };
+        PlaceSettings { grid: (region.x, region.y), spec, land }
     };
     (0..).zip(&config.region).map(place).collect()
 }
@@ -68,7 +73,7 @@ fn build(
         |path: &Path| load_cast(&ScriptDisk, path, &land.terrain, &land.scenery, land.water_m, &mut go_on);
     let cast = script.as_deref().map(load).transpose()?.map(Arc::new);
     if let Some(land) = Arc::get_mut(&mut land) {
-        land.damage = cast.as_ref().is_some_and(|cast| cast.has_damage());
+        land.set_damage(cast.as_ref().is_some_and(|cast| cast.has_damage()));
     }
     let (name, max_avatars) = (template.name.as_str().into(), template.max_avatars);
     let hz = hz_or(template.hz, config.world.hz);
@@ -114,8 +119,8 @@ impl<'a> Ground<'a> {
         for portal in &*portals {
             scenery = scenery.with_arch(portal.at, portal.radius_m);
         }
-        let mut land = Land::new(Arc::new(terrain), Arc::new(scenery), self.water_m);
-        land.box_name = self.box_name.into();
+        let ground = GroundSpec::new(Arc::new(terrain), Arc::new(scenery), self.water_m);
+        let mut land = Land::new(GroundSpec { box_name: self.box_name.into(), ..ground });
         if let Err(error) = land.draw_map() {
             tracing::warn!(region = self.name, %error, "the map has no picture of the region");
         }

@@ -2,7 +2,7 @@
 
 use super::Clock;
 use super::inboxes::Inbox;
-use super::worlds::{Worlds, world_config};
+use super::worlds::Worlds;
 use crossbeam_channel::Sender;
 use gateway::http::record::{Order, Outcome};
 use gateway::places::{Place, Places};
@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::oneshot;
+use world::WorldConfig;
 
 /// The longest recording, seconds: an hour of a busy world is a gigabyte.
 const SECONDS_MAX: u32 = 3_600;
@@ -92,7 +93,12 @@ impl Recordings {
         let recorded_at_s = self.unix_start_s + now.0 / 1_000_000_000;
         let about = About {
             clock_zero_ns: monotonic_ns().saturating_sub((self.clock)().0),
-            ..About::new(line.place.name(), &build, recorded_at_s, &world_config(&line.place))
+            ..About::new(
+                line.place.name(),
+                &build,
+                recorded_at_s,
+                &WorldConfig::new(line.place.scene.spec(), None),
+            )
         };
         let place = Arc::clone(&line.place);
         let (outcome, answer) = oneshot::channel();

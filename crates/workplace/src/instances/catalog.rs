@@ -5,9 +5,10 @@
 
 use super::mail::JobReport;
 use crate::ledger::JournalBuffer;
-use gateway::places::{Land, Portal, Scene};
+use gateway::places::{Land, Scene};
 use host::registry::TemplateFacts;
 use ids::{Uuid, WorldId};
+use link::Portal;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -17,11 +17,11 @@ use crate::inboxes::Inbox;
 use crate::worlds::{self, Stepper, Worlds};
 use gateway::http::fault::{Fault, FaultKind};
 use gateway::hub::{HubConfig, Order as Ordered};
-use gateway::places::{Land, PlaceSettings, Places, Portal, PortalTo};
+use gateway::places::{Land, PlaceSettings, Places};
 use host::capacity::Shortage;
 use host::script::load_cast;
-use ids::{Instant, WorldId};
-use link::{Scenery, Terrain};
+use ids::{Epoch, Instant, WorldId};
+use link::{GroundSpec, Portal, PortalTo, Scenery, Terrain, WorldSpec};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
@@ -129,7 +129,7 @@ impl TestTemplate {
             max_avatars: self.max_avatars,
             hz: 20,
             keep: self.keep,
-            land: Arc::new(Land::new(terrain, scenery, 20.0)),
+            land: Arc::new(Land::new(GroundSpec::new(terrain, scenery, 20.0))),
         }
     }
 }
@@ -143,15 +143,20 @@ fn portals(to: &[PortalTo]) -> Arc<[Portal]> {
 fn regions(templates: [&str; 2]) -> Places {
     let region = |(n, template): (u32, &str)| {
         let terrain = Arc::new(Terrain::flat([256, 512][n as usize], 22.0));
-        PlaceSettings {
+        let land = Arc::new(Land::new(GroundSpec::new(terrain, Arc::default(), 20.0)));
+        let spec = WorldSpec {
+            world: WorldId(n),
+            epoch: Epoch(0),
+            is_shared: true,
             name: ["Harbour", "Meadows"][n as usize].into(),
-            grid: (1_000 + 10 * n, 1_000),
             max_avatars: 100,
             hz: 20,
             local_ids: worlds::local_ids(n),
-            land: Arc::new(Land::new(terrain, Arc::<Scenery>::default(), 20.0)),
+            ground: Arc::clone(land.spec()),
             portals: portals(&[PortalTo::Own(template.into())]),
-        }
+            seed: n.into(),
+        };
+        PlaceSettings { grid: (1_000 + 10 * n, 1_000), spec, land }
     };
     Places::new((0..).zip(templates).map(region).collect())
 }

@@ -6,6 +6,7 @@ use crate::places::Scene;
 use crate::testing::{GATE, GROUND_M, HARBOUR, MEADOW, Node, Setup, agent};
 use glam::Vec3;
 use ids::{SessionKey, WorldId};
+use link::WorldSpec;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::messages::*;
@@ -274,7 +275,9 @@ fn who_does_not_appear_in_the_world_in_time_comes_back() {
     let void = {
         let land = Arc::clone(&node.places.get(HARBOUR).scene.land);
         let local_ids = 77_000_001..78_000_000;
-        Arc::new(Scene::instance(WorldId(77), "Void".into(), 10, 20, local_ids, land, Arc::default()))
+        let spec = node.places.get(HARBOUR).scene.spec().clone();
+        let spec = WorldSpec { world: WorldId(77), is_shared: false, name: "Void".into(), local_ids, ..spec };
+        Arc::new(Scene::new(spec, land))
     };
     assert_eq!(node.hub.enter(node.now, session, &void, None), Ok(Passage::Switched));
     node.relay();

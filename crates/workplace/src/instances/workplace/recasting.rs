@@ -262,7 +262,7 @@ impl WorldCatalog {
         self.reverted.retain(|_, reverted| !reverted.template.eq_ignore_ascii_case(name));
         let template = self.template_mut(name)?;
         if template.land.damage != cast.has_damage() {
-            Arc::make_mut(&mut template.land).damage = cast.has_damage();
+            Arc::make_mut(&mut template.land).set_damage(cast.has_damage());
         }
         template.cast.replace(Arc::clone(cast))
     }

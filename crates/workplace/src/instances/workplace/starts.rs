@@ -12,6 +12,7 @@ use crate::worlds::{Founding, Stepper};
 use gateway::places::Scene;
 use host::registry::{JobOutcome, StartFailure};
 use ids::{Epoch, Uuid, WorldId};
+use link::WorldSpec;
 use schedule::long::{Long, LongOutcome, LongRefusal, LongTicket};
 use std::any::Any;
 use std::ops::Range;
@@ -218,23 +219,21 @@ impl StartPlan {
         let StartOrder { world, id, template, name, local_ids, .. } = order;
         let known = catalog.template(&template)?;
         let reverted = catalog.reverted.get(&id);
-        let (land, portals) = (Arc::clone(&known.land), Arc::clone(&known.portals));
-        let scene =
-            Scene::instance(world, name.to_string(), known.max_avatars, known.hz, local_ids, land, portals);
-        let cast = reverted.map(|RevertedCast { to, .. }| to).or(known.cast.as_ref()).cloned();
-        let land = &scene.land;
-        let config = WorldConfig {
-            id: world,
+        let spec = WorldSpec {
+            world,
             epoch,
-            size_m: land.size_m,
-            local_ids: scene.local_ids.clone(),
-            terrain: Arc::clone(&land.terrain),
-            scenery: Arc::clone(&land.scenery),
-            cast,
-            water_m: land.water_m,
-            max_avatars: scene.max_avatars as usize,
+            is_shared: false,
+            name: name.to_string(),
+            max_avatars: known.max_avatars,
+            hz: known.hz,
+            local_ids,
+            ground: Arc::clone(known.land.spec()),
+            portals: Arc::clone(&known.portals),
             seed: id.as_u64_pair().0,
         };
+        let cast = reverted.map(|RevertedCast { to, .. }| to).or(known.cast.as_ref()).cloned();
+        let config = WorldConfig::new(&spec, cast);
+        let scene = Scene::new(spec, Arc::clone(&known.land));
         let reverted_from = reverted.map(|reverted| reverted.from);
         Some(Self { id, template: Arc::clone(&known.name), scene: Arc::new(scene), config, reverted_from })
     }
