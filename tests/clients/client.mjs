@@ -65,6 +65,11 @@ export class Client {
     this.#attachToEveryRegion();
   }
 
+  /** node-metaverse's own object, for the sweep over all that it can do. */
+  get bot() {
+    return this.#bot;
+  }
+
   /** XML-RPC login only. A refusal is a LoginError with `reason` and `message`. */
   async login() {
     await within(`${this.name}: login reply`, this.#bot.login());
@@ -222,6 +227,11 @@ export class Client {
   /** The grid's handle of a region, looked up by name on the map. */
   async regionHandle(regionName) {
     return (await this.#bot.clientCommands.grid.getRegionByName(regionName)).handle;
+  }
+
+  /** The id of a region's picture on the map. */
+  async mapPicture(regionName) {
+    return (await this.#bot.clientCommands.grid.getRegionByName(regionName)).mapImageID.toString();
   }
 
   /** Teleports by handle; resolves after arrival, in the same region or another. */

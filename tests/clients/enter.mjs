@@ -107,6 +107,11 @@ await main(async ({ clients: count, loginUri, step, api, log }) => {
     log('walk', { metres: mapDistance(walker.sees().position, from).toFixed(2), error_m_max: Math.max(...errors()).toFixed(3) });
   });
 
+  await step('the map has a picture of the region', async () => {
+    const picture = await speaker.fetchTexture(await speaker.mapPicture(speaker.region.regionName));
+    assert(isCodestream(new Uint8Array(picture)), 'the picture is no image');
+  });
+
   await step('the textures of the ground can be fetched', async () => {
     const { terrainDetail0, terrainDetail1, terrainDetail2, terrainDetail3 } = speaker.region;
     const address = await speaker.region.caps.getCapability('GetTexture');

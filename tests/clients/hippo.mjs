@@ -1,44 +1,19 @@
 // A second, independent judge: hippolyzer's client (PyPI), run by hippo.py against a server of its own.
-//
-// It is installed once into a virtual environment outside the checkout, named after its requirements.
 
-import { execFile, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { assert, main, Skip } from './harness.mjs';
+import { assert, main } from './harness.mjs';
+import { installHippolyzer } from './hippolyzer.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-const REQUIREMENTS = join(HERE, 'requirements.txt');
 
 await main(async ({ loginUri, step }) => {
-  const python = await step('hippolyzer is installed', install);
+  const python = await step('hippolyzer is installed', installHippolyzer);
   await step('two hippolyzer clients enter, meet, talk, walk, travel and leave', () =>
     run(python, [join(HERE, 'hippo.py'), '--login', loginUri]),
   );
 });
-
-/** The interpreter of the environment. A half-made one keeps its temporary name and is made anew. */
-async function install() {
-  const digest = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex').slice(0, 12);
-  const environment = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'throng', `hippolyzer-${digest}`);
-  const python = join(environment, 'bin', 'python');
-  if (existsSync(python)) return python;
-  const unfinished = `${environment}.unfinished`;
-  rmSync(unfinished, { recursive: true, force: true });
-  const call = promisify(execFile);
-  try {
-    await call('python3', ['-m', 'venv', unfinished]);
-    await call(join(unfinished, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', '--no-deps', '-r', REQUIREMENTS]);
-  } catch (error) {
-    throw new Skip(`hippolyzer cannot be installed: ${error.message.trim().split('\n').at(-1)}`);
-  }
-  renameSync(unfinished, environment);
-  return python;
-}
 
 async function run(command, args) {
   const child = spawn(command, args, { stdio: 'inherit' });

@@ -228,7 +228,7 @@ macro_rules! message_table {
                 TransferInfo: simulator "Answers TransferRequest.";
                 TransferPacket: simulator "Answers TransferRequest.";
                 RequestXfer: refused on_xfer "AbortXfer.";
-                SendXferPacket: refused on_xfer_packet "ConfirmXferPacket, and AssetUploadComplete without success after the last; AbortXfer for a file that was not asked for.";
+                SendXferPacket: refused on_xfer_packet "ConfirmXferPacket, and after the last AssetUploadComplete without success and AbortXfer; AbortXfer for a file that was not asked for.";
                 ConfirmXferPacket: ignored "No file was sent.";
                 AbortXfer: ignored "No file is under way.";
                 AssetUploadRequest: refused on_asset_upload "AssetUploadComplete without success; without content RequestXfer, and the same at the end of the file.";

@@ -1,8 +1,8 @@
 //! Uploads over UDP, which are refused at their end.
 //!
-//! Clients send a small asset within AssetUploadRequest, and a larger one as a file that the server asks for. Neither node-metaverse 0.8.16
-//! nor hippolyzer 0.15.6 listens to a refusal before the whole file is sent. So the file is asked for, each part is confirmed and dropped,
-//! and AssetUploadComplete without success ends the upload.
+//! Clients send a small asset within AssetUploadRequest, and a larger one as a file that the server asks for. hippolyzer 0.15.6 does not listen
+//! to a refusal before the whole file is sent. So the file is asked for, each part is confirmed and dropped, and at its end
+//! AssetUploadComplete without success ends the upload. node-metaverse 0.8.16 waits for an AbortXfer instead, and is sent it behind.
 
 use super::Shard;
 use super::dispatch::{Handled, Incoming};
@@ -42,7 +42,7 @@ impl Shard {
         uploads.push_back(upload);
         let oldest = if uploads.len() > UPLOADS_MAX { uploads.pop_front() } else { None };
         if let Some(oldest) = oldest {
-            self.refuse_upload(at, oldest)?;
+            self.abort_upload(at, oldest)?;
         }
         let xfer_id = RequestXferXferID {
             id: upload.xfer_id,
@@ -58,15 +58,25 @@ impl Shard {
         let SendXferPacketXferID { id, packet } = m.xfer_id;
         let uploads = &mut self.client(at.index).uploads;
         let Some(found) = uploads.iter().position(|upload| upload.xfer_id == id) else {
-            return self.refuse(at, AbortXfer { xfer_id: AbortXferXferID { id, result: XFER_FAILED } });
+            return self.abort_xfer(at, id);
         };
         let ended = if packet & LAST_PART == 0 { None } else { uploads.remove(found) };
         let xfer_id = ConfirmXferPacketXferID { id, packet: packet & !LAST_PART };
         self.reply(at, ConfirmXferPacket { xfer_id });
         match ended {
-            Some(upload) => self.refuse_upload(at, upload),
+            Some(upload) => self.abort_upload(at, upload),
             None => Ok(Outcome::Refused),
         }
+    }
+
+    /// Ends the upload of a file.
+    fn abort_upload(&mut self, at: &mut Incoming<'_>, upload: Upload) -> Handled {
+        self.refuse_upload(at, upload)?;
+        self.abort_xfer(at, upload.xfer_id)
+    }
+
+    fn abort_xfer(&mut self, at: &mut Incoming<'_>, id: u64) -> Handled {
+        self.refuse(at, AbortXfer { xfer_id: AbortXferXferID { id, result: XFER_FAILED } })
     }
 
     fn refuse_upload(&mut self, at: &mut Incoming<'_>, upload: Upload) -> Handled {

@@ -147,6 +147,23 @@ macro_rules! bare_request {
     };
 }
 
+/// The same for messages that have these ids in their only block.
+macro_rules! request_by_info {
+    ($Message:ident, $fill:expr) => {
+        (
+            MessageName::$Message,
+            (|client: &Client| {
+                let mut message = $Message::default();
+                message.info.agent_id = client.agent.0;
+                message.info.session_id = client.session_id.0;
+                let fill: fn(&mut $Message) = $fill;
+                fill(&mut message);
+                message.into()
+            }) as Request,
+        )
+    };
+}
+
 /// The local id of an object that the client sees.
 fn seen_object(client: &Client) -> u32 {
     *client.things.keys().next().expect("it sees objects")
@@ -211,6 +228,13 @@ fn conversations() -> Vec<((MessageName, Request), Answer)> {
             request!(EstateOwnerMessage, |m, _| m.method_data.method = b"getinfo\0".to_vec()),
             Reply(Name::EstateOwnerMessage),
         ),
+        (request!(TeleportLocationRequest), Event("TeleportFailed")),
+        (request!(TeleportRequest), Event("TeleportFailed")),
+        (request_by_info!(TeleportLandmarkRequest, |m| m.info.landmark_id = ITEM), Event("TeleportFailed")),
+        (request_by_info!(TeleportLureRequest, |m| m.info.lure_id = ITEM), Event("TeleportFailed")),
+        (request!(SetStartLocationRequest), Reply(Name::AlertMessage)),
+        (request!(LogoutRequest), Reply(Name::LogoutReply)),
+        (bare_request!(StartPingCheck, |_, _| {}), Reply(Name::CompletePingCheck)),
         (request!(MapLayerRequest), Reply(Name::MapLayerReply)),
         (request!(MapBlockRequest), Reply(Name::MapBlockReply)),
         (request!(MapNameRequest), Reply(Name::MapBlockReply)),
@@ -347,7 +371,6 @@ fn conversations() -> Vec<((MessageName, Request), Answer)> {
 /// of the hub, or in crate `circuit`.
 const SHOWN_ELSEWHERE: &[MessageName] = &[
     MessageName::PacketAck,
-    MessageName::StartPingCheck,
     MessageName::CompletePingCheck,
     MessageName::CloseCircuit,
     MessageName::CompleteAgentMovement,
@@ -355,19 +378,13 @@ const SHOWN_ELSEWHERE: &[MessageName] = &[
     MessageName::AgentThrottle,
     MessageName::AgentPause,
     MessageName::AgentResume,
-    MessageName::LogoutRequest,
     MessageName::AgentUpdate,
     MessageName::SetAlwaysRun,
     MessageName::AgentAnimation,
     MessageName::AgentSetAppearance,
     MessageName::ChatFromViewer,
-    MessageName::TeleportLocationRequest,
-    MessageName::TeleportRequest,
-    MessageName::TeleportLandmarkRequest,
-    MessageName::TeleportLureRequest,
     MessageName::TeleportCancel,
     MessageName::StartLure,
-    MessageName::SetStartLocationRequest,
 ];
 
 /// A node with objects, and a client that sees some.
@@ -872,6 +889,7 @@ fn a_refused_upload_names_the_asset_that_the_client_waits_for() {
     });
     for packet in [0, 1, 2 | 1 << 31] {
         assert!(!node.clients[ada].got(AssetUploadComplete::NUMBER));
+        assert!(!node.clients[ada].got(AbortXfer::NUMBER));
         let xfer_id = SendXferPacketXferID { id: asked.id, packet };
         let data_packet = SendXferPacketDataPacket { data: vec![7; 1_000] };
         node.clients[ada].send(&SendXferPacket { xfer_id, data_packet }.into());
@@ -890,4 +908,9 @@ fn a_refused_upload_names_the_asset_that_the_client_waits_for() {
     assert_eq!(complete.uuid, Uuid::from_bytes(Md5::digest(both).into()));
     assert_eq!(asked.v_file_id, complete.uuid);
     assert!(!complete.success);
+    let aborted = last(&node.clients[ada], |message| match message {
+        Message::AbortXfer(m) => Some(m.xfer_id.id),
+        _ => None,
+    });
+    assert_eq!(aborted, asked.id);
 }
