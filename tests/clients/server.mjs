@@ -20,6 +20,14 @@ export function binaryPath() {
   return found;
 }
 
+/**
+ * A server ends with the process that started it, whatever that one dies of: `setpriv` has the kernel send the signal. It becomes the
+ * server, so that the process id stays.
+ */
+const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv'].find(existsSync);
+export const ENDS_WITH_PARENT = SETPRIV !== undefined;
+const WITH_PARENT = ENDS_WITH_PARENT ? [SETPRIV, '--pdeathsig', 'TERM'] : [];
+
 export class Server {
   #child;
   #exited;
@@ -39,7 +47,8 @@ export class Server {
     command.push('--admin', process.env.THRONG_TEST_ADMIN ?? '127.0.0.1:0');
     command.push('--config', resolve(ROOT, 'tests/clients', config));
     if (openRegistration) command.push('--open-registration');
-    server.#child = spawn(binaryPath(), [...command, ...args], { stdio: ['ignore', log, log] });
+    const [program, ...words] = [...WITH_PARENT, binaryPath(), ...command, ...args];
+    server.#child = spawn(program, words, { stdio: ['ignore', log, log] });
     server.#exited = new Promise((done) => {
       server.#child.once('exit', (code, signal) => done({ code, signal }));
       server.#child.once('error', (error) => done({ error }));
