@@ -107,6 +107,21 @@ await main(async ({ clients: count, loginUri, step, api, log }) => {
     log('walk', { metres: mapDistance(walker.sees().position, from).toFixed(2), error_m_max: Math.max(...errors()).toFixed(3) });
   });
 
+  await step('one sits on a box; all see it there until it stands up and walks on', async () => {
+    const own = () => walker.sees().position;
+    const [box] = walker.things().sort((a, b) => distance(a.Position, own()) - distance(b.Position, own()));
+    await walker.teleport(await walker.regionHandle(walker.region.regionName), box.Position.x + 2, box.Position.y);
+    await walker.lands();
+    await walker.sit(box.FullID);
+    const sits = (client) => mapDistance(client.sees(walker.id).position, box.Position) < SAME_PLACE_M && client.isStanding(walker.id);
+    await until('all see it on the box', () => clients.every(sits));
+    walker.standUp();
+    walker.hold(ControlFlags.AGENT_CONTROL_AT_POS);
+    await until('all see it walk on', () => clients.every((c) => mapDistance(c.sees(walker.id).position, box.Position) > WALK_M));
+    walker.release();
+    await until('it stands for all', () => clients.every((client) => client.isStanding(walker.id)));
+  });
+
   await step('the map has a picture of the region', async () => {
     const picture = await speaker.fetchTexture(await speaker.mapPicture(speaker.region.regionName));
     assert(isCodestream(new Uint8Array(picture)), 'the picture is no image');

@@ -93,6 +93,13 @@ pub enum Action {
     AlwaysRun(bool),
     /// Put a snapshot of everything into the following frames: a replica saw a gap.
     Resync,
+    /// Sit down on a static object, whatever the avatar did before. It stands up as from the ground.
+    Sit {
+        /// Point on the object's upper side, metres from the region's corner.
+        seat: Vec3,
+        /// Direction to face; only x and y count.
+        look_at: Vec3,
+    },
 }
 
 impl Action {

@@ -66,6 +66,18 @@ pub(crate) fn place(presence: &mut Presence, wished: Vec3, ground: &SolidGround)
     presence.news.touched = true;
 }
 
+/// Seats an avatar with its soles at `seat`. Other avatars do not push it away, since a seat is on an object and not on the ground.
+pub(crate) fn sit_down(presence: &mut Presence, seat: Vec3, ground: &SolidGround) {
+    let half = presence.half_height();
+    presence.motion.position = ground.recover(seat + Vec3::Z * half, half);
+    presence.motion.velocity = Vec3::ZERO;
+    presence.stance = Stance::Sitting;
+    // An earlier press in the same tick is older than the seat.
+    presence.controls.pressed.posture = None;
+    presence.news.arriving = false;
+    presence.news.touched = true;
+}
+
 fn free_spot(presence: &Presence, random: u64, ground: &SolidGround, contacts: &Contacts) -> Vec3 {
     let half = presence.half_height();
     let wished = presence.motion.position;

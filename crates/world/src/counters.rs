@@ -19,6 +19,8 @@ pub struct WorldCounters {
     pub chat: u64,
     /// Switches between walk and run.
     pub always_run: u64,
+    /// Avatars that sat down on static objects.
+    pub sit: u64,
     /// Snapshots asked for.
     pub resync: u64,
     /// Commands of sessions that are not here.
@@ -37,7 +39,7 @@ impl WorldCounters {
     /// Commands by action, with the label for metrics. [`WorldCounters::ignored`],
     /// [`WorldCounters::refused`] and [`WorldCounters::foreign`] commands count here as such, not as their action.
     #[must_use]
-    pub const fn commands(&self) -> [(&'static str, u64); 12] {
+    pub const fn commands(&self) -> [(&'static str, u64); 13] {
         [
             ("enter", self.enter),
             ("leave", self.leave),
@@ -47,6 +49,7 @@ impl WorldCounters {
             ("animate", self.animate),
             ("chat", self.chat),
             ("always_run", self.always_run),
+            ("sit", self.sit),
             ("resync", self.resync),
             ("ignored", self.ignored),
             ("refused", self.refused),

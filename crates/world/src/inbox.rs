@@ -188,6 +188,11 @@ fn act(
             counters.always_run += 1;
             presence.controls.always_run = on;
         }
+        Action::Sit { seat, look_at } => {
+            counters.sit += 1;
+            arrivals::sit_down(presence, seat, ground);
+            face(presence, look_at);
+        }
         Action::Enter(_) | Action::Leave | Action::Resync => unreachable!("not an action of one avatar"),
     }
     presence.news.touched = true;
@@ -205,6 +210,11 @@ pub(crate) fn relocate(
         counters.recovered += 1;
     }
     arrivals::place(presence, to, ground);
+    face(presence, look_at);
+}
+
+/// Turns an avatar; a direction that points nowhere leaves it as it is.
+fn face(presence: &mut Presence, look_at: Vec3) {
     if let Some(rotation) = facing(look_at) {
         presence.controls.body_rotation = rotation;
         presence.motion.rotation = rotation;

@@ -54,7 +54,7 @@ pub(crate) enum Stance {
     Airborne { jumped: bool, sub_steps: u16 },
     /// Held up by its owner's FLY flag.
     Flying,
-    /// On the ground, heedless of controls until it stands up.
+    /// On the ground or on an object, heedless of controls until it stands up.
     Sitting,
 }
 

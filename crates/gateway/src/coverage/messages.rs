@@ -49,8 +49,8 @@ macro_rules! message_table {
                 AgentUpdate: update "Moves the avatar; the camera decides what is shown.";
                 SetAlwaysRun: done on_always_run "Walking becomes running.";
                 AgentAnimation: done on_animation "Animations start and stop.";
-                AgentRequestSit: missing Sitting "Avatars sit on the ground only.";
-                AgentSit: ignored "Completes AgentRequestSit, which is refused.";
+                AgentRequestSit: done on_request_sit "AvatarSitResponse: the avatar sits on the object, if it is within 10 m. An alert for an object that is farther away or unknown.";
+                AgentSit: ignored "The avatar sits already: AgentRequestSit seats it.";
                 AgentHeightWidth: ignored "The size of the window.";
                 AgentFOV: ignored "The angle of the camera; what is shown does not depend on it.";
                 VelocityInterpolateOn: ignored "A setting of the viewer alone.";

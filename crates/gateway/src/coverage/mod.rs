@@ -94,8 +94,6 @@ messages::message_table!(rows!());
 /// A missing part of the protocol, or a thing that does not exist. Refusals name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
-    /// Sitting on objects.
-    Sitting,
     /// Attachments.
     Attachments,
     /// A list of blocked users that outlives the client.
@@ -126,6 +124,8 @@ pub enum Feature {
     Groups,
     /// An object that is not in the region.
     UnknownObject,
+    /// An object to sit on that is out of reach.
+    FarObject,
     /// A parcel that no region has.
     UnknownParcel,
     /// An item or folder that is not in the user's inventory.
@@ -136,7 +136,6 @@ pub enum Feature {
 impl fmt::Display for Feature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Sitting => "Sitting on objects is not possible on this server.",
             Self::Attachments => "Attachments are not available on this server.",
             Self::MuteList => "This server does not keep a block list: your viewer forgets it at logout.",
             Self::Profiles => "Profiles cannot be changed on this server.",
@@ -152,6 +151,7 @@ impl fmt::Display for Feature {
             Self::Money => "There is no money on this server.",
             Self::Groups => "Groups are not available on this server.",
             Self::UnknownObject => "There is no such object in this region.",
+            Self::FarObject => "That object is too far away to sit on.",
             Self::UnknownParcel => "There is no such parcel on this server.",
             Self::UnknownItem => "There is no such item or folder in your inventory.",
         })

@@ -17,7 +17,7 @@ impl Shard {
             return;
         }
         client.epoch = replica.epoch;
-        let sits = client.wishes.sits();
+        let posture = client.wishes.posture();
         if replica.of_session(client.session()).is_none() {
             let look_at = client.wishes.faces().unwrap_or(client.arrival.1);
             let enter = enter(client, client.viewer.eye, look_at);
@@ -28,7 +28,7 @@ impl Shard {
             self.command(index, teleport);
             self.client(index).wishes.forget_teleport();
         }
-        for action in self.client(index).wishes.again(sits) {
+        for action in self.client(index).wishes.again(posture) {
             self.command(index, action);
         }
     }

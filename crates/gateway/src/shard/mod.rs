@@ -27,6 +27,7 @@ mod outbox;
 mod portals;
 mod pressure;
 mod sending;
+mod sitting;
 mod stages;
 mod stream;
 mod switching;

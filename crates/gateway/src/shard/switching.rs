@@ -9,6 +9,7 @@
 use super::client::{Client, Stage, Told};
 use super::filter::UpdateFilter;
 use super::greeting;
+use super::wishes::WishedPosture;
 use super::{ClientIndex, Shard};
 use crate::hub::travel::{self, VIA_LOCATION};
 use crate::mail::FromShard;
@@ -59,7 +60,7 @@ impl Shard {
         self.by_world.remove(&(former.world(), key));
         self.by_world.insert((place.world(), key), index);
         self.command(index, enter);
-        for action in self.client(index).wishes.again(false) {
+        for action in self.client(index).wishes.again(WishedPosture::Up) {
             self.command(index, action);
         }
     }

@@ -7,12 +7,23 @@ use ids::Uuid;
 use link::{Action, Appearance, Control, ControlFlags};
 use std::sync::Arc;
 
+/// Posture of an avatar, as its client last asked for it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) enum WishedPosture {
+    /// It has not sat down, or has got up since.
+    #[default]
+    Up,
+    /// It sits where it was.
+    OnGround,
+    /// It sits on an object; the action that seats it.
+    OnObject(Action),
+}
+
 /// The newest wish of each kind.
 #[derive(Debug, Default)]
 pub(super) struct ClientIntent {
     control: Option<Control>,
-    /// Sat down and has not got up.
-    sits: bool,
+    posture: WishedPosture,
     always_run: bool,
     pub(super) appearance: Option<Arc<Appearance>>,
     /// A teleport inside the world that has not been carried out yet.
@@ -27,16 +38,18 @@ impl ClientIntent {
         match action {
             Action::Control(control) => {
                 if control.flags.any(ControlFlags::STAND_UP) {
-                    self.sits = false;
-                } else if control.flags.any(ControlFlags::SIT_ON_GROUND) {
-                    self.sits = true;
+                    self.posture = WishedPosture::Up;
+                } else if control.flags.any(ControlFlags::SIT_ON_GROUND) && self.posture == WishedPosture::Up
+                {
+                    self.posture = WishedPosture::OnGround;
                 }
                 self.control = Some(*control);
             }
             // A moved avatar stands at its new position.
-            Action::Enter(_) => self.sits = false,
+            Action::Enter(_) => self.posture = WishedPosture::Up,
+            Action::Sit { .. } => self.posture = WishedPosture::OnObject(action.clone()),
             Action::Teleport { .. } => {
-                self.sits = false;
+                self.posture = WishedPosture::Up;
                 self.teleport = Some(action.clone());
             }
             Action::Appear(appearance) => self.appearance = Some(Arc::clone(appearance)),
@@ -62,8 +75,8 @@ impl ClientIntent {
         self.control.is_some_and(|control| control.flags.any(ControlFlags::FLY))
     }
 
-    pub(super) const fn sits(&self) -> bool {
-        self.sits
+    pub(super) fn posture(&self) -> WishedPosture {
+        self.posture.clone()
     }
 
     /// The keys held and the way the body faces are not to be said again.
@@ -81,16 +94,22 @@ impl ClientIntent {
         self.teleport.take()
     }
 
-    /// Everything that lasts once more, for an avatar that is in the world and `sits` or should not.
-    pub(super) fn again(&self, sits: bool) -> Vec<Action> {
+    /// Everything that lasts once more, for an avatar that is in the world and shall have this posture.
+    pub(super) fn again(&self, posture: WishedPosture) -> Vec<Action> {
         let mut actions = vec![Action::AlwaysRun(self.always_run)];
         actions.extend(self.appearance.clone().map(Action::Appear));
         if !self.animations.is_empty() {
             actions.push(Action::Animate(self.animations.clone()));
         }
+        let posture_flag = match posture {
+            WishedPosture::Up => ControlFlags::STAND_UP,
+            WishedPosture::OnGround | WishedPosture::OnObject(_) => ControlFlags::SIT_ON_GROUND,
+        };
+        if let WishedPosture::OnObject(seat) = posture {
+            actions.push(seat);
+        }
         actions.extend(self.control.map(|Control { flags, body_rotation }| {
-            let posture = if sits { ControlFlags::SIT_ON_GROUND } else { ControlFlags::STAND_UP };
-            Action::Control(Control { flags: flags.union(posture), body_rotation })
+            Action::Control(Control { flags: flags.union(posture_flag), body_rotation })
         }));
         actions
     }
@@ -116,9 +135,19 @@ mod tests {
         let sit = control(ControlFlags::SIT_ON_GROUND);
         let walk = control(ControlFlags::AT_POS);
         let teleport = Action::Teleport { position: glam::Vec3::ZERO, look_at: glam::Vec3::X };
-        assert!(after(&[sit.clone(), walk]).sits());
-        assert!(!after(&[sit.clone(), control(ControlFlags::STAND_UP)]).sits());
-        assert!(!after(&[sit, teleport]).sits());
+        assert_eq!(after(&[sit.clone(), walk]).posture(), WishedPosture::OnGround);
+        assert_eq!(after(&[sit.clone(), control(ControlFlags::STAND_UP)]).posture(), WishedPosture::Up);
+        assert_eq!(after(&[sit, teleport]).posture(), WishedPosture::Up);
+    }
+
+    #[test]
+    fn a_seat_is_taken_again_before_the_keys_that_are_held() {
+        let seat = Action::Sit { seat: glam::Vec3::splat(30.0), look_at: glam::Vec3::X };
+        let sit = ControlFlags::SIT_ON_GROUND;
+        let wishes = after(&[control(ControlFlags::AT_POS), seat.clone(), control(sit)]);
+        assert_eq!(wishes.posture(), WishedPosture::OnObject(seat.clone()), "the ground is no other seat");
+        assert_eq!(wishes.again(wishes.posture())[1..], [seat.clone(), control(sit)]);
+        assert_eq!(after(&[seat, control(ControlFlags::STAND_UP)]).posture(), WishedPosture::Up);
     }
 
     #[test]
@@ -133,7 +162,7 @@ mod tests {
         ]);
         let flags = ControlFlags::FLY.union(ControlFlags::STAND_UP);
         assert_eq!(
-            wishes.again(false),
+            wishes.again(WishedPosture::Up),
             [
                 Action::AlwaysRun(true),
                 Action::Animate(vec![(animation(2), true), (animation(1), false)]),

@@ -1,9 +1,9 @@
 //! Sitting, standing up, and what shows of it.
 
-use crate::stage::{Stage, control, enter_at};
+use crate::stage::{STANDING, Stage, config, control, enter_at};
 use glam::{Quat, Vec3};
-use link::{Action, Change, ControlFlags};
-use world::animations;
+use link::{Action, Change, ControlFlags, Terrain};
+use world::{World, animations};
 
 fn seated() -> Stage {
     let mut stage = Stage::with_one();
@@ -161,4 +161,83 @@ fn a_taller_avatar_keeps_its_soles_on_the_ground() {
     stage.send(2, enter_at(Vec3::new(10.0, 10.0, 22.0)));
     stage.step();
     assert_eq!(stage.motion(2).position.z, 21.95);
+}
+
+/// A seat above the ground, 2 m from the avatar of [`Stage::with_one`].
+const SEAT: Vec3 = Vec3::new(130.0, 128.0, 21.8);
+
+fn seated_on_object() -> Stage {
+    let mut stage = Stage::with_one();
+    stage.send(1, Action::Sit { seat: SEAT, look_at: Vec3::Y });
+    stage.step();
+    stage
+}
+
+#[test]
+fn an_avatar_sits_on_an_object_and_all_are_told_where() {
+    let mut stage = seated_on_object();
+    assert!(stage.frame.changes.iter().any(|change| matches!(change, Change::Moved(..))));
+    assert_eq!(stage.animations(1), [animations::SIT_GROUND]);
+    let motion = stage.motion(1);
+    assert_eq!((motion.position, motion.velocity), (SEAT + Vec3::Z * STANDING, Vec3::ZERO));
+    assert!((motion.rotation * Vec3::X).distance(Vec3::Y) < 1e-3);
+    stage.press(1, ControlFlags::AT_POS.union(ControlFlags::FLY));
+    stage.run(10);
+    assert_eq!(stage.motion(1), motion, "keys do not move a sitter");
+    assert_eq!(stage.world.counters().sit, 1);
+}
+
+#[test]
+fn an_avatar_in_the_air_or_still_arriving_sits_on_an_object_too() {
+    let mut stage = Stage::with_one();
+    stage.press(1, ControlFlags::FLY.union(ControlFlags::UP_POS));
+    stage.run(10);
+    stage.press(1, ControlFlags::FLY.union(ControlFlags::STAND_UP));
+    stage.send(1, Action::Sit { seat: SEAT, look_at: Vec3::Y });
+    stage.send(2, enter_at(SEAT));
+    stage.send(2, Action::Sit { seat: SEAT, look_at: Vec3::Y });
+    stage.step();
+    for session in [1, 2] {
+        assert_eq!(stage.animations(session), [animations::SIT_GROUND]);
+        assert_eq!(stage.motion(session).position, SEAT + Vec3::Z * STANDING, "sitters share an object");
+    }
+}
+
+#[test]
+fn an_avatar_stands_up_from_an_object_and_walks_down_from_it() {
+    let mut stage = seated_on_object();
+    stage.press(1, ControlFlags::STAND_UP);
+    stage.step();
+    assert_eq!(stage.animations(1), [animations::STAND]);
+    assert_eq!(stage.motion(1).position, SEAT + Vec3::Z * STANDING);
+    stage.press(1, ControlFlags::AT_POS);
+    stage.run(40);
+    assert_eq!(stage.motion(1).position.z, 21.0 + STANDING);
+}
+
+#[test]
+fn a_teleport_takes_an_avatar_from_its_object() {
+    let mut stage = seated_on_object();
+    stage.send(1, Action::Teleport { position: Vec3::new(50.0, 60.0, 22.0), look_at: Vec3::Y });
+    stage.step();
+    assert_eq!(stage.animations(1), [animations::STAND]);
+    assert_eq!(stage.motion(1).position.z, 21.0 + STANDING);
+}
+
+#[test]
+fn a_seat_below_the_ground_or_outside_is_moved_to_where_avatars_can_be() {
+    for seat in [SEAT.with_z(3.0), Vec3::new(-9.0, 128.0, 22.0), Vec3::splat(f32::NAN)] {
+        let mut stage = Stage::with_one();
+        stage.send(1, Action::Sit { seat, look_at: Vec3::Y });
+        stage.step();
+        let position = stage.motion(1).position;
+        assert!(position.z >= 21.0 + STANDING && position.x >= 0.5, "{position}");
+    }
+}
+
+#[test]
+fn a_sitter_on_an_object_goes_on_from_a_snapshot() {
+    let stage = seated_on_object();
+    let restored = World::restore(config(Terrain::flat(256, 21.0)), &stage.world.snapshot()).unwrap();
+    assert_eq!(restored.state_hash(), stage.world.state_hash());
 }

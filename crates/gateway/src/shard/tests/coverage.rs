@@ -284,6 +284,7 @@ fn conversations() -> Vec<((MessageName, Request), Answer)> {
             Reply(Name::ObjectProperties),
         ),
         (request!(RequestObjectPropertiesFamily), Reply(Name::AlertMessage)),
+        (request!(AgentRequestSit), Reply(Name::AlertMessage)),
         (
             request!(RequestTaskInventory, |m, client| m.inventory_data.local_id = seen_object(client)),
             Reply(Name::ReplyTaskInventory),

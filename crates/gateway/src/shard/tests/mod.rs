@@ -12,4 +12,5 @@ mod pressure;
 mod requests;
 mod restarting;
 mod scenery;
+mod sitting;
 mod switching;

@@ -1,0 +1,136 @@
+//! Sitting on static objects, as the sitter and another client see it.
+
+use crate::coverage::Feature;
+use crate::testing::{Client, HARBOUR, Node, Setup, agent};
+use glam::Vec3;
+use ids::Uuid;
+use link::{ControlFlags, Standing};
+use wire::messages::*;
+use wire::text::from_wire;
+
+/// Height of a standing avatar's centre above its soles, metres.
+const HALF_HEIGHT_M: f32 = 0.95;
+
+/// Two clients 3 m from an object, and the object.
+fn beside_an_object() -> (Node, [usize; 2], Standing) {
+    let mut node = Node::with(Setup { boxes: 60, ..Setup::default() });
+    let inside = |standing: &&Standing| (10.0..246.0).contains(&standing.position.x);
+    let object = node.scenery(HARBOUR).prims().iter().find(inside).expect("a box").clone();
+    let spot = node.spot(HARBOUR, object.position.x + 3.0, object.position.y);
+    let clients = ["Ada", "Bob"].map(|name| node.enter_at(name, spot));
+    node.run_until(|node| node.clients[clients[1]].sees("Ada").is_some());
+    (node, clients, object)
+}
+
+fn request_sit(client: &mut Client, target_id: Uuid) {
+    let agent_data = AgentRequestSitAgentData { agent_id: client.agent.0, session_id: client.session_id.0 };
+    let target_object = AgentRequestSitTargetObject { target_id, offset: Vec3::ZERO };
+    client.send(&AgentRequestSit { agent_data, target_object }.into());
+}
+
+fn responses(client: &Client) -> Vec<AvatarSitResponse> {
+    let response = |message: &Message| match message {
+        Message::AvatarSitResponse(response) => Some(response.clone()),
+        _ => None,
+    };
+    client.inbox.iter().filter_map(response).collect()
+}
+
+fn last_alert(client: &Client) -> Option<String> {
+    client.inbox.iter().rev().find_map(|message| match message {
+        Message::AlertMessage(alert) => Some(from_wire(&alert.alert_data.message)),
+        _ => None,
+    })
+}
+
+fn top_of(object: &Standing) -> Vec3 {
+    object.position + Vec3::Z * (object.prim.scale.z / 2.0 + HALF_HEIGHT_M)
+}
+
+#[test]
+fn a_client_is_told_its_seat_and_all_are_shown_the_avatar_on_it() {
+    let (mut node, [ada, bob], object) = beside_an_object();
+    request_sit(&mut node.clients[ada], object.prim.id);
+    node.run_ms(1_000);
+    let told = responses(&node.clients[ada]);
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].sit_object.id, object.prim.id);
+    let upper_side = Vec3::Z * object.prim.scale.z / 2.0;
+    assert!(told[0].sit_transform.sit_position.distance(upper_side) < 1e-4);
+    assert!(!told[0].sit_transform.auto_pilot);
+    assert!(responses(&node.clients[bob]).is_empty());
+    for client in [ada, bob] {
+        let seen = node.clients[client].sees("Ada").expect("Ada is shown");
+        assert!(seen.position.distance(top_of(&object)) < 0.01, "{seen:?}");
+        assert_eq!(seen.velocity, Vec3::ZERO);
+        let sits = |message: &Message| match message {
+            Message::AvatarAnimation(m) => {
+                m.sender.id == agent("Ada").0
+                    && m.animation_list.iter().any(|row| row.anim_id == world::animations::SIT_GROUND)
+            }
+            _ => false,
+        };
+        assert!(node.clients[client].count(sits) > 0);
+    }
+}
+
+#[test]
+fn a_sitter_keeps_its_seat_until_it_stands_up_or_teleports() {
+    let (mut node, [ada, bob], object) = beside_an_object();
+    request_sit(&mut node.clients[ada], object.prim.id);
+    node.run_ms(500);
+    node.clients[ada].control(ControlFlags::AT_POS);
+    node.run_ms(1_000);
+    let seen = node.clients[bob].sees("Ada").expect("Ada is shown");
+    assert!(seen.position.distance(top_of(&object)) < 0.01, "{seen:?}");
+    node.clients[ada].control(ControlFlags::AT_POS.union(ControlFlags::STAND_UP));
+    node.run_ms(1_000);
+    let seen = node.clients[bob].sees("Ada").expect("Ada is shown");
+    assert!(seen.position.distance(top_of(&object)) > 1.0, "{seen:?}");
+
+    node.clients[ada].control(ControlFlags::default());
+    node.run_ms(500);
+    node.clients[ada].inbox.clear();
+    request_sit(&mut node.clients[ada], object.prim.id);
+    node.run_ms(500);
+    let info = TeleportLocationRequestInfo {
+        region_handle: node.places.get(HARBOUR).handle.0,
+        position: Vec3::new(200.0, 200.0, 22.0),
+        look_at: Vec3::X,
+    };
+    let client = &mut node.clients[ada];
+    let agent_data =
+        TeleportLocationRequestAgentData { agent_id: client.agent.0, session_id: client.session_id.0 };
+    client.send(&TeleportLocationRequest { agent_data, info }.into());
+    node.run_ms(1_000);
+    assert!(node.clients[ada].got(TeleportLocal::NUMBER));
+    let position = node.position_in(HARBOUR, "Ada").expect("Ada is there");
+    assert!(position.truncate().distance(glam::Vec2::splat(200.0)) < 2.0, "{position}");
+}
+
+#[test]
+fn an_object_that_is_far_or_unknown_is_refused_by_name() {
+    let (mut node, [ada, _], object) = beside_an_object();
+    let is_far = |standing: &&Standing| standing.position.distance(object.position) > 20.0;
+    let far = node.scenery(HARBOUR).prims().iter().find(is_far).expect("another box").prim.id;
+    let before = node.position_in(HARBOUR, "Ada");
+    for (target, refusal) in [(far, Feature::FarObject), (Uuid::from_u128(0xBAD), Feature::UnknownObject)] {
+        request_sit(&mut node.clients[ada], target);
+        node.run_ms(1_000);
+        assert_eq!(last_alert(&node.clients[ada]), Some(refusal.to_string()));
+    }
+    assert!(responses(&node.clients[ada]).is_empty());
+    assert_eq!(node.position_in(HARBOUR, "Ada"), before);
+}
+
+#[test]
+fn a_world_that_began_again_has_the_avatar_on_its_seat() {
+    let (mut node, [ada, _], object) = beside_an_object();
+    node.await_checkpoint();
+    request_sit(&mut node.clients[ada], object.prim.id);
+    node.run_ms(500);
+    node.panic(HARBOUR);
+    node.run_ms(2_000);
+    let position = node.position_in(HARBOUR, "Ada").expect("Ada is there");
+    assert!(position.distance(top_of(&object)) < 0.01, "{position} instead of {}", top_of(&object));
+}
