@@ -18,14 +18,45 @@ pub struct AgentId(pub Uuid);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SessionId(pub Uuid);
 
-/// A login as the node counts them: 1, 2, 3 … in order of login. Commands of a tick are ordered by it, so that a
-/// run does not depend on random ids. [`SessionKey::NODE`] stands for the node itself.
+/// One life of a gateway: 1 to 65,535, never used again on a grid, and kept by its store. 0 is for simulators and tests, which keep none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Incarnation(pub u16);
+
+/// A login, unique on the grid: the incarnation of its gateway in the high 16 bits, its number there (1, 2, 3 … in order of login) in the low
+/// 48. Commands of a tick are ordered by it, so that a run does not depend on random ids. [`SessionKey::NODE`] stands for the node itself.
+///
+/// Not exact as a number in JSON, which ends at 2^53.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SessionKey(pub u64);
 
 impl SessionKey {
     /// The node itself as the author of a command (a resync, an announcement).
     pub const NODE: Self = Self(0);
+
+    /// Bits of the number within a gateway's life.
+    const NUMBER_BITS: u32 = 48;
+
+    /// The `number`-th login of a gateway's life, from 1.
+    ///
+    /// # Panics
+    /// If the number is 0 or needs more than 48 bits, for which a gateway would have to admit 8,900 logins a second for a thousand years.
+    #[must_use]
+    pub const fn new(gateway: Incarnation, number: u64) -> Self {
+        assert!(number > 0 && number >> Self::NUMBER_BITS == 0, "logins are numbered from 1, in 48 bits");
+        Self((gateway.0 as u64) << Self::NUMBER_BITS | number)
+    }
+
+    /// The life of the gateway that admitted it.
+    #[must_use]
+    pub const fn gateway(self) -> Incarnation {
+        Incarnation((self.0 >> Self::NUMBER_BITS) as u16)
+    }
+
+    /// Its number in that life.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0 & ((1 << Self::NUMBER_BITS) - 1)
+    }
 }
 
 /// The 32-bit number that a client sends in UseCircuitCode; one per login, the same for every region.
@@ -102,6 +133,22 @@ impl fmt::Debug for RegionHandle {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn session_keys_of_two_lives_differ_and_are_ordered_by_life_and_number() {
+        let keys = [(0, 1), (0, 2), (1, 1), (1, (1 << 48) - 1), (65_535, 1)]
+            .map(|(gateway, number)| SessionKey::new(Incarnation(gateway), number));
+        assert_eq!(keys[0], SessionKey(1), "a simulator's keys are plain numbers");
+        assert!(keys.is_sorted_by(|a, b| a < b), "{keys:?}");
+        assert_eq!((keys[3].gateway(), keys[3].number()), (Incarnation(1), (1 << 48) - 1));
+        assert_eq!((keys[4].gateway(), keys[4].number()), (Incarnation(65_535), 1));
+    }
+
+    #[test]
+    #[should_panic(expected = "in 48 bits")]
+    fn a_number_never_reaches_into_the_gateways_part() {
+        let _ = SessionKey::new(Incarnation(1), 1 << 48);
+    }
 
     #[test]
     fn handle_splits_into_metres_and_squares() {

@@ -6,6 +6,22 @@ use ids::WorldId;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+/// Number of an admission: a gateway numbers those that it grants, from 1. 0 precedes the first one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct AdmissionNumber(pub u64);
+
+/// Number of sessions that are in a world, on their way in, or with a way back to it.
+///
+/// Only an admission raises it. So a count from before an admission understates, and says so by its number; a count from after it
+/// may be outdated, but includes the admitted session or knows that it has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OccupantCount {
+    /// Sessions.
+    pub n: u32,
+    /// The last admission that the gateway had granted, into whatever world, when it counted.
+    pub as_of: AdmissionNumber,
+}
+
 /// Order to the gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum GatewayOrder {
@@ -20,6 +36,13 @@ pub enum GatewayOrder {
         /// Metres from the world's corner.
         position: Option<Vec3>,
     },
+    /// Begin a passage out of an instance; answered by [`GatewayNotice::Dismissal`].
+    Dismiss {
+        /// Request for which it is.
+        request: RequestId,
+        /// Visitor.
+        visitor: Visitor,
+    },
     /// Send all sessions of a world back to where they came from, with this text.
     Empty {
         /// World.
@@ -32,19 +55,26 @@ pub enum GatewayOrder {
 /// Message of the gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GatewayNotice {
-    /// Answer to [`GatewayOrder::Admit`]: the number of occupants with the new one, or the reason of the refusal.
+    /// Answer to [`GatewayOrder::Admit`]: the occupants with the new one, as of this admission, or the reason of the refusal.
     Admission {
         /// Request for which it was.
         request: RequestId,
         /// Occupants of the world, or the reason of the refusal.
-        outcome: Result<u32, Arc<str>>,
+        outcome: Result<OccupantCount, Arc<str>>,
     },
-    /// The number of occupants of a world has changed.
+    /// Answer to [`GatewayOrder::Dismiss`].
+    Dismissal {
+        /// Request for which it was.
+        request: RequestId,
+        /// Success, or the reason of the refusal.
+        outcome: Result<(), Arc<str>>,
+    },
+    /// The occupants of a world, after a change or as part of a census of all worlds.
     Occupants {
         /// World.
         world: WorldId,
-        /// Sessions in it, on their way in, or with a way back to it.
-        n: u32,
+        /// Count; ignored if it is from before the last admission into the world.
+        count: OccupantCount,
     },
 }
 
@@ -59,6 +89,7 @@ mod tests {
         let (request, world) = (RequestId(1), WorldId(9));
         let orders = [
             GatewayOrder::Admit { request, world, visitor, position: Some(Vec3::X) },
+            GatewayOrder::Dismiss { request, visitor },
             GatewayOrder::Empty { world, reason: "It has ended.".into() },
         ];
         for order in orders {
@@ -67,7 +98,8 @@ mod tests {
         }
         let notices = [
             GatewayNotice::Admission { request, outcome: Err("Full.".into()) },
-            GatewayNotice::Occupants { world, n: 3 },
+            GatewayNotice::Dismissal { request, outcome: Ok(()) },
+            GatewayNotice::Occupants { world, count: OccupantCount { n: 3, as_of: AdmissionNumber(2) } },
         ];
         for notice in notices {
             let bytes = postcard::to_stdvec(&notice).unwrap();

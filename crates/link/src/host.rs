@@ -27,6 +27,15 @@ pub enum InstanceRequest {
         /// Metres from the world's corner; the template's landing point by default.
         position: Option<Vec3>,
     },
+    /// Bring a session into the instance with this world, which is resumed if necessary: the visitor was invited there.
+    EnterWorld {
+        /// Target.
+        world: WorldId,
+        /// Visitor.
+        visitor: Visitor,
+        /// Metres from the world's corner.
+        position: Vec3,
+    },
     /// Bring a session into its own user's instance of a template, which is created if there is none.
     EnterOwn {
         /// Instance to create if there is none; its owner is the visitor's agent.
@@ -34,6 +43,8 @@ pub enum InstanceRequest {
         /// Visitor.
         visitor: Visitor,
     },
+    /// Send a session out of the instance that it is in, back to where it came from.
+    Dismiss(Visitor),
     /// Save an empty instance and remove its world from memory.
     Suspend(Uuid),
     /// Bring a suspended instance's world into memory.
@@ -94,6 +105,8 @@ pub enum InstanceReply {
     Exists(Uuid),
     /// The gateway has begun the visitor's passage.
     Admitted(Uuid),
+    /// The gateway has begun the visitor's passage out of the instance.
+    Dismissed,
     /// The instance is in the store only.
     Suspended(Uuid),
     /// The instance's world is stepped.
@@ -230,6 +243,8 @@ mod tests {
             InstanceRequest::Open(new.clone()),
             InstanceRequest::EnterOwn { new, visitor },
             InstanceRequest::Enter { instance: Uuid::from_u128(5), visitor, position: Some(Vec3::ONE) },
+            InstanceRequest::EnterWorld { world: WorldId(9), visitor, position: Vec3::X },
+            InstanceRequest::Dismiss(visitor),
             InstanceRequest::End(Uuid::from_u128(5)),
         ];
         for request in requests {

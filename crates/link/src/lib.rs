@@ -27,7 +27,7 @@ pub use frame::{
     read_few,
 };
 pub use game::GameEvent;
-pub use gateway::{GatewayNotice, GatewayOrder};
+pub use gateway::{AdmissionNumber, GatewayNotice, GatewayOrder, OccupantCount};
 pub use generate::{PLAZA_M, WATER_M};
 pub use host::{
     InstanceRefusal, InstanceReply, InstanceRequest, Maker, NewInstance, RequestId, Shortage, Visitor,

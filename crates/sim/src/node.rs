@@ -17,7 +17,7 @@ use gateway::mail::{CircuitKey, FromShard, ShardIndex, Spot, ToShard};
 use gateway::places::{Land, PlaceId, PlaceSettings, Places};
 use gateway::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig, ShardCounters};
 use glam::Vec3;
-use ids::{AgentId, Epoch, Instant, LocalId, Tick, Uuid, WorldId};
+use ids::{AgentId, Epoch, Incarnation, Instant, LocalId, Tick, Uuid, WorldId};
 use link::{Command, Frame, GroundSpec, Scenery, Terrain, WATER_M, WorldSpec};
 use replicate::Replica;
 use std::collections::BTreeMap;
@@ -310,6 +310,7 @@ impl Node {
         });
         let start = Spot { place: first, position: self.first_spot(agent, first), look_at: Vec3::X };
         let login = Login {
+            incarnation: Incarnation(0),
             agent,
             first_name: first_name.into(),
             last_name: last_name.into(),

@@ -103,6 +103,17 @@ pub enum StoreError {
     /// There is a token of this name.
     #[error("there is already a token named {0}")]
     TokenTaken(String),
+    /// Each number that a life of a gateway can have was given out.
+    #[error(
+        "the database {url} has given out all {max} incarnations of gateways; none is used again, because session \
+         keys would repeat: serve from a new database"
+    )]
+    IncarnationsExhausted {
+        /// Its address.
+        url: StoreUrl,
+        /// The last number.
+        max: u16,
+    },
     /// The account to be changed does not exist.
     #[error("there is no account with the id {}", .0.0)]
     UnknownAccount(AgentId),

@@ -12,6 +12,7 @@
 mod account;
 mod check;
 mod copy;
+mod counter;
 mod database;
 mod engine;
 mod error;

@@ -50,6 +50,7 @@ const DESCRIPTIONS: &[(&str, &str, usize)] = &[
     ("instances_set_aside", "number; instance, part, why, content", LARGE),
     ("api_tokens", "name; hash, scopes, created_s, expires_s, worlds_max", SMALL),
     ("api_worlds", "instance; token", SMALL),
+    ("counters", "name; value", SMALL),
 ];
 
 /// All tables with rows of their own.

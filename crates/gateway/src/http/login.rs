@@ -98,7 +98,9 @@ async fn enter(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Resu
         .map(|worn| Wearable { item: worn.item, asset: worn.asset, kind: worn.wearable })
         .collect();
     let server_ip = portal.address_for(peer);
+    let incarnation = portal.login.incarnation().await.map_err(LoginError::Refused)?;
     let login = Login {
+        incarnation,
         agent: account.agent,
         first_name: account.first.as_str().into(),
         last_name: account.last.as_str().into(),

@@ -3,7 +3,7 @@
 use super::Poll;
 use crate::mail::{CircuitKey, ShardIndex, Spot, Wearable};
 use crate::places::Place;
-use ids::{AgentId, CircuitCode, SessionId, Uuid};
+use ids::{AgentId, CircuitCode, Incarnation, SessionId, Uuid};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +28,8 @@ pub type Entropy = Box<dyn FnMut() -> [u8; 16] + Send>;
 /// A login, after the grid has checked the password.
 #[derive(Clone, Debug)]
 pub struct Login {
+    /// This life of the gateway; the session's key contains it.
+    pub incarnation: Incarnation,
     /// Account.
     pub agent: AgentId,
     /// First name.

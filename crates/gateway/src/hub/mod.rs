@@ -77,6 +77,8 @@ pub struct Hub {
     lookups: VecDeque<StoreLookup>,
     lures: VecDeque<travel::Lure>,
     next_key: u64,
+    /// Granted by [`Self::enter`] since the start.
+    n_admissions: u64,
     draining: bool,
     counters: HubCounters,
 }
@@ -106,6 +108,7 @@ impl Hub {
             lookups: VecDeque::new(),
             lures: VecDeque::new(),
             next_key: 1,
+            n_admissions: 0,
             draining: false,
             counters: HubCounters::default(),
         }
@@ -136,7 +139,7 @@ impl Hub {
             undelivered = self.take_undelivered(earlier);
             self.end_session(now, earlier, "You have logged in from another place.");
         }
-        let key = SessionKey(self.next_key);
+        let key = SessionKey::new(login.incarnation, self.next_key);
         self.next_key += 1;
         self.counters.logins += 1;
         let session_id = SessionId(self.random_id());

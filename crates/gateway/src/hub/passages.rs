@@ -71,14 +71,10 @@ impl Hub {
         } else {
             self.places.apart(scene.land.size_m).showing(scene)
         };
-        self.pass(
-            now,
-            circuit,
-            &Arc::new(place),
-            position.unwrap_or(scene.land.landing),
-            Vec3::X,
-            VIA_LOCATION,
-        )
+        let position = position.unwrap_or(scene.land.landing);
+        let passage = self.pass(now, circuit, &Arc::new(place), position, Vec3::X, VIA_LOCATION)?;
+        self.n_admissions += 1;
+        Ok(passage)
     }
 
     /// Sends a session's avatar out of an instance, back to where it was in a shared world; or to the first region, if it was in none.

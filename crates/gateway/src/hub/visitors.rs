@@ -3,6 +3,7 @@
 use super::Hub;
 use super::session::Session;
 use ids::WorldId;
+use link::{AdmissionNumber, OccupantCount};
 use std::collections::BTreeMap;
 
 impl Hub {
@@ -21,6 +22,18 @@ impl Hub {
     #[must_use]
     pub fn visitors_of(&self, world: WorldId) -> usize {
         self.sessions.values().flat_map(Session::visits).filter(|visited| *visited == world).count()
+    }
+
+    /// The last admission into an instance that was granted ([`Hub::enter`]). A census that is taken now contains its visitor.
+    #[must_use]
+    pub const fn last_admission(&self) -> AdmissionNumber {
+        AdmissionNumber(self.n_admissions)
+    }
+
+    /// Visitors of one world, as hosts are told of them.
+    #[must_use]
+    pub fn occupants_of(&self, world: WorldId) -> OccupantCount {
+        OccupantCount { n: self.visitors_of(world) as u32, as_of: self.last_admission() }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::mail::{FromShard, ShardIndex, Spot, ToShard};
 use crate::places::{Land, PlaceId, PlaceSettings, Places, Scene};
 use crate::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig};
 use glam::{Quat, Vec3};
-use ids::{AgentId, Epoch, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
+use ids::{AgentId, Epoch, Incarnation, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
 use link::{
     Action, Command, Control, ControlFlags, Enter, Event, Frame, GroundSpec, Portal, PortalTo, Refusal,
     Scenery, Terrain, WorldSpec,
@@ -273,6 +273,7 @@ impl Node {
     /// A verified user asks to be let in at a place.
     pub(crate) fn admit(&mut self, name: &str, spot: Spot) -> Result<Admission, LoginRefusal> {
         let login = Login {
+            incarnation: Incarnation(0),
             agent: agent(name),
             first_name: name.into(),
             last_name: "Resident".into(),

@@ -5,12 +5,13 @@ use crate::attempts::{AttemptLimits, AttemptTable, ClientAddress};
 use crate::names::Name;
 use crate::password::{Hasher, Passwords, PasswordsError, Remembered};
 use crate::users::new_account;
-use ids::{AgentId, Instant};
+use ids::{AgentId, Incarnation, Instant};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::{Account, PasswordHash, Store, StoreError};
 use telemetry::recorder::frame_end;
 use telemetry::{LockWait, Metrics};
+use tokio::sync::OnceCell;
 use uuid::Uuid;
 
 /// The operator's settings for logins.
@@ -71,6 +72,8 @@ pub struct LoginService {
     /// Of the ids under which limits know names without an account.
     name_key: [u8; 32],
     lock_wait: LockWait,
+    /// Taken from the store at the first login, not at the start: a server that crashes at each start uses none up.
+    incarnation: OnceCell<Incarnation>,
 }
 
 #[derive(Debug)]
@@ -93,7 +96,8 @@ impl LoginService {
         let decoy = Hasher::decoy(passwords.cost(), random()?, random()?);
         let memory = Mutex::new(Memory { attempts: AttemptTable::new(config.attempts), remembered });
         let (name_key, lock_wait) = (random()?, LockWait::default());
-        Ok(Self { store, passwords, config, memory, decoy, name_key, lock_wait })
+        let incarnation = OnceCell::new();
+        Ok(Self { store, passwords, config, memory, decoy, name_key, lock_wait, incarnation })
     }
 
     /// Counts waits for its lock in `throng_lock_wait_seconds` with the label `system`.
@@ -140,6 +144,25 @@ impl LoginService {
             }
             None => self.refuse_unknown(request).await,
         }
+    }
+
+    /// The incarnation of this process's gateway, which the keys of its sessions contain. The first call waits for the store.
+    ///
+    /// # Errors
+    /// [`Refusal::Internal`] if the store fails or has no incarnation left; the next call tries again.
+    pub async fn incarnation(&self) -> Result<Incarnation, Refusal> {
+        let begin = || async {
+            let store = Arc::clone(&self.store);
+            let begun = tokio::task::spawn_blocking(move || {
+                let begun = store.begin_gateway();
+                frame_end();
+                begun
+            });
+            let incarnation = begun.await.map_err(internal)?.map_err(internal)?;
+            tracing::info!(incarnation = incarnation.0, "the first login begins a life of the gateway");
+            Ok(incarnation)
+        };
+        self.incarnation.get_or_try_init(begin).await.copied()
     }
 
     /// Refuses a login to an account that does not exist after the work that a wrong password costs: the time of the answer leaks

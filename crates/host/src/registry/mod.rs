@@ -11,7 +11,8 @@
 //! `stop.rs`.
 //!
 //! Occupancy is the gateway's: each admission is ordered and answered, and each change of a world's occupants is reported. Between order
-//! and answer the world counts as occupied, so that it is never suspended under a visitor.
+//! and answer the world counts as occupied, so that it is never suspended under a visitor. A count that was taken before the last admission
+//! into its world is ignored: it lacks that visitor.
 
 mod expiry;
 mod invariants;
@@ -26,8 +27,8 @@ mod stop;
 mod tests;
 
 pub use link::{
-    GatewayNotice, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, Maker, NewInstance,
-    RequestId, Visitor,
+    AdmissionNumber, GatewayNotice, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, Maker,
+    NewInstance, OccupantCount, RequestId, Visitor,
 };
 pub use message::{InstanceRow, Job, JobId, JobOutcome, StartFailure, SuspendOutcome, SuspendTarget};
 pub use room::ROOM_WAITERS_MAX;
@@ -184,6 +185,8 @@ pub struct Registry {
     room_waiters: VecDeque<RoomWaiter>,
     capacity: WorldCapacity,
     admissions: BTreeMap<RequestId, WorldId>,
+    /// Dismissals that the gateway has not answered yet.
+    dismissals: BTreeSet<RequestId>,
     /// Jobs that make a phase and whose outcome has not come yet, with the worlds they are about.
     under_way: BTreeMap<JobId, Vec<WorldId>>,
     /// Saves of stepped worlds.
@@ -224,6 +227,7 @@ impl Registry {
             room_waiters: VecDeque::new(),
             capacity: WorldCapacity::default(),
             admissions: BTreeMap::new(),
+            dismissals: BTreeSet::new(),
             under_way: BTreeMap::new(),
             saves: BTreeMap::new(),
             noting: None,
@@ -310,7 +314,8 @@ impl Registry {
         self.now = now;
         match notice {
             GatewayNotice::Admission { request, outcome } => self.on_admission(now, request, outcome),
-            GatewayNotice::Occupants { world, n } => self.set_occupants(now, world, n),
+            GatewayNotice::Dismissal { request, outcome } => self.on_dismissal(request, outcome),
+            GatewayNotice::Occupants { world, count } => self.on_count(now, world, count),
         }
     }
 
@@ -347,12 +352,6 @@ impl Registry {
     #[must_use]
     pub fn counts(&self) -> (usize, usize) {
         (self.instances.len(), self.n_in_memory())
-    }
-
-    /// The instance of a world.
-    #[must_use]
-    pub fn instance_of(&self, world: WorldId) -> Option<Uuid> {
-        self.instances.get(&world).map(|record| record.row.id)
     }
 
     /// Complete worlds in memory, those on their way out included.

@@ -1,12 +1,17 @@
 //! Visitors of instances: admissions, occupants as the gateway counts them, and the saves of worlds that were left.
 
 use super::phase::InstancePhase;
-use super::{InstanceRecord, InstanceRefusal, InstanceReply, Job, JobId, Registry, RequestId};
+use super::{InstanceRecord, InstanceRefusal, InstanceReply, Job, JobId, OccupantCount, Registry, RequestId};
 use ids::{Instant, WorldId};
 use std::sync::Arc;
 
 impl Registry {
-    pub(super) fn on_admission(&mut self, now: Instant, request: RequestId, outcome: Result<u32, Arc<str>>) {
+    pub(super) fn on_admission(
+        &mut self,
+        now: Instant,
+        request: RequestId,
+        outcome: Result<OccupantCount, Arc<str>>,
+    ) {
         let Some(world) = self.admissions.remove(&request) else { return };
         let is_stopping = self.stopping.is_some();
         let Some(record) = self.instances.get_mut(&world) else {
@@ -21,11 +26,12 @@ impl Registry {
         };
         active.admissions = active.admissions.checked_sub(1).expect("an admission is answered once");
         match outcome {
-            Ok(occupants) => {
+            Ok(count) => {
+                active.last_admission = count.as_of;
                 active.visits += 1;
                 active.spared_until = Instant::ZERO;
                 self.note_visit(world);
-                self.set_occupants(now, world, occupants);
+                self.set_occupants(now, world, count.n);
                 self.reply(request, InstanceReply::Admitted(id));
             }
             Err(reason) => {
@@ -36,7 +42,23 @@ impl Registry {
         self.retry_room_waiters(now);
     }
 
-    pub(super) fn set_occupants(&mut self, now: Instant, world: WorldId, n: u32) {
+    pub(super) fn on_dismissal(&mut self, request: RequestId, outcome: Result<(), Arc<str>>) {
+        if self.dismissals.remove(&request) {
+            match outcome {
+                Ok(()) => self.reply(request, InstanceReply::Dismissed),
+                Err(reason) => self.refuse(request, InstanceRefusal::Passage(reason)),
+            }
+        }
+    }
+
+    pub(super) fn on_count(&mut self, now: Instant, world: WorldId, count: OccupantCount) {
+        let active = self.instances.get_mut(&world).and_then(|record| record.phase.active_mut());
+        if active.is_some_and(|active| count.as_of >= active.last_admission) {
+            self.set_occupants(now, world, count.n);
+        }
+    }
+
+    fn set_occupants(&mut self, now: Instant, world: WorldId, n: u32) {
         let Some(record) = self.instances.get_mut(&world) else { return };
         let is_active = record.phase.is_active();
         let Some(active) = record.phase.active_mut() else { return };

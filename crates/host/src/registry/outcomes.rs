@@ -8,6 +8,7 @@ use super::{
     SuspendOutcome,
 };
 use ids::{Instant, WorldId};
+use link::AdmissionNumber;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,6 +102,7 @@ impl Registry {
                     bytes: kept.unwrap_or(reserved_bytes),
                     occupants: 0,
                     admissions: 0,
+                    last_admission: AdmissionNumber::default(),
                     visits: 0,
                     visits_saved: 0,
                     saving: None,

@@ -19,6 +19,7 @@
 
 use super::JobId;
 use ids::{Instant, WorldId};
+use link::AdmissionNumber;
 use std::ops::Range;
 
 /// Phase of an instance; see the module for the transitions.
@@ -68,6 +69,8 @@ pub(super) struct ActiveInstance {
     pub(super) visits_saved: u32,
     /// Save under way, with the admissions that its state will contain.
     pub(super) saving: Option<(JobId, u32)>,
+    /// The last admission into the world. An earlier count of the occupants lacks its visitor.
+    pub(super) last_admission: AdmissionNumber,
     /// Start of the time without occupants and admissions.
     pub(super) empty_since: Option<Instant>,
     /// Neither saved nor suspended earlier: a visitor is expected, or the last attempt failed.

@@ -57,6 +57,19 @@ impl Registry {
                 let world = self.world_of(*instance)?;
                 self.apply(now, world, id, Ask::Enter { visitor: *visitor, position: *position })
             }
+            InstanceRequest::EnterWorld { world, visitor, position } => {
+                if !self.instances.contains_key(world) {
+                    return Err(InstanceRefusal::Ended);
+                }
+                let ask = Ask::Enter { visitor: *visitor, position: Some(*position) };
+                self.apply(now, *world, id, ask)
+            }
+            InstanceRequest::Dismiss(visitor) => {
+                let is_new = self.dismissals.insert(id);
+                assert!(is_new, "a request is for one dismissal");
+                self.orders.push_back(GatewayOrder::Dismiss { request: id, visitor: *visitor });
+                Ok(Progress::Taken)
+            }
             InstanceRequest::EnterOwn { new, visitor } => {
                 let ask = Ask::Enter { visitor: *visitor, position: None };
                 match new.owner.and_then(|owner| self.of_owner(owner, &new.template)) {

@@ -81,7 +81,9 @@ struct Node {
     jobs: Vec<(JobId, Job)>,
     /// Occupants by world.
     occupants: BTreeMap<WorldId, u32>,
+    n_admitted: u64,
     emptied: Vec<WorldId>,
+    dismissed: Vec<Visitor>,
 }
 
 impl Node {
@@ -93,7 +95,9 @@ impl Node {
             replies: BTreeMap::new(),
             jobs: Vec::new(),
             occupants: BTreeMap::new(),
+            n_admitted: 0,
             emptied: Vec::new(),
+            dismissed: Vec::new(),
         }
     }
 
@@ -116,8 +120,15 @@ impl Node {
                     GatewayOrder::Admit { request, world, .. } => {
                         let n = self.occupants.entry(world).or_default();
                         *n += 1;
-                        let outcome = Ok(*n);
+                        self.n_admitted += 1;
+                        let outcome = Ok(OccupantCount { n: *n, as_of: AdmissionNumber(self.n_admitted) });
                         self.registry.handle_notice(self.now, GatewayNotice::Admission { request, outcome });
+                    }
+                    GatewayOrder::Dismiss { request, visitor } => {
+                        let is_here = self.occupants.values().any(|&n| n > 0);
+                        let outcome = if is_here { Ok(()) } else { Err(failed("It is in no instance.")) };
+                        self.dismissed.push(visitor);
+                        self.registry.handle_notice(self.now, GatewayNotice::Dismissal { request, outcome });
                     }
                     GatewayOrder::Empty { world, .. } => self.emptied.push(world),
                 }
@@ -168,8 +179,14 @@ impl Node {
     fn leave(&mut self, id: u128) {
         let world = self.registry.summary(Uuid::from_u128(id)).expect("it exists").world;
         self.occupants.remove(&world);
-        self.registry.handle_notice(self.now, GatewayNotice::Occupants { world, n: 0 });
+        self.count(world, 0, self.n_admitted);
         self.drain();
+    }
+
+    /// The gateway's count of a world's occupants, after so many admissions.
+    fn count(&mut self, world: WorldId, n: u32, as_of: u64) {
+        let count = OccupantCount { n, as_of: AdmissionNumber(as_of) };
+        self.registry.handle_notice(self.now, GatewayNotice::Occupants { world, count });
     }
 
     fn pass(&mut self, s: u64) {
@@ -671,6 +688,46 @@ fn a_stopping_node_saves_every_instance_or_gives_up_after_some_attempts() {
     assert_eq!(node.done(enter(1)), Err(InstanceRefusal::Stopping));
 }
 
+#[test]
+fn a_count_from_before_an_admission_does_not_empty_the_world() {
+    let mut node = Node::new();
+    node.open(1).unwrap();
+    node.done(enter(1)).unwrap();
+    let world = node.registry.summary(Uuid::from_u128(1)).unwrap().world;
+    // Taken before the admission, and late.
+    node.count(world, 0, 0);
+    node.pass(3_600);
+    assert_eq!(node.phase(1), "active", "a visitor is in it");
+    node.count(world, 0, 1);
+    node.pass(3_600);
+    assert_eq!(node.phase(1), "suspended");
+}
+
+#[test]
+fn a_visitor_enters_by_the_number_of_a_world_that_is_resumed_for_it() {
+    let mut node = Node::new();
+    node.open(1).unwrap();
+    node.pass(3_600);
+    assert_eq!(node.phase(1), "suspended");
+    let world = node.registry.summary(Uuid::from_u128(1)).unwrap().world;
+    let enter =
+        |world| InstanceRequest::EnterWorld { world, visitor: visitor(1), position: glam::Vec3::splat(9.0) };
+    assert_eq!(node.done(enter(world)), Ok(InstanceReply::Admitted(Uuid::from_u128(1))));
+    assert_eq!(node.phase(1), "active");
+    assert_eq!(node.done(enter(WorldId(world.0 + 1))), Err(InstanceRefusal::Ended));
+}
+
+#[test]
+fn a_visitor_is_dismissed_by_the_gateway() {
+    let mut node = Node::new();
+    node.open(1).unwrap();
+    let refused = Err(InstanceRefusal::Passage("It is in no instance.".into()));
+    assert_eq!(node.done(InstanceRequest::Dismiss(visitor(1))), refused);
+    node.done(enter(1)).unwrap();
+    assert_eq!(node.done(InstanceRequest::Dismiss(visitor(1))), Ok(InstanceReply::Dismissed));
+    assert_eq!(node.dismissed, [visitor(1), visitor(1)]);
+}
+
 /// Step of a random run; numbers are reduced to what exists at that moment.
 #[derive(Clone, Debug)]
 enum Step {
@@ -685,6 +742,7 @@ enum Step {
     /// Answer one of the open admissions, with this success.
     Admission(u8, bool),
     Leave(u8),
+    LateCount(u8),
     Pass(u8),
     Memory(Option<u8>),
 }
@@ -701,6 +759,7 @@ fn step() -> impl Strategy<Value = Step> {
         8 => (any::<u8>(), proptest::bool::weighted(0.8)).prop_map(|(which, ok)| Job(which, ok)),
         5 => (any::<u8>(), proptest::bool::weighted(0.8)).prop_map(|(which, ok)| Admission(which, ok)),
         3 => any::<u8>().prop_map(Leave),
+        2 => any::<u8>().prop_map(LateCount),
         2 => (0_u8..8).prop_map(Pass),
         1 => proptest::option::of(1_u8..5).prop_map(Memory),
     ]
@@ -712,6 +771,8 @@ struct Model {
     jobs: Vec<(JobId, Job)>,
     admissions: Vec<(RequestId, WorldId)>,
     occupants: BTreeMap<WorldId, u32>,
+    n_admitted: u64,
+    last_admission: BTreeMap<WorldId, u64>,
     /// Worlds that the workplace steps.
     stepped: BTreeSet<WorldId>,
     rows: BTreeSet<Uuid>,
@@ -738,6 +799,7 @@ impl Model {
                     assert!(self.stepped.contains(&world), "a visitor is sent into a world that is stepped");
                     self.admissions.push((request, world));
                 }
+                GatewayOrder::Dismiss { .. } => unreachable!("the run requests none"),
                 GatewayOrder::Empty { world, .. } => _ = self.occupants.remove(&world),
             }
         }
@@ -803,7 +865,9 @@ impl Model {
         let outcome = if ok && self.stepped.contains(&world) {
             let n = self.occupants.entry(world).or_default();
             *n += 1;
-            Ok(*n)
+            self.n_admitted += 1;
+            self.last_admission.insert(world, self.n_admitted);
+            Ok(OccupantCount { n: *n, as_of: AdmissionNumber(self.n_admitted) })
         } else {
             Err(failed("elsewhere"))
         };
@@ -819,7 +883,16 @@ impl Model {
         let world = occupied[usize::from(which) % occupied.len()];
         let n = self.occupants.get_mut(&world).expect("listed above");
         *n -= 1;
-        registry.handle_notice(now, GatewayNotice::Occupants { world, n: *n });
+        let count = OccupantCount { n: *n, as_of: AdmissionNumber(self.n_admitted) };
+        registry.handle_notice(now, GatewayNotice::Occupants { world, count });
+    }
+
+    /// A count from before a world's last admission arrives: then the world was empty.
+    fn count_late(&self, registry: &mut Registry, now: Instant, which: u8) {
+        if let Some((&world, &last)) = self.last_admission.iter().nth(usize::from(which) % 4) {
+            let count = OccupantCount { n: 0, as_of: AdmissionNumber(last - 1) };
+            registry.handle_notice(now, GatewayNotice::Occupants { world, count });
+        }
     }
 }
 
@@ -853,6 +926,7 @@ proptest! {
                 Step::Job(which, ok) => { model.end_job(&mut registry, now, which, ok); None }
                 Step::Admission(which, ok) => { model.answer(&mut registry, now, which, ok); None }
                 Step::Leave(which) => { model.leave(&mut registry, now, which); None }
+                Step::LateCount(which) => { model.count_late(&mut registry, now, which); None }
                 Step::Pass(s) => {
                     now += Duration::from_secs(s.into());
                     registry.handle_timeout(now);

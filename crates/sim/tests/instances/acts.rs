@@ -106,6 +106,7 @@ impl Node {
 
     pub(super) fn log_in(&mut self, user: u128) {
         let login = Login {
+            incarnation: Incarnation(0),
             agent: agent(user),
             first_name: "User".into(),
             last_name: user.to_string().into(),
@@ -148,7 +149,8 @@ impl Node {
             }
             10..12 => {
                 if let Some(session) = session {
-                    let _ = self.process.hub.leave(self.now, session);
+                    let visitor = Visitor { session, ticket: None, from: None };
+                    self.request(InstanceRequest::Dismiss(visitor), Asker::Program);
                 }
             }
             12 => self.request(InstanceRequest::Suspend(id), Asker::Program),
@@ -222,6 +224,7 @@ impl Node {
         }
         if self.process.next_census <= now {
             self.process.next_census = now + CENSUS_PERIOD;
+            let as_of = self.process.hub.last_admission();
             let mut visitors = self.process.hub.visitors();
             if self.sabotage == Some(Sabotage::BlindCensus) {
                 visitors.clear();
@@ -231,7 +234,8 @@ impl Node {
                 if n > 0 {
                     self.seen.insert(self.process.worlds[&world].id, now);
                 }
-                self.process.registry.handle_notice(now, GatewayNotice::Occupants { world, n });
+                let count = OccupantCount { n, as_of };
+                self.process.registry.handle_notice(now, GatewayNotice::Occupants { world, count });
             }
         }
         self.process.hub.handle_timeout(now);

@@ -72,12 +72,17 @@ impl Node {
                         self.visits.insert(there.id, there.visits);
                         self.seen.insert(there.id, self.now);
                         self.n_admitted += 1;
-                        Ok(hub.visitors_of(world) as u32)
+                        Ok(hub.occupants_of(world))
                     }
                     Err(why) => Err(why.to_string().into()),
                 };
                 let notice = GatewayNotice::Admission { request, outcome };
                 self.process.registry.handle_notice(self.now, notice);
+            }
+            GatewayOrder::Dismiss { request, visitor } => {
+                let left = hub.leave(self.now, visitor.session);
+                let outcome = left.map(drop).map_err(|why| why.to_string().into());
+                self.process.registry.handle_notice(self.now, GatewayNotice::Dismissal { request, outcome });
             }
             GatewayOrder::Empty { world, reason } => hub.empty(self.now, world, &reason),
         }

@@ -14,10 +14,10 @@ use gateway::places::{Land, Place, PlaceId, PlaceSettings, Places, Scene};
 use glam::Vec3;
 use host::registry::{
     GatewayNotice, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, InstanceRow, Job, JobId,
-    JobOutcome, NewInstance, Registry, RegistryConfig, RequestId, StartFailure, SuspendOutcome,
-    SuspendTarget, TemplateFacts, Visitor,
+    JobOutcome, NewInstance, OccupantCount, Registry, RegistryConfig, RequestId, StartFailure,
+    SuspendOutcome, SuspendTarget, TemplateFacts, Visitor,
 };
-use ids::{AgentId, Epoch, Instant, SessionKey, Uuid, WorldId};
+use ids::{AgentId, Epoch, Incarnation, Instant, SessionKey, Uuid, WorldId};
 use link::{GroundSpec, Portal, PortalTo, Refusal, Terrain, WorldSpec};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;

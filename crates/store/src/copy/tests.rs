@@ -55,6 +55,7 @@ fn fill(database: &TestDatabase) {
         expires_s: None,
         worlds_max,
     };
+    store.begin_gateway().unwrap();
     store.create_token(&token("page", None)).unwrap();
     store.create_token(&token("backend", Some(u32::MAX))).unwrap();
     store.note_world_of_token("backend", Uuid::from_u128(1)).unwrap();
@@ -257,12 +258,31 @@ fn the_description_of_tables_has_every_column() {
 /// A database that a server of the build 4b808d7 has written: users, a token, and an instance that was entered and saved.
 const VERSION_4: &str = include_str!("../../tests/data/version-4.sql");
 
-fn written_by_version_4() -> TestDatabase {
+/// A database that a server with schema 6 has written in three lives: users, a token, and an instance that was entered and saved.
+const VERSION_6: &str = include_str!("../../tests/data/version-6.sql");
+
+fn written_by(version: u32, dump: &'static str) -> TestDatabase {
     let database = TestDatabase::sqlite();
     let store = Store::open_for_maintenance(&database.url, false).unwrap();
-    store.read(|session| session.batch(Sql::same(VERSION_4))).unwrap();
-    assert_eq!(store.inspect().unwrap().version, 4);
+    store.read(|session| session.batch(Sql::same(dump))).unwrap();
+    assert_eq!(store.inspect().unwrap().version, version);
     database
+}
+
+fn written_by_version_4() -> TestDatabase {
+    written_by(4, VERSION_4)
+}
+
+#[test]
+fn a_database_of_version_6_opens_and_goes_on_with_its_lives_of_gateways() {
+    let store = written_by(6, VERSION_6).open();
+    assert_eq!(store.accounts(None, 10).unwrap().len(), 4);
+    let list = store.instances().unwrap();
+    let [listed] = &*list.instances else { panic!("{list:?}") };
+    let state = store.instance_state(listed.instance.id).unwrap();
+    assert!(state.image.is_some() && state.damages.is_empty(), "{state:?}");
+    assert_eq!(store.worlds_of_token("backend").unwrap(), [listed.instance.id]);
+    assert_eq!(store.begin_gateway().unwrap(), ids::Incarnation(4));
 }
 
 #[test]

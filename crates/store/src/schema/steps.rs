@@ -11,6 +11,7 @@ pub(super) const STEPS: &[Step] = &[
     Step { name: "tokens", sql: TOKENS },
     Step { name: "births of instances", sql: BIRTHS },
     Step { name: "instances of portals", sql: PORTAL_INSTANCES },
+    Step { name: "counters", sql: COUNTERS },
 ];
 
 /// Ids are 16-byte blobs, times are seconds since 1970, booleans are 0 and 1, or the absence of NULL.
@@ -287,4 +288,20 @@ CREATE TABLE portal_instances (
 );
 DELETE FROM api_worlds WHERE instance NOT IN (SELECT instance FROM instances);
 ",
+};
+
+/// Numbers that are given out once: each row is the last one of its kind.
+const COUNTERS: Sql = Sql {
+    sqlite: "
+CREATE TABLE counters (
+    name            TEXT    NOT NULL PRIMARY KEY,
+    value           INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+",
+    postgres: r#"
+CREATE TABLE counters (
+    name            TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    value           BIGINT NOT NULL
+);
+"#,
 };

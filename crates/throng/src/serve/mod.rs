@@ -122,6 +122,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let url = crate::database::url(config);
     let holder = crate::database::server_name();
     let store = Store::open_claimed(&url, &holder)?.with_metrics(&metrics, "store");
+    store.check_incarnations()?;
     tracing::info!(%url, "the database is open");
     let store = Arc::new(store);
     let n_shards = n_shards(config);

@@ -7,6 +7,7 @@ use gateway::sessions::Sessions;
 use glam::Vec3;
 use host::registry::Visitor;
 use ids::{Instant, WorldId};
+use link::{AdmissionNumber, OccupantCount};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,8 +15,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Admitted {
     pub(super) passage: Passage,
-    /// Sessions in the world, on their way in, or with a way back to it, this one included.
-    pub(super) occupants: usize,
+    /// Sessions in the world, this one included.
+    pub(super) occupants: OccupantCount,
 }
 
 /// The driver's interface to the hub.
@@ -30,8 +31,10 @@ pub(super) trait InstanceGateway: Send {
         scene: &Arc<Scene>,
         position: Option<Vec3>,
     ) -> Result<Admitted, PassageRefusal>;
-    /// Sessions of each world that has any.
-    fn occupants(&self) -> BTreeMap<WorldId, usize>;
+    /// Begins the passage of a session out of an instance, back to where it came from.
+    fn dismiss(&self, now: Instant, visitor: &Visitor) -> Result<Passage, PassageRefusal>;
+    /// Sessions of each world that has any, after the admission with this number.
+    fn occupants(&self) -> (AdmissionNumber, BTreeMap<WorldId, usize>);
     /// Sends all sessions of a world back.
     fn empty(&self, now: Instant, world: WorldId, reason: &str);
     /// An order of a portal is done, or void.
@@ -61,12 +64,17 @@ impl InstanceGateway for Arc<Sessions> {
         self.check(visitor)?;
         self.with(|hub| {
             let passage = hub.enter(now, visitor.session, scene, position)?;
-            Ok(Admitted { passage, occupants: hub.visitors_of(scene.world) })
+            Ok(Admitted { passage, occupants: hub.occupants_of(scene.world) })
         })
     }
 
-    fn occupants(&self) -> BTreeMap<WorldId, usize> {
-        self.with(|hub| hub.visitors())
+    fn dismiss(&self, now: Instant, visitor: &Visitor) -> Result<Passage, PassageRefusal> {
+        self.check(visitor)?;
+        self.with(|hub| hub.leave(now, visitor.session))
+    }
+
+    fn occupants(&self) -> (AdmissionNumber, BTreeMap<WorldId, usize>) {
+        self.with(|hub| (hub.last_admission(), hub.visitors()))
     }
 
     fn empty(&self, now: Instant, world: WorldId, reason: &str) {

@@ -18,7 +18,7 @@ use gateway::hub::{Order, Passage, PassageRefusal};
 use gateway::sessions::TakeOrder;
 use host::registry::{
     GatewayNotice, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, Job, JobId, JobOutcome,
-    NewInstance, Registry, RequestId, Visitor,
+    NewInstance, OccupantCount, Registry, RequestId, Visitor,
 };
 use ids::{Instant, WorldId};
 use std::collections::BTreeMap;
@@ -272,13 +272,14 @@ impl Driver {
 
     /// Gives the registry the number of sessions in each world in memory.
     fn take_census(&mut self) {
-        let occupants = self.gateway.occupants();
+        let (as_of, occupants) = self.gateway.occupants();
         let now = (self.clock)();
         self.census_at = now;
         let worlds: Vec<WorldId> = self.registry.worlds_in_memory().collect();
         for world in worlds {
             let n = occupants.get(&world).copied().unwrap_or(0) as u32;
-            self.registry.handle_notice(now, GatewayNotice::Occupants { world, n });
+            let count = OccupantCount { n, as_of };
+            self.registry.handle_notice(now, GatewayNotice::Occupants { world, count });
         }
     }
 
@@ -301,11 +302,8 @@ impl Driver {
                 let new = NewInstance { id, template, name: None, owner, created_s, maker: None };
                 InstanceRequest::EnterOwn { new, visitor }
             }),
-            Order::Enter { world, position, .. } => {
-                let known = self.registry.instance_of(*world).ok_or(InstanceRefusal::Ended);
-                let enter =
-                    |instance| InstanceRequest::Enter { instance, visitor, position: Some(*position) };
-                known.map(enter).map_err(Refusal::from)
+            &Order::Enter { world, position, .. } => {
+                Ok(InstanceRequest::EnterWorld { world, visitor, position })
             }
         };
         match request {
@@ -354,20 +352,31 @@ impl Driver {
                 // The registry waits for an answer, after a panic, too.
                 let workplace = Arc::clone(&self.workplace);
                 let mut admitted = Err(PassageRefusal::NotHere);
-                let mut occupants = 0;
+                let mut occupants = None;
                 workplace.survives("instances", || {
                     let scene =
                         self.workplace.scene(world).expect("an instance stays in memory for a visitor");
                     admitted = self.gateway.admit(now, &visitor, &scene, position).map(|admitted| {
-                        occupants = admitted.occupants as u32;
+                        occupants = Some(admitted.occupants);
                         admitted.passage
                     });
                 });
                 if let Some(pending) = self.pending.get_mut(&request) {
                     pending.admission = Some(admitted);
                 }
-                let outcome = admitted.map(|_| occupants).map_err(|why| why.to_string().into());
+                let counted = admitted.map_err(|why| why.to_string().into());
+                let outcome = counted.map(|_| occupants.expect("an admission counts its visitor"));
                 self.registry.handle_notice(now, GatewayNotice::Admission { request, outcome });
+            }
+            GatewayOrder::Dismiss { request, visitor } => {
+                let mut dismissed = Err(PassageRefusal::NotHere);
+                let workplace = Arc::clone(&self.workplace);
+                workplace.survives("instances", || dismissed = self.gateway.dismiss(now, &visitor));
+                if let Some(pending) = self.pending.get_mut(&request) {
+                    pending.admission = Some(dismissed);
+                }
+                let outcome = dismissed.map(drop).map_err(|why| why.to_string().into());
+                self.registry.handle_notice(now, GatewayNotice::Dismissal { request, outcome });
             }
             GatewayOrder::Empty { world, reason } => self.gateway.empty(now, world, &reason),
         }

@@ -301,11 +301,10 @@ impl Instances {
 
     /// Sends a user back to where they were last in a shared world.
     pub fn leave(&self, who: &Who) -> Result<Passage, Refusal> {
-        let now = (self.clock)();
-        self.sessions.with(|hub| {
-            let session = find(hub, who)?;
-            Ok(hub.leave(now, session)?)
-        })
+        let session = self.sessions.with(|hub| find(hub, who))?;
+        let visitor = Visitor { session, ticket: None, from: None };
+        let granted = self.request(InstanceRequest::Dismiss(visitor))?;
+        Ok(granted.passage.expect("a dismissed visitor is on a passage"))
     }
 
     /// All of them, in order of their creation.

@@ -21,7 +21,7 @@ use gateway::places::{Land, PlaceSettings, Places};
 use host::capacity::Shortage;
 use host::script::load_cast;
 use ids::{Epoch, Instant, WorldId};
-use link::{GroundSpec, Portal, PortalTo, Scenery, Terrain, WorldSpec};
+use link::{AdmissionNumber, GroundSpec, OccupantCount, Portal, PortalTo, Scenery, Terrain, WorldSpec};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
@@ -33,6 +33,7 @@ use tempfile::TempDir;
 #[derive(Default)]
 struct GatewayLog {
     occupants: BTreeMap<WorldId, usize>,
+    admissions: AdmissionNumber,
     ended: Vec<Ordered>,
     turned_down: Vec<String>,
     /// The next passages panic.
@@ -64,13 +65,21 @@ impl InstanceGateway for GatewayModel {
         let panics = self.sent().panics;
         assert!(!panics, "as ordered");
         let mut sent = self.sent();
+        sent.admissions.0 += 1;
+        let as_of = sent.admissions;
         let occupants = sent.occupants.entry(scene.world).or_default();
         *occupants += 1;
-        Ok(Admitted { passage: Passage::Switched, occupants: *occupants })
+        let occupants = OccupantCount { n: *occupants as u32, as_of };
+        Ok(Admitted { passage: Passage::Switched, occupants })
     }
 
-    fn occupants(&self) -> BTreeMap<WorldId, usize> {
-        self.sent().occupants.clone()
+    fn dismiss(&self, _: Instant, _: &Visitor) -> Result<Passage, PassageRefusal> {
+        Err(PassageRefusal::Outside)
+    }
+
+    fn occupants(&self) -> (AdmissionNumber, BTreeMap<WorldId, usize>) {
+        let sent = self.sent();
+        (sent.admissions, sent.occupants.clone())
     }
 
     fn empty(&self, _: Instant, world: WorldId, _: &str) {

@@ -246,6 +246,9 @@ fn who_is_invited_into_an_instance_comes_into_it() {
     let Order::Enter { circuit, world, position } = order else { panic!("{order:?}") };
     assert_eq!((world, node.hub.visitors().get(&world)), (cave.world, Some(&1)));
     assert_eq!([world, WorldId(world.0 + 1)].map(|world| node.hub.visitors_of(world)), [1, 0]);
+    let count = link::OccupantCount { n: 1, as_of: node.hub.last_admission() };
+    assert_eq!(node.hub.occupants_of(world), count);
+    assert!(count.as_of > link::AdmissionNumber::default(), "the visitor was admitted");
     assert_eq!(node.hub.enter(node.now, circuit.session, &cave, Some(position)), Ok(Passage::Switched));
     node.hub.end_order(&order);
     node.relay();

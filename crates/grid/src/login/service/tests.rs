@@ -297,3 +297,17 @@ fn the_thread_that_makes_an_account_tells_its_figures() {
     let capture = recorder.capture(Duration::MAX);
     assert!(capture.threads.iter().any(|thread| !thread.samples.is_empty()));
 }
+
+#[tokio::test]
+async fn the_first_login_of_a_process_takes_one_incarnation_and_a_start_takes_none() {
+    let first = grid(LoginConfig::default());
+    let (one, two) = tokio::join!(first.service.incarnation(), first.service.incarnation());
+    let numbers = [one, two, first.service.incarnation().await].map(Result::unwrap);
+    assert_eq!(numbers, [Incarnation(1); 3]);
+    let started = |store: &Arc<Store>| {
+        let passwords = Passwords::start(CHEAP, LoadHint::default(), Arc::new(|| Instant::ZERO)).unwrap();
+        LoginService::new(Arc::clone(store), passwords, LoginConfig::default()).unwrap()
+    };
+    drop(started(&first.store));
+    assert_eq!(started(&first.store).incarnation().await, Ok(Incarnation(2)));
+}

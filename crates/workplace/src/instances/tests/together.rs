@@ -8,6 +8,7 @@ use gateway::hub::{HubConfig, Login, Order as Ordered};
 use gateway::mail::{CircuitKey, Closed, FromShard, Request, ShardIndex, Spot, ToShard};
 use gateway::places::{Place, PlaceId};
 use gateway::sessions::{Mailbox, TakeOrder};
+use ids::Incarnation;
 use link::Refusal as WorldRefusal;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -146,6 +147,7 @@ impl Hall {
 
     fn log_in(&self, user: u128) {
         let login = Login {
+            incarnation: Incarnation(0),
             agent: agent(user),
             first_name: "User".into(),
             last_name: user.to_string().into(),
@@ -400,6 +402,30 @@ fn an_order_for_an_avatar_that_has_gone_elsewhere_creates_no_world() {
     let listed = node.instances.list().expect("the driver runs");
     assert_eq!(listed.len(), n);
     assert!(listed.iter().all(|listed| listed.summary.row.owner.is_none()));
+    node.stop();
+}
+
+#[test]
+fn a_dismissed_visitor_goes_back_and_one_outside_is_refused() {
+    let node = Hall::start(5);
+    node.log_in(0);
+    node.wait_until("the user is in", || !node.standing.lock().unwrap().is_empty());
+    let who = Who::Agent(agent(0).0);
+    let stands_in = || node.standing.lock().unwrap()[&agent(0)].1;
+    let region = stands_in();
+    node.wait_until("the hub knows it", || node.n_in([region]) == 1);
+    let outside = node.instances.leave(&who);
+    assert!(matches!(outside, Err(Refusal::Passage(PassageRefusal::Outside))), "{outside:?}");
+    node.create("Cave", None);
+    let (id, cave) = node.known()[0];
+    // The instance may refuse; then the visitor tries again.
+    node.wait_until("the user is in the instance", || {
+        let _ = node.instances.enter(id, &who, None);
+        stands_in() == cave && node.n_in([cave]) == 1
+    });
+    node.instances.leave(&who).expect("the visitor is dismissed");
+    node.wait_until("the user is back", || stands_in() == region && node.n_in([region]) == 1);
+    assert_eq!(node.n_in([cave]), 0);
     node.stop();
 }
 
