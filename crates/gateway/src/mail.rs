@@ -1,7 +1,7 @@
 //! Messages between the hub and the shards, and from shards to worlds. Plain data over bounded queues, so that the simulator can carry
 //! it on virtual time.
 
-use crate::places::{Place, PlaceId};
+use crate::places::PlaceId;
 use glam::Vec3;
 use ids::{AgentId, CircuitCode, Instant, RegionHandle, SessionId, SessionKey, Uuid, WorldId};
 use link::{Appearance, Event, Refusal};
@@ -37,7 +37,7 @@ pub struct CircuitKey {
     pub ticket: u32,
 }
 
-/// The right to open one circuit: (code, session, agent, local port) → world, checked once.
+/// The right to open one circuit: (code, session, agent, local port) → place and world, checked once.
 #[derive(Clone, Debug)]
 pub struct Ticket {
     /// The circuit it opens.
@@ -57,7 +57,9 @@ pub struct Ticket {
     /// Index into the pool of UDP ports.
     pub port: u8,
     /// Destination.
-    pub place: Arc<Place>,
+    pub place: PlaceId,
+    /// World behind the place for this circuit.
+    pub world: WorldId,
     /// Arrival position, metres from the region's corner.
     pub position: Vec3,
     /// Direction to face.
@@ -108,8 +110,10 @@ pub enum ToShard {
     Switch {
         /// The circuit.
         circuit: CircuitKey,
-        /// With the world to show from now on.
-        place: Arc<Place>,
+        /// Where it leads: the same place.
+        place: PlaceId,
+        /// The world to show from now on.
+        world: WorldId,
         /// Metres from the region's corner.
         position: Vec3,
         /// Direction to face.

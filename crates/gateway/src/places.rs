@@ -1,5 +1,7 @@
 //! The places of the grid that this node serves: the data of regions for clients, and the world behind each.
 //!
+//! Hub and shards name places and worlds by number, and find them here: [`Places`] is also the directory of the instances that are in memory.
+//!
 //! A place is a handle on the grid, and a world is bound to it: the shared one, or an instance that a session enters from there, see
 //! [`Place::showing`]. Messages with the same bytes for every arriving client (terrain, overlay) are in [`Land`], encoded once for all
 //! worlds with the same ground.
@@ -11,10 +13,11 @@ use ids::{Epoch, RegionHandle, Uuid, WorldId};
 use link::{GroundSpec, Terrain, WorldSpec};
 use replicate::Replica;
 use replicate::scenery::{self, StaticObjects};
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::{Deref, Range};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use wire::messages::{
     LayerData, LayerDataLayerData, LayerDataLayerID, ParcelOverlay, ParcelOverlayParcelData,
 };
@@ -271,12 +274,14 @@ const PARCEL_ID_SPACE: u64 = 0x7468_726f_6e67_4001;
 /// Number of the one parcel within its region.
 pub const PARCEL_LOCAL_ID: i32 = 1;
 
-/// All places of the node, fixed while it runs.
+/// All places of the node, fixed while it runs, and the instances that are in memory, which come and go.
 #[derive(Debug)]
 pub struct Places {
     places: Vec<Arc<Place>>,
     /// One for each size of worlds.
     apart: Vec<Place>,
+    /// Those that are in memory. Locked for a lookup, when a circuit opens or another world comes behind it; never in a client's turn.
+    instances: RwLock<BTreeMap<WorldId, Arc<Scene>>>,
     /// Sessions in instances.
     visitors: AtomicUsize,
 }
@@ -295,13 +300,57 @@ impl Places {
         };
         let places = settings.into_iter().enumerate().map(place).collect();
         let apart = (0..).zip(REGION_SIZES_M).map(|(n, size_m)| Place::apart(n, size_m)).collect();
-        Self { places, apart, visitors: AtomicUsize::new(0) }
+        Self { places, apart, instances: RwLock::default(), visitors: AtomicUsize::new(0) }
     }
 
     /// The place with this number. Numbers come from here, so it exists.
     #[must_use]
     pub fn get(&self, id: PlaceId) -> &Arc<Place> {
         &self.places[id.0 as usize]
+    }
+
+    /// The place of a shared world; none for an instance.
+    #[must_use]
+    pub fn of_world(&self, world: WorldId) -> Option<&Arc<Place>> {
+        self.places.iter().find(|place| place.world() == world)
+    }
+
+    /// Adds an instance that has come into memory.
+    ///
+    /// # Panics
+    /// If a world of this number is there.
+    pub fn add_instance(&self, scene: Arc<Scene>) {
+        let world = scene.world;
+        let former = self.instances.write().unwrap_or_else(PoisonError::into_inner).insert(world, scene);
+        assert!(former.is_none() && self.of_world(world).is_none(), "world {} is there once", world.0);
+    }
+
+    /// Removes an instance that has left memory. Clients that are shown it keep what they are shown until they are elsewhere.
+    pub fn remove_instance(&self, world: WorldId) -> Option<Arc<Scene>> {
+        self.instances.write().unwrap_or_else(PoisonError::into_inner).remove(&world)
+    }
+
+    /// A world, while it is in memory.
+    #[must_use]
+    pub fn scene(&self, world: WorldId) -> Option<Arc<Scene>> {
+        if let Some(place) = self.of_world(world) {
+            return Some(Arc::clone(&place.scene));
+        }
+        self.instances.read().unwrap_or_else(PoisonError::into_inner).get(&world).cloned()
+    }
+
+    /// A place with this world behind it, while that is in memory.
+    ///
+    /// # Panics
+    /// If there is no such place, or the world has another size.
+    #[must_use]
+    pub fn showing(&self, id: PlaceId, world: WorldId) -> Option<Arc<Place>> {
+        let place = match id.0.checked_sub(FIRST_APART) {
+            Some(n) => &self.apart[usize::from(n)],
+            None if self.get(id).world() == world => return Some(Arc::clone(self.get(id))),
+            None => &**self.get(id),
+        };
+        Some(Arc::new(place.showing(&self.scene(world)?)))
     }
 
     /// All of them in order.

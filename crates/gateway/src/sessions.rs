@@ -3,10 +3,11 @@
 
 use crate::hub::{Address, Hub, Order, Record, StoreLookup};
 use crate::mail::ToShard;
+use crate::places::Places;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use telemetry::{LockHold, LockWait};
 
 /// Input of a shard's mail, and the waker of its thread.
@@ -29,6 +30,8 @@ pub type TakeOrder = Box<dyn Fn(Order) -> Result<(), TrySendError<Order>> + Send
 /// All sessions, shared.
 pub struct Sessions {
     hub: Mutex<Hub>,
+    /// The hub's, found without its lock.
+    places: Arc<Places>,
     shards: Vec<Mailbox>,
     /// `None` marks the end for the store's thread.
     records: SyncSender<Option<Record>>,
@@ -51,7 +54,7 @@ impl Sessions {
     /// Takes the hub and the destinations of its output: shards in order of their indexes, the store's thread, the one that carries out
     /// orders, and the one that reads the store for clients. `lock_wait` gets the time for which callers wait for each other.
     #[must_use]
-    pub const fn new(
+    pub fn new(
         hub: Hub,
         shards: Vec<Mailbox>,
         records: SyncSender<Option<Record>>,
@@ -60,6 +63,7 @@ impl Sessions {
         lock_wait: LockWait,
     ) -> Self {
         Self {
+            places: Arc::clone(hub.places()),
             hub: Mutex::new(hub),
             shards,
             records,
@@ -69,6 +73,12 @@ impl Sessions {
             lock_wait,
             offers_dropped: AtomicU64::new(0),
         }
+    }
+
+    /// Places, and the directory of instances.
+    #[must_use]
+    pub const fn places(&self) -> &Arc<Places> {
+        &self.places
     }
 
     /// Calls the hub and delivers its output.

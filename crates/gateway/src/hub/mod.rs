@@ -338,6 +338,12 @@ impl Hub {
         Some((Arc::clone(&session.first_name), Arc::clone(&session.last_name)))
     }
 
+    /// Places and instances, as this hub finds them.
+    #[must_use]
+    pub const fn places(&self) -> &Arc<Places> {
+        &self.places
+    }
+
     /// Sessions now.
     #[must_use]
     pub fn n_sessions(&self) -> usize {

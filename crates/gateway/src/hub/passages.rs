@@ -8,7 +8,7 @@ use super::Hub;
 use super::session::Switching;
 use super::travel::{Order, Passage, PassageRefusal, VIA_LOCATION, WITHIN_REGION, Way, landing_spot};
 use crate::mail::{CircuitKey, Spot, ToShard};
-use crate::places::{Place, Scene};
+use crate::places::Place;
 use glam::Vec3;
 use grid::names::Name;
 use ids::{AgentId, Instant, SessionKey, WorldId};
@@ -50,7 +50,7 @@ impl Hub {
         self.sessions.get(&self.session_named(name)?)?.appearance.clone()
     }
 
-    /// Sends a session's avatar into an instance: to a position in metres from its corner, or to where visitors arrive.
+    /// Sends a session's avatar into an instance that is in memory: to a position in metres from its corner, or to where visitors arrive.
     ///
     /// # Errors
     /// [`PassageRefusal`]; the avatar stays where it is.
@@ -58,12 +58,13 @@ impl Hub {
         &mut self,
         now: Instant,
         session: SessionKey,
-        scene: &Arc<Scene>,
+        world: WorldId,
         position: Option<Vec3>,
     ) -> Result<Passage, PassageRefusal> {
         if self.draining {
             return Err(PassageRefusal::Draining);
         }
+        let scene = &self.places.scene(world).ok_or(PassageRefusal::Gone)?;
         let circuit = self.arrived(session)?;
         let here = self.place_of(circuit).ok_or(PassageRefusal::NotHere)?;
         let place = if here.land().size_m == scene.land.size_m {
@@ -239,8 +240,9 @@ impl Hub {
             assert!(former.is_none(), "{circuit:?} goes into a second world before it is in the first");
         }
         self.count_visitors();
-        let (place, look_at, returns) = (Arc::clone(place), *look_at, *returns);
-        let command = ToShard::Switch { circuit, place, position, look_at, returns };
+        let (place, world) = (place.id, place.world());
+        let (look_at, returns) = (*look_at, *returns);
+        let command = ToShard::Switch { circuit, place, world, position, look_at, returns };
         self.output.push_back((super::Address::One(shard), command));
         Ok(Passage::Switched)
     }

@@ -52,6 +52,9 @@ pub enum PassageRefusal {
     /// The order was made in another world.
     #[error("You are somewhere else by now.")]
     Elsewhere,
+    /// The world is not in memory: it has ended.
+    #[error("That world has ended.")]
+    Gone,
     /// All ports of the session are in use, or rest.
     #[error("Please wait a minute before you travel on.")]
     NoPort,

@@ -125,6 +125,26 @@ fn ids_of_regions_and_parcels_depend_on_the_handle_only_and_differ() {
 }
 
 #[test]
+fn an_instance_is_found_by_its_number_while_it_is_in_memory() {
+    let places = place(256);
+    let (hills, land) = (places.get(PlaceId(0)).world(), Arc::clone(&places.get(PlaceId(0)).scene.land));
+    let world = WorldId(1 << 31);
+    let scene = Arc::new(Scene::new(instance_spec(world, "Cave", 1..2, &land), land));
+    assert!(places.scene(world).is_none() && places.showing(PlaceId(0), world).is_none());
+    places.add_instance(Arc::clone(&scene));
+    let found = places.showing(PlaceId(0), world).expect("it is in memory");
+    assert!(Arc::ptr_eq(&found.scene, &scene));
+    assert_eq!((found.id, found.handle), (PlaceId(0), places.get(PlaceId(0)).handle));
+    let apart = places.apart(256).id;
+    assert_eq!(places.showing(apart, world).map(|place| (place.id, place.world())), Some((apart, world)));
+    let shared = places.showing(PlaceId(0), hills).expect("it is always there");
+    assert!(Arc::ptr_eq(&shared, places.get(PlaceId(0))));
+    drop((found, places.remove_instance(world)));
+    assert!(places.showing(PlaceId(0), world).is_none());
+    assert_eq!(Arc::strong_count(&scene), 1, "the directory holds nothing of it");
+}
+
+#[test]
 fn instances_of_a_template_share_what_stands_there_and_name_it_differently() {
     let terrain = Terrain::flat(256, 21.0);
     let scenery = Scenery::boxes(5, &terrain, 1);

@@ -152,6 +152,7 @@ impl Client {
     pub(super) fn new(
         now: Instant,
         ticket: Arc<Ticket>,
+        place: Arc<Region>,
         address: Address,
         circuit: Circuit,
         slot: u8,
@@ -159,7 +160,7 @@ impl Client {
     ) -> Self {
         Self {
             viewer: Viewer::new(ticket.circuit.session, ticket.position, visible_max),
-            place: Arc::clone(&ticket.place),
+            place,
             address,
             circuit,
             stage: Stage::Opened,

@@ -50,7 +50,7 @@ pub use stages::{Handled, Measured, PacketStage, Stages};
 
 use crate::coverage::MessageOutcomes;
 use crate::mail::{CircuitKey, Closed, Ending, FromShard, Ticket, ToShard};
-use crate::places::Places;
+use crate::places::{Place, Places};
 use address_hash::AddressHash;
 use circuit::{Circuit, Reliability};
 use client::{Client, Stage};
@@ -226,8 +226,11 @@ impl Shard {
                     self.command(index, Action::Teleport { position, look_at });
                 }
             }
-            ToShard::Switch { circuit, place, position, look_at, returns } => {
-                if let Some(&index) = self.by_circuit.get(&circuit) {
+            ToShard::Switch { circuit, place, world, position, look_at, returns } => {
+                // A world that has ended by now was emptied before: mail that leads elsewhere follows.
+                if let Some(&index) = self.by_circuit.get(&circuit)
+                    && let Some(place) = self.places.showing(place, world)
+                {
                     self.switch(now, index, &place, (position, look_at), returns);
                 }
             }
@@ -356,7 +359,12 @@ impl Shard {
             return;
         };
         let ticket = self.tickets.remove(&key).expect("just looked at");
-        let index = self.open(now, ticket, address);
+        // The world has ended; the revocation of its ticket is under way.
+        let Some(place) = self.places.showing(ticket.place, ticket.world) else {
+            self.counters.refuse(Refused::NoTicket);
+            return;
+        };
+        let index = self.open(now, ticket, place, address);
         self.on_circuit(now, index, bytes, out);
     }
 
@@ -378,14 +386,20 @@ impl Shard {
         matches!(self.client(index).stage, Stage::Leaving(..))
     }
 
-    fn open(&mut self, now: Instant, ticket: Arc<Ticket>, address: Address) -> ClientIndex {
+    fn open(
+        &mut self,
+        now: Instant,
+        ticket: Arc<Ticket>,
+        place: Arc<Place>,
+        address: Address,
+    ) -> ClientIndex {
         self.counters.circuits_opened += 1;
         let key = ticket.circuit;
         // Sessions are numbered in order, so turns fill evenly.
         let slot = Turns::slot_of(key.session.0);
         let mut circuit = Circuit::new(now, &self.config.circuit, ticket.first_sequence);
         circuit.set_total_bytes_per_s(now, self.egress.share());
-        let client = Client::new(now, ticket, address, circuit, slot, self.config.visible_max);
+        let client = Client::new(now, ticket, place, address, circuit, slot, self.config.visible_max);
         let index = self.free.pop().unwrap_or_else(|| {
             self.clients.push(None);
             (self.clients.len() - 1) as ClientIndex

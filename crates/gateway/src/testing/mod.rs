@@ -266,6 +266,7 @@ impl Node {
         let (land, portals) = (land(size_m, boxes), gate(PortalTo::Back));
         let spec = WorldSpec { max_avatars, portals, ..spec(self.regions.len() as u32, name, &land) };
         let scene = Arc::new(Scene::new(spec, land));
+        self.places.add_instance(Arc::clone(&scene));
         self.regions.push(Region::new(&scene, world_max_avatars));
         scene
     }

@@ -19,23 +19,25 @@ impl Node {
     /// The shard, with willing clients.
     pub(super) fn on_mail(&mut self, mail: ToShard) {
         match mail {
+            // Its world has ended: the hub is about to revoke it.
+            ToShard::Ticket(ticket) if self.process.hub.places().scene(ticket.world).is_none() => {}
             ToShard::Ticket(ticket) => {
                 self.process.agents.insert(ticket.circuit, ticket.agent);
                 self.tell(FromShard::Opened(ticket.circuit));
-                self.let_in(ticket.circuit, &ticket.place);
+                self.let_in(ticket.circuit, ticket.world);
             }
-            ToShard::Switch { circuit, place, .. } if self.process.agents.contains_key(&circuit) => {
+            ToShard::Switch { circuit, world, .. } if self.process.agents.contains_key(&circuit) => {
                 self.tell(FromShard::Left { circuit, spot: None });
-                self.let_in(circuit, &place);
+                self.let_in(circuit, world);
             }
             ToShard::Close(circuit, _) => self.close(circuit, Closed::Asked),
             _ => {}
         }
     }
 
-    pub(super) fn let_in(&mut self, circuit: CircuitKey, place: &Place) {
-        let world = place.world();
-        if !place.scene.is_shared && self.dice.roll(6) == 0 {
+    pub(super) fn let_in(&mut self, circuit: CircuitKey, world: WorldId) {
+        let Some(scene) = self.process.hub.places().scene(world) else { return };
+        if !scene.is_shared && self.dice.roll(6) == 0 {
             return self.tell(FromShard::Refused(circuit, world, Refusal::Full));
         }
         self.process.standing.insert(self.process.agents[&circuit], (circuit, world));
@@ -65,7 +67,7 @@ impl Node {
                     (Some(circuit), Some(from)) => hub.is_in(circuit, from),
                     _ => Ok(()),
                 };
-                let entered = is_there.and_then(|()| hub.enter(self.now, session, &there.scene, position));
+                let entered = is_there.and_then(|()| hub.enter(self.now, session, world, position));
                 let outcome = match entered {
                     Ok(_) => {
                         there.visits += 1;
@@ -149,8 +151,8 @@ impl Node {
                 let truth = self.visits.get(&instance).copied().unwrap_or(0);
                 assert_eq!(visits, truth, "visits of {instance} are not in its saved state");
                 self.n_resumed += u64::from(visits > 0);
-                let begun =
-                    WorldModel { id: instance, scene: Arc::new(scene), visits, down_until: Instant::ZERO };
+                self.process.hub.places().add_instance(Arc::new(scene));
+                let begun = WorldModel { id: instance, visits, down_until: Instant::ZERO };
                 let former = self.process.worlds.insert(world, begun);
                 assert!(former.is_none(), "world {} is in memory twice", world.0);
                 Some(JobOutcome::Started(Ok(Some(1 << 20))))
@@ -170,6 +172,7 @@ impl Node {
                         self.store.visits.insert(there.id, there.visits);
                     }
                     self.process.worlds.remove(&world);
+                    self.process.hub.places().remove_instance(world);
                     self.n_suspended += 1;
                     (world, SuspendOutcome::Saved(Some(2 << 20)))
                 };
@@ -198,6 +201,7 @@ impl Node {
             }
             Job::Remove(world) => {
                 let removed = self.process.worlds.remove(&world).expect("a removed world was in memory");
+                self.process.hub.places().remove_instance(world);
                 assert!(!self.store.rows.contains_key(&removed.id), "{} has not ended", removed.id);
                 None
             }

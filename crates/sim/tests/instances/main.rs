@@ -10,7 +10,7 @@ mod effects;
 
 use gateway::hub::{Hub, HubConfig, Login, Order};
 use gateway::mail::{CircuitKey, Closed, FromShard, Request, ShardIndex, Spot, ToShard};
-use gateway::places::{Land, Place, PlaceId, PlaceSettings, Places, Scene};
+use gateway::places::{Land, PlaceId, PlaceSettings, Places, Scene};
 use glam::Vec3;
 use host::registry::{
     GatewayNotice, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, InstanceRow, Job, JobId,
@@ -84,7 +84,6 @@ struct StoreModel {
 /// A world that is stepped, or is down after a panic.
 struct WorldModel {
     id: Uuid,
-    scene: Arc<Scene>,
     visits: u64,
     down_until: Instant,
 }

@@ -2,7 +2,6 @@
 
 use gateway::hub::{Order, Passage, PassageRefusal};
 use gateway::mail::CircuitKey;
-use gateway::places::Scene;
 use gateway::sessions::Sessions;
 use glam::Vec3;
 use host::registry::Visitor;
@@ -28,7 +27,7 @@ pub(super) trait InstanceGateway: Send {
         &self,
         now: Instant,
         visitor: &Visitor,
-        scene: &Arc<Scene>,
+        world: WorldId,
         position: Option<Vec3>,
     ) -> Result<Admitted, PassageRefusal>;
     /// Begins the passage of a session out of an instance, back to where it came from.
@@ -58,13 +57,13 @@ impl InstanceGateway for Arc<Sessions> {
         &self,
         now: Instant,
         visitor: &Visitor,
-        scene: &Arc<Scene>,
+        world: WorldId,
         position: Option<Vec3>,
     ) -> Result<Admitted, PassageRefusal> {
         self.check(visitor)?;
         self.with(|hub| {
-            let passage = hub.enter(now, visitor.session, scene, position)?;
-            Ok(Admitted { passage, occupants: hub.occupants_of(scene.world) })
+            let passage = hub.enter(now, visitor.session, world, position)?;
+            Ok(Admitted { passage, occupants: hub.occupants_of(world) })
         })
     }
 

@@ -354,9 +354,7 @@ impl Driver {
                 let mut admitted = Err(PassageRefusal::NotHere);
                 let mut occupants = None;
                 workplace.survives("instances", || {
-                    let scene =
-                        self.workplace.scene(world).expect("an instance stays in memory for a visitor");
-                    admitted = self.gateway.admit(now, &visitor, &scene, position).map(|admitted| {
+                    admitted = self.gateway.admit(now, &visitor, world, position).map(|admitted| {
                         occupants = Some(admitted.occupants);
                         admitted.passage
                     });

@@ -59,7 +59,7 @@ impl InstanceGateway for GatewayModel {
         &self,
         _: Instant,
         _: &Visitor,
-        scene: &Arc<Scene>,
+        world: WorldId,
         _: Option<Vec3>,
     ) -> Result<Admitted, PassageRefusal> {
         let panics = self.sent().panics;
@@ -67,7 +67,7 @@ impl InstanceGateway for GatewayModel {
         let mut sent = self.sent();
         sent.admissions.0 += 1;
         let as_of = sent.admissions;
-        let occupants = sent.occupants.entry(scene.world).or_default();
+        let occupants = sent.occupants.entry(world).or_default();
         *occupants += 1;
         let occupants = OccupantCount { n: *occupants as u32, as_of };
         Ok(Admitted { passage: Passage::Switched, occupants })

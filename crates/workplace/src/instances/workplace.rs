@@ -281,6 +281,7 @@ impl InstanceWorkplace {
     pub(super) fn forget(&self, world: WorldId) -> Option<i64> {
         // Its report is sent once the catalog is free.
         let stepped = self.catalog().stepped.remove(&world)?;
+        self.sessions.places().remove_instance(world);
         self.ended().push(stepped.scene);
         Some(stepped.kept_bytes)
     }

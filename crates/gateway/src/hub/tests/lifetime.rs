@@ -303,7 +303,7 @@ fn out_of_an_instance_a_replaced_session_comes_back_to_where_it_went_in() {
     let ada = node.enter_at("Ada", spot);
     let cave = node.instance("Cave", 256, 0, 10);
     let session = node.hub.session_of(agent("Ada")).expect("she is here");
-    node.hub.enter(node.now, session, &cave, None).expect("there is room");
+    node.hub.enter(node.now, session, cave.world, None).expect("there is room");
     node.relay();
     node.run_ms(1_000);
     assert!(node.clients[ada].sees_itself());

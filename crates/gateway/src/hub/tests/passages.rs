@@ -26,7 +26,7 @@ fn visitor() -> (Node, usize, SessionKey, Arc<Scene>) {
 /// Sends a session into an instance and waits until its client shows it there.
 fn go_in(node: &mut Node, client: usize, session: SessionKey, scene: &Arc<Scene>, at: Vec3) {
     let former = own_id(node, client);
-    assert_eq!(node.hub.enter(node.now, session, scene, Some(at)), Ok(Passage::Switched));
+    assert_eq!(node.hub.enter(node.now, session, scene.world, Some(at)), Ok(Passage::Switched));
     node.relay();
     node.run_until(|node| node.clients[client].sees_itself() && own_id(node, client) != former);
 }
@@ -169,7 +169,7 @@ fn kills_of_what_was_left_arrive_whatever_is_lost() {
 fn a_world_of_another_size_is_reached_by_a_teleport_to_a_place_apart() {
     let (mut node, ada, session, _) = visitor();
     let plain = node.instance("Plain", 512, 0, 10);
-    assert_eq!(node.hub.enter(node.now, session, &plain, None), Ok(Passage::Teleported));
+    assert_eq!(node.hub.enter(node.now, session, plain.world, None), Ok(Passage::Teleported));
     node.relay();
     let told = events(&mut node, ada);
     let [(name, body)] = told.as_slice() else { panic!("{told:?}") };
@@ -249,7 +249,7 @@ fn who_is_invited_into_an_instance_comes_into_it() {
     let count = link::OccupantCount { n: 1, as_of: node.hub.last_admission() };
     assert_eq!(node.hub.occupants_of(world), count);
     assert!(count.as_of > link::AdmissionNumber::default(), "the visitor was admitted");
-    assert_eq!(node.hub.enter(node.now, circuit.session, &cave, Some(position)), Ok(Passage::Switched));
+    assert_eq!(node.hub.enter(node.now, circuit.session, cave.world, Some(position)), Ok(Passage::Switched));
     node.hub.end_order(&order);
     node.relay();
     node.run_until(|node| node.clients[ada].sees("Bob").is_some() && node.clients[bob].sees("Ada").is_some());
@@ -263,12 +263,12 @@ fn a_full_world_turns_people_back_and_one_passage_is_made_at_a_time() {
     go_in(&mut node, ada, session, &cell, Vec3::new(60.0, 70.0, 30.0));
     let bob = node.enter("Bob");
     let other = node.hub.session_named("Bob Resident").expect("he is here");
-    assert_eq!(node.hub.enter(node.now, other, &cell, None), Err(PassageRefusal::Full));
+    assert_eq!(node.hub.enter(node.now, other, cell.world, None), Err(PassageRefusal::Full));
     assert_eq!(node.hub.leave(node.now, session), Ok(Passage::Switched));
     assert_eq!(node.hub.leave(node.now, session), Err(PassageRefusal::OnItsWay));
     node.relay();
     node.run_until(|node| node.clients[bob].sees("Ada").is_some());
-    assert_eq!(node.hub.enter(node.now, SessionKey(999), &cell, None), Err(PassageRefusal::NotHere));
+    assert_eq!(node.hub.enter(node.now, SessionKey(999), cell.world, None), Err(PassageRefusal::NotHere));
 }
 
 #[test]
@@ -282,7 +282,8 @@ fn who_does_not_appear_in_the_world_in_time_comes_back() {
         let spec = WorldSpec { world: WorldId(77), is_shared: false, name: "Void".into(), local_ids, ..spec };
         Arc::new(Scene::new(spec, land))
     };
-    assert_eq!(node.hub.enter(node.now, session, &void, None), Ok(Passage::Switched));
+    node.places.add_instance(Arc::clone(&void));
+    assert_eq!(node.hub.enter(node.now, session, void.world, None), Ok(Passage::Switched));
     node.relay();
     node.run_for(crate::testing::ARRIVAL_TIMEOUT + Duration::from_secs(5));
     assert!(node.clients[ada].sees_itself());
@@ -306,7 +307,7 @@ fn who_is_teleporting_when_an_instance_ends_stays_logged_in() {
     // On the way into it.
     let (mut node, ada, session, _) = visitor();
     let plain = node.instance("Plain", 512, 0, 10);
-    assert_eq!(node.hub.enter(node.now, session, &plain, None), Ok(Passage::Teleported));
+    assert_eq!(node.hub.enter(node.now, session, plain.world, None), Ok(Passage::Teleported));
     node.hub.empty(node.now, plain.world, "That world has ended.");
     node.relay();
     node.run_ms(3_000);
@@ -317,7 +318,7 @@ fn who_is_teleporting_when_an_instance_ends_stays_logged_in() {
 
     // On the way out of it.
     let other = node.instance("Other", 512, 0, 10);
-    assert_eq!(node.hub.enter(node.now, session, &other, None), Ok(Passage::Teleported));
+    assert_eq!(node.hub.enter(node.now, session, other.world, None), Ok(Passage::Teleported));
     node.relay();
     let told = events(&mut node, ada);
     let (_, body) = told.iter().find(|(name, _)| name == "TeleportFinish").expect("a way there");
@@ -388,7 +389,7 @@ fn a_session_has_one_order_at_a_time_and_it_is_void_elsewhere() {
     assert_eq!(walk_in(&mut node).len(), 1);
 
     // On the way, and then elsewhere.
-    assert_eq!(node.hub.enter(node.now, session, &cave, None), Ok(Passage::Switched));
+    assert_eq!(node.hub.enter(node.now, session, cave.world, None), Ok(Passage::Switched));
     assert_eq!(node.hub.is_in(circuit, harbour), Err(PassageRefusal::Elsewhere));
     assert_eq!(node.hub.is_in(circuit, cave.world), Err(PassageRefusal::OnItsWay));
     node.relay();
@@ -437,7 +438,7 @@ fn who_logs_out_in_an_instance_of_another_size_comes_back_to_where_they_entered_
     node.clients[ada].control(link::ControlFlags::AT_POS);
     node.run_ms(3_000);
     node.records.clear();
-    assert_eq!(node.hub.enter(node.now, session, &plain, None), Ok(Passage::Teleported));
+    assert_eq!(node.hub.enter(node.now, session, plain.world, None), Ok(Passage::Teleported));
     let there = follow(&mut node, ada);
     node.run_ms(500);
     node.clients[there].log_out();
@@ -512,7 +513,7 @@ fn who_is_back_at_once_in_a_crowded_world_sees_what_stands_there() {
         node.run_ms(fill_ms);
         assert_eq!(lacks(&node, ada, &harbour), 0);
         assert!(node.clients[ada].things.len() > boxes as usize / 5, "{}", node.clients[ada].things.len());
-        assert_eq!(node.hub.enter(node.now, session, &cave, None), Ok(Passage::Switched));
+        assert_eq!(node.hub.enter(node.now, session, cave.world, None), Ok(Passage::Switched));
         node.relay();
         let circuit = node.hub.circuit_of(session).expect("she is here");
         node.run_until(|node| node.hub.is_in(circuit, cave.world).is_ok());
@@ -534,7 +535,7 @@ fn nothing_of_a_world_is_left_however_much_stood_there_and_however_full_the_circ
     node.run_ms(45_000);
     let things = node.clients[ada].things.len();
     assert!(things > 5_096, "{things}");
-    assert_eq!(node.hub.enter(node.now, session, &cave, None), Ok(Passage::Switched));
+    assert_eq!(node.hub.enter(node.now, session, cave.world, None), Ok(Passage::Switched));
     node.relay();
     let circuit = node.hub.circuit_of(session).expect("she is here");
     node.run_until(|node| node.hub.is_in(circuit, cave.world).is_ok());

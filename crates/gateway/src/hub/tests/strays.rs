@@ -39,7 +39,7 @@ fn is_in(scene: &Scene, session: SessionKey) -> Option<Vec3> {
 fn in_a_plain(setup: Setup, max_avatars: u32) -> (Node, usize, SessionKey, Arc<Scene>) {
     let (mut node, ada, session) = visitor(setup);
     let plain = node.instance("Plain", 512, 0, max_avatars);
-    assert_eq!(node.hub.enter(node.now, session, &plain, Some(SOMEWHERE)), Ok(Passage::Teleported));
+    assert_eq!(node.hub.enter(node.now, session, plain.world, Some(SOMEWHERE)), Ok(Passage::Teleported));
     let there = follow(&mut node, ada);
     (node, there, session, plain)
 }
@@ -54,7 +54,7 @@ fn whom_an_instance_does_not_let_in_comes_back_to_where_they_stood() {
     node.run_ms(1_000);
     let stood = node.position_in(HARBOUR, "Ada").expect("she is there");
     assert!(stood.x > 45.0, "she has walked: {stood}");
-    assert_eq!(node.hub.enter(node.now, session, &shut, None), Ok(Passage::Switched));
+    assert_eq!(node.hub.enter(node.now, session, shut.world, None), Ok(Passage::Switched));
     node.relay();
     node.run_until(|node| node.mail.iter().any(|mail| matches!(mail, FromShard::Refused(..))));
     node.run_until(|node| node.position_in(HARBOUR, "Ada").is_some());
@@ -65,14 +65,14 @@ fn whom_an_instance_does_not_let_in_comes_back_to_where_they_stood() {
     assert_eq!(node.hub.n_in(shut.world), 0);
     // And may go on.
     let cave = node.instance("Cave", 256, 0, 10);
-    assert_eq!(node.hub.enter(node.now, session, &cave, None), Ok(Passage::Switched));
+    assert_eq!(node.hub.enter(node.now, session, cave.world, None), Ok(Passage::Switched));
 }
 
 #[test]
 fn from_one_instance_of_another_size_to_the_next_one_comes_back_into_the_first() {
     let (mut node, there, session, plain) = in_a_plain(Setup::default(), 10);
     let shut = node.instance_for("Shut", (512, 0), 10, 0);
-    assert_eq!(node.hub.enter(node.now, session, &shut, None), Ok(Passage::Switched));
+    assert_eq!(node.hub.enter(node.now, session, shut.world, None), Ok(Passage::Switched));
     node.relay();
     node.run_until(|_| is_in(&plain, session).is_none());
     node.run_until(|_| is_in(&plain, session).is_some());
@@ -90,11 +90,11 @@ fn when_the_first_is_full_by_then_or_has_ended_they_teleport_to_where_they_were_
         node.enter_at("Bob", node.spot(MEADOW, 40.0, 50.0));
         let bob = node.hub.session_named("Bob Resident").expect("he is here");
         let shut = node.instance_for("Shut", (512, 0), 10, 0);
-        assert_eq!(node.hub.enter(node.now, session, &shut, None), Ok(Passage::Switched));
+        assert_eq!(node.hub.enter(node.now, session, shut.world, None), Ok(Passage::Switched));
         if ends {
             node.hub.empty(node.now, plain.world, "That world has ended.");
         } else {
-            assert_eq!(node.hub.enter(node.now, bob, &plain, None), Ok(Passage::Switched));
+            assert_eq!(node.hub.enter(node.now, bob, plain.world, None), Ok(Passage::Switched));
         }
         node.relay();
         node.run_until(|node| node.mail.iter().any(|mail| matches!(mail, FromShard::Refused(..))));
@@ -174,7 +174,7 @@ fn a_refusal_by_another_world_than_the_one_behind_the_circuit_counts_for_nothing
     let refuse = |node: &mut Node, world| {
         node.hub.handle(node.now, ShardIndex(0), FromShard::Refused(circuit, world, FULL));
     };
-    assert_eq!(node.hub.enter(node.now, session, &cave, None), Ok(Passage::Switched));
+    assert_eq!(node.hub.enter(node.now, session, cave.world, None), Ok(Passage::Switched));
     refuse(&mut node, other.world);
     node.relay();
     node.run_until(|_| is_in(&cave, session).is_some());
@@ -184,7 +184,7 @@ fn a_refusal_by_another_world_than_the_one_behind_the_circuit_counts_for_nothing
     assert!(is_in(&cave, session).is_some() && kicked(&node, ada).is_none());
 
     // A duplicate refusal turns her back once.
-    assert_eq!(node.hub.enter(node.now, session, &other, None), Ok(Passage::Switched));
+    assert_eq!(node.hub.enter(node.now, session, other.world, None), Ok(Passage::Switched));
     node.relay();
     for _ in 0..3 {
         refuse(&mut node, other.world);
@@ -201,10 +201,10 @@ fn an_arrival_that_crosses_the_way_back_does_not_end_it() {
     let (mut node, ada, session) = visitor(Setup::default());
     let cave = node.instance("Cave", 256, 0, 10);
     let circuit = node.hub.circuit_of(session).expect("she is here");
-    assert_eq!(node.hub.enter(node.now, session, &cave, None), Ok(Passage::Switched));
+    assert_eq!(node.hub.enter(node.now, session, cave.world, None), Ok(Passage::Switched));
     node.hub.handle(node.now, ShardIndex(0), FromShard::Refused(circuit, cave.world, FULL));
     node.hub.handle(node.now, ShardIndex(0), FromShard::Arrived(circuit, cave.world));
-    assert_eq!(node.hub.enter(node.now, session, &cave, None), Err(PassageRefusal::OnItsWay));
+    assert_eq!(node.hub.enter(node.now, session, cave.world, None), Err(PassageRefusal::OnItsWay));
     node.relay();
     node.run_ms(2_000);
     assert!(node.position_in(HARBOUR, "Ada").is_some() && kicked(&node, ada).is_none());
@@ -216,7 +216,7 @@ fn who_is_one_tick_into_a_switch_when_the_instance_ends_comes_back_to_where_they
         let (mut node, ada, session) = visitor(Setup::default());
         let cave = node.instance("Cave", 256, 0, 10);
         let stood = node.position_in(HARBOUR, "Ada").expect("she is there");
-        assert_eq!(node.hub.enter(node.now, session, &cave, None), Ok(Passage::Switched));
+        assert_eq!(node.hub.enter(node.now, session, cave.world, None), Ok(Passage::Switched));
         node.relay();
         node.run_ms(steps_ms);
         node.hub.empty(node.now, cave.world, "That world has ended.");
@@ -234,7 +234,7 @@ fn who_is_one_tick_into_a_switch_when_the_instance_ends_comes_back_to_where_they
 fn who_was_let_in_after_all_is_not_left_behind() {
     let (mut node, ada, session) = visitor(Setup::default());
     let cave = node.instance("Cave", 256, 0, 10);
-    assert_eq!(node.hub.enter(node.now, session, &cave, None), Ok(Passage::Switched));
+    assert_eq!(node.hub.enter(node.now, session, cave.world, None), Ok(Passage::Switched));
     node.relay();
     // Word of an earlier attempt, before the command of this one is in the world.
     let refused = link::Event::Refused { session, reason: FULL };

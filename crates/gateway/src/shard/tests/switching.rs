@@ -54,7 +54,7 @@ fn switch_while_full(node: &mut Node) {
     AlertMessage::default().encode(&mut message);
     while shard.client(index).circuit.send(Reliability::Reliable, &message, true).is_ok() {}
     assert_eq!(
-        node.hub.enter(node.now, session, &cave, Some(Vec3::new(60.0, 70.0, 30.0))),
+        node.hub.enter(node.now, session, cave.world, Some(Vec3::new(60.0, 70.0, 30.0))),
         Ok(Passage::Switched)
     );
     node.relay();

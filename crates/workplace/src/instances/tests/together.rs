@@ -6,7 +6,7 @@
 use super::*;
 use gateway::hub::{HubConfig, Login, Order as Ordered};
 use gateway::mail::{CircuitKey, Closed, FromShard, Request, ShardIndex, Spot, ToShard};
-use gateway::places::{Place, PlaceId};
+use gateway::places::PlaceId;
 use gateway::sessions::{Mailbox, TakeOrder};
 use ids::Incarnation;
 use link::Refusal as WorldRefusal;
@@ -277,14 +277,16 @@ impl Shard {
     fn run(mut self, mail: &Receiver<ToShard>) {
         for mail in mail {
             match mail {
+                // Its world has ended: the hub is about to revoke it.
+                ToShard::Ticket(ticket) if self.sessions.places().scene(ticket.world).is_none() => {}
                 ToShard::Ticket(ticket) => {
                     self.agents.insert(ticket.circuit, ticket.agent);
                     self.tell(FromShard::Opened(ticket.circuit));
-                    self.let_in(ticket.circuit, &ticket.place);
+                    self.let_in(ticket.circuit, ticket.world);
                 }
-                ToShard::Switch { circuit, place, .. } => {
+                ToShard::Switch { circuit, world, .. } => {
                     self.tell(FromShard::Left { circuit, spot: None });
-                    self.let_in(circuit, &place);
+                    self.let_in(circuit, world);
                 }
                 ToShard::Close(circuit, _) => {
                     let agent = self.agents[&circuit];
@@ -297,9 +299,9 @@ impl Shard {
         }
     }
 
-    fn let_in(&mut self, circuit: CircuitKey, place: &Place) {
-        let world = place.world();
-        if !place.scene.is_shared && self.dice.roll(4) == 0 {
+    fn let_in(&mut self, circuit: CircuitKey, world: WorldId) {
+        let Some(scene) = self.sessions.places().scene(world) else { return };
+        if !scene.is_shared && self.dice.roll(4) == 0 {
             self.tell(FromShard::Refused(circuit, world, WorldRefusal::Full));
             return;
         }

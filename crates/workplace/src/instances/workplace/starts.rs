@@ -175,6 +175,7 @@ impl InstanceWorkplace {
         });
         let inbox = self.pool.take_in(stepper, waiting)?;
         self.inboxes.add(number, inbox);
+        self.sessions.places().add_instance(Arc::clone(&scene));
         let kept_bytes = allocations::held_here() - held_before;
         let stepped = SteppedInstance { id, template, scene, ledger, kept_bytes, saving: None };
         let former = self.catalog().stepped.insert(number, stepped);
