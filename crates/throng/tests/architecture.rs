@@ -1,10 +1,12 @@
 //! ARCHITECTURE's table of crates and arrows against what cargo says. Beside it: cycles between modules, the list of invariants,
-//! and the signatures of the store.
+//! the signatures of the store, and the messages.
 
 #[path = "architecture/cycles.rs"]
 mod cycles;
 #[path = "architecture/invariants.rs"]
 mod invariants;
+#[path = "architecture/messages.rs"]
+mod messages;
 #[path = "architecture/signatures.rs"]
 mod signatures;
 

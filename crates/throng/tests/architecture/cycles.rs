@@ -153,7 +153,7 @@ fn read_modules(folder: &Path, at: &ModulePath, sources: &mut Sources) {
 }
 
 /// Code without comments, and without the tests at its end.
-fn production_code(text: &str) -> String {
+pub(super) fn production_code(text: &str) -> String {
     let mut code = String::new();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
