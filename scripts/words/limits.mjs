@@ -8,7 +8,7 @@ export const LIMITS = {
   wh_percent: { max: 6, aim: 3, unit: '%', of: 'comment blocks that open with a wh-word' },
   indefinite_per_1000: { max: 1, aim: 0.3, unit: 'per 1,000 words', of: 'indefinite persons in comments' },
   documents_indefinite_per_1000: { max: 1, aim: 0.3, unit: 'per 1,000 words', of: 'indefinite persons in documents' },
-  literals_indefinite_per_1000: { max: 4, aim: 0.3, unit: 'per 1,000 words', of: 'indefinite persons in string literals' },
+  literals_indefinite_per_1000: { max: 1, aim: 0.3, unit: 'per 1,000 words', of: 'indefinite persons in string literals' },
   overloaded_percent: { max: 8, aim: 5, unit: '%', of: 'type names with several meanings' },
   discouraged_per_1000: { max: 1, aim: 0.5, unit: 'per 1,000 words', of: 'discouraged words in comments' },
   bodiless_percent: { max: 0, aim: 0, unit: '%', of: 'commits without a body' },

@@ -326,7 +326,7 @@ impl Values<'_, '_> {
             words.skip();
         }
         if said.is_empty() {
-            self.expected(words, "what is said, in quotation marks");
+            self.expected(words, "a text in quotation marks");
             return None;
         }
         if said.len() > SPEECH_LINES_MAX {

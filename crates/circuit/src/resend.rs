@@ -85,7 +85,7 @@ impl InFlight {
     pub(crate) fn insert(&mut self, sequence: u32, datagram: Vec<u8>, now: Instant, timeout: Duration) {
         assert!(
             self.packets.back().is_none_or(|last| is_newer(sequence, last.sequence)),
-            "packet {sequence} is numbered behind one that left before it"
+            "packet {sequence} is numbered behind an earlier sent one"
         );
         let due_at = now + timeout;
         self.bytes += datagram.len();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "packet 4 is numbered behind one that left before it")]
+    #[should_panic(expected = "packet 4 is numbered behind an earlier sent one")]
     fn numbers_of_packets_rise() {
         in_flight(&[0x00FF_FFFF, 5, 4]);
     }

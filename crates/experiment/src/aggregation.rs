@@ -19,7 +19,7 @@ use std::time::Duration;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "aggregation",
-    question: "What is it worth to put many updates into one datagram?",
+    question: "What does it save to put many updates into one datagram?",
     run,
     figures,
 };

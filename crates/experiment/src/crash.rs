@@ -50,7 +50,7 @@ const BUDGETS: [FigureLimit; 4] = [
     budget("panic_back_s", "panic until the world is back under its visitors", "s", Limit::AtMost(2.0)),
     budget("crash_back_s", "signal until dump written and serving again", "s", Limit::AtMost(5.0)),
     budget("circuits_lost", "visitors lost by a panic", "", Limit::AtMost(0.0)),
-    budget("visitors_missing", "visitors not shown to everybody after a panic", "", Limit::AtMost(0.0)),
+    budget("visitors_missing", "visitors missing on other clients after a panic", "", Limit::AtMost(0.0)),
 ];
 
 fn figures() -> Vec<String> {

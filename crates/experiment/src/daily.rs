@@ -227,7 +227,7 @@ fn of_bots(reports: &[BotsReport], findings: &mut Findings) {
         Column::number("lost by us", "datagrams"),
         Column::text("reasons"),
     ])
-    .caption("Visitors, a row for each round, then those who stayed.");
+    .caption("Visitors, a row for each round, then the permanent ones.");
     for report in reports {
         let reasons: Vec<String> =
             report.failures.iter().map(|(reason, count)| format!("{reason} × {count}")).collect();

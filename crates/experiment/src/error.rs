@@ -29,7 +29,7 @@ pub enum ExperimentError {
         reason: String,
     },
     /// Observed positions could not be compared with the true ones.
-    #[error("cannot compare what was shown with what was true: {reason}")]
+    #[error("cannot compare displayed with true positions: {reason}")]
     Freshness {
         /// The reason.
         reason: String,

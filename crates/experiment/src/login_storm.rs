@@ -16,7 +16,7 @@ use std::time::Duration;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "login-storm",
-    question: "How long does a crowd wait that logs in at once, and what do those feel who are inside?",
+    question: "How long does a crowd wait that logs in at once, and how does it affect the clients inside?",
     run,
     figures,
 };
@@ -34,7 +34,7 @@ const CALM_QUICK: Duration = Duration::from_secs(6);
 
 const BUDGETS: [FigureLimit; 5] = [
     budget("login_s_p99_cold", "login of a stranger among 1,000, p99", "s", Limit::AtMost(40.0)),
-    budget("login_s_p99_warm", "login of who is remembered among 1,000, p99", "s", Limit::AtMost(8.0)),
+    budget("login_s_p99_warm", "login of a remembered user among 1,000, p99", "s", Limit::AtMost(8.0)),
     budget("logins_failed", "logins that failed", "", Limit::AtMost(0.0)),
     budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
     budget("inside_gap_s", "longest time without news for those inside", "s", Limit::AtMost(1.0)),
@@ -70,7 +70,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let warm = storm(run, "server-warm", "")?;
     let mut findings = Findings::default();
     let mut table = Table::new(vec![
-        Column::text("those who come"),
+        Column::text("newcomers"),
         Column::number("login p50", "s"),
         Column::number("login p99", "s"),
         Column::number("server meanwhile", "cores"),
@@ -102,7 +102,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     findings.figure("circuits_lost", reports().map(|report| f64::from(report.circuits_lost)).sum());
     findings.sections.push(Section::new("Two storms").table(table));
     budget::judge(run, &BUDGETS, &mut findings);
-    findings.usage("server_cold", "The server that remembers nobody", &cold.samples);
+    findings.usage("server_cold", "The server without remembered logins", &cold.samples);
     findings.usage("server_warm", "The server that remembers", &warm.samples);
     Ok(findings)
 }

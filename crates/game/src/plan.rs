@@ -101,13 +101,13 @@ pub enum MissionProblem {
     #[error("{0:?} begins after itself")]
     Cycle(String),
     /// No NPC belongs to the name.
-    #[error("nobody is of {0:?}")]
+    #[error("{0:?} has no NPCs")]
     Nobody(String),
     /// The place is not walkable.
-    #[error("nobody can walk at {0}")]
+    #[error("{0} is not walkable")]
     Nowhere(Vec3),
     /// The radius is out of range.
-    #[error("radius_m is {0}, and has to be between {min} and {max}", min = RADII_M.start(), max = RADII_M.end())]
+    #[error("radius_m is {0}, and must be between {min} and {max}", min = RADII_M.start(), max = RADII_M.end())]
     Radius(f32),
     /// More than a notice can carry.
     #[error("a text of {0} bytes is longer than {TEXT_BYTES_MAX}")]

@@ -165,7 +165,7 @@ async fn file(State(diagnose): State<Arc<Diagnose>>, Path(name): Path<String>) -
         _ => "application/octet-stream",
     };
     let Some(path) = diagnose.store.path_of(&name) else {
-        return refuse(StatusCode::NOT_FOUND, "That is no capture's name.");
+        return refuse(StatusCode::NOT_FOUND, "No capture has that name.");
     };
     match blocking(move || std::fs::read(path)).await {
         Ok(bytes) => ([(header::CONTENT_TYPE, kind)], bytes).into_response(),

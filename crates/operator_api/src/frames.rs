@@ -233,9 +233,9 @@ fn refuse(status: StatusCode, error: String) -> Response {
 /// The next frames, with which worker made which world's step. Waits for them.
 #[utoipa::path(get, path = "/v1/frames/trace", operation_id = "trace_frames", params(TraceLength), responses(
     (status = 200, body = TraceReply),
-    (status = 400, description = "That many are not traced."),
+    (status = 400, description = "The number of frames is out of range."),
     (status = 409, description = "Another trace is being made."),
-    (status = 503, description = "There were not so many frames in time: worlds sleep when nobody is in them."),
+    (status = 503, description = "Too few frames within ten seconds: empty worlds make none."),
 ))]
 async fn trace(State(frames): State<Arc<FrameLog>>, Query(length): Query<TraceLength>) -> Response {
     if !(1..=TRACE_FRAMES_MAX).contains(&length.frames) {
@@ -256,7 +256,7 @@ async fn trace(State(frames): State<Arc<FrameLog>>, Query(length): Query<TraceLe
             return answer.expect("describing a trace does not panic and is not cancelled");
         }
     }
-    let error = "No such number of frames within ten seconds: worlds sleep when nobody is in them.";
+    let error = "Too few frames within ten seconds: empty worlds make none.";
     refuse(StatusCode::SERVICE_UNAVAILABLE, error.into())
 }
 

@@ -73,7 +73,7 @@ pub fn charge(
         }
     }
     for (system, (inclusive, below)) in added {
-        let own = inclusive.checked_sub(below).expect("what is called costs no more than the call");
+        let own = inclusive.checked_sub(below).expect("a callee costs no more than the call");
         costs.get_mut(system).expect("every system has a cost").instructions = own;
     }
     costs

@@ -50,7 +50,7 @@ pub enum RecordingError {
         found: u64,
     },
     /// Its cast of NPCs is invalid.
-    #[error("nobody can live in the recording's world as it says: {0}")]
+    #[error("the recording's NPCs are invalid: {0}")]
     Cast(#[from] CastErrors),
     /// Others than the world's: their behaviours or their ways are made otherwise by this build.
     #[error(

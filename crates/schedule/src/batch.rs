@@ -198,7 +198,7 @@ impl<H> Batch<H> {
 
 /// A worker's time with one batch. It ends in [`crate::Schedule::leave_batch`].
 #[derive(Debug)]
-#[must_use = "what was pulled has to be handed back"]
+#[must_use = "every pulled task must be handed back"]
 pub struct Stay<H> {
     pub(crate) batch: Arc<Batch<H>>,
     /// Jobs pulled so far.

@@ -115,7 +115,7 @@ impl ReplayRun {
     }
 
     /// Makes one step; its state hash, or `None` when the world panicked.
-    #[expect(clippy::disallowed_methods, reason = "how long a tick takes is asked for")]
+    #[expect(clippy::disallowed_methods, reason = "the duration of a tick was requested")]
     fn time(&mut self, replay: &mut Replay, step: Step) -> Option<u64> {
         let began = std::time::Instant::now();
         let scope = STEP.enter(0);

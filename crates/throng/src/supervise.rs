@@ -72,10 +72,7 @@ impl Waits {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a driver: how long the server ran decides when it starts again"
-)]
+#[expect(clippy::disallowed_methods, reason = "a driver: the server's run time decides when it restarts")]
 async fn supervise() -> io::Result<u8> {
     let mut waits = Waits::new()?;
     let mut backoff = CrashBackoff::default();

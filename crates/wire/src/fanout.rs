@@ -81,7 +81,7 @@ pub fn write_appearance(
     out.extend_from_slice(agent.0.as_bytes());
     // No trial account.
     out.push(0);
-    let length = u16::try_from(texture_entry.len()).expect("whoever kept it looked at its length");
+    let length = u16::try_from(texture_entry.len()).expect("its length was checked when it was kept");
     out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(texture_entry);
     write_count(visual_params.len(), out);

@@ -132,7 +132,7 @@ pub enum CastError {
     #[error(transparent)]
     Mesh(#[from] BuildError),
     /// Lists that belong together and do not.
-    #[error("there are {found} {what}, and {expected} are named")]
+    #[error("{found} {what} for {expected} names")]
     Count {
         /// The counted items.
         what: &'static str,
@@ -145,7 +145,7 @@ pub enum CastError {
     #[error("{0} NPCs are more than {NPCS_MAX}")]
     TooMany(usize),
     /// A number of a kind is out of range.
-    #[error("kind {kind:?}: {what} is {value}, and has to be {has_to_be}")]
+    #[error("kind {kind:?}: {what} is {value}; it must be {has_to_be}")]
     Number {
         /// The kind's name.
         kind: String,
@@ -172,7 +172,7 @@ pub enum CastError {
     #[error("{0}")]
     Game(GameFaults),
     /// A spawn from which there is no way to anywhere.
-    #[error("NPC {number} ({name}) stands at {position}, where nobody can walk")]
+    #[error("NPC {number} ({name}) stands at {position}, which is not walkable")]
     Nowhere {
         /// Index of the spawn.
         number: usize,

@@ -212,7 +212,7 @@ impl Circuits {
                     let now = self.clock.now();
                     let gaps = self.agents().filter_map(|agent| agent.take_gap(now));
                     gap_s = gaps.max().map(|gap| gap.as_secs_f64());
-                    gap_s.map(drop).ok_or("nobody observes (--observers)")
+                    gap_s.map(drop).ok_or("there are no observers (--observers)")
                 }
                 Ok(ControlCommand::Pings) => {
                     pings = Some(self.findings.take_pings());

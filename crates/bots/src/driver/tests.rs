@@ -303,7 +303,7 @@ fn bots_enter_and_change_and_leave_on_command() {
     let lines: Vec<&str> = answers.lines().collect();
     assert_eq!(lines[..5], expected, "{answers}");
     assert!(lines[5].starts_with(r#"{"refused":"what""#), "{answers}");
-    assert!(lines[6].contains("nobody observes"), "{answers}");
+    assert!(lines[6].contains("no observers"), "{answers}");
     assert_eq!(lines[7], r#"{"done":"enter 4","logins_ok":3,"logins_failed":1}"#);
     assert_eq!((report.logins_ok, report.logins_failed, report.logouts_ok), (3, 1, 3));
 }

@@ -31,7 +31,7 @@ pub(super) fn tell(fresh: &Freshness, suffix: &str, findings: &mut Findings) -> 
         Column::number("samples", ""),
     ])
     .caption(&format!(
-        "What observers among the many were shown, beside what was true at the same moment. {}",
+        "Positions displayed by observers among the many, beside the true ones at the same moment. {}",
         WrongFrom::describe()
     ));
     let mut from_m = 0.0;
@@ -79,7 +79,7 @@ fn oldest(fresh: &Freshness) -> Table {
         Column::number("told", "m/s"),
         Column::number("went", "m/s"),
     ])
-    .caption("Those who were shown wrong for the longest time, as of the last look at which they were.");
+    .caption("Avatars displayed wrong for the longest time, as of the last sample in which they were.");
     for old in fresh.oldest.sorted() {
         let row = [
             old.age_ns as f64 / 1e9,

@@ -174,7 +174,7 @@ fn play(run: &Run, size: &NeighboursSize, findings: &mut Findings) -> Result<Str
     findings.figure("storm_s", storm_s);
     if storm_s > run.pick(STORM_MAX, STORM_MAX_QUICK).as_secs_f64() {
         findings.failures.push(format!(
-            "the storm took {} s and so was longer than what was recorded of it",
+            "the storm took {} s and so was longer than its recording",
             report::number(storm_s)
         ));
     }

@@ -79,7 +79,7 @@ pub(super) const LOGGED_IN: &str = "players logged in, in the region";
 pub(super) const INSIDE: &str = "each player in an instance";
 pub(super) const STEADY: &str = "the same, behind the steady window";
 pub(super) const STORMED: &str = "the same, behind churn and storm";
-const ALONE: &str = "all instances, and nobody logged in";
+const ALONE: &str = "all instances, and no client";
 const PARKED: &str = "all instances parked";
 const PARKED_NEW: &str = "as many again, parked and never entered";
 

@@ -107,7 +107,7 @@ pub const CAPABILITIES: &[Capability] = &[
     refused("ParcelVoiceInfoRequest", NO_VOICE),
     refused("ProductInfoRequest", "RegionInfo names the product."),
     refused("ProvisionVoiceAccountRequest", NO_VOICE),
-    refused("ReadOfflineMsgs", "Messages to users who are not online are not kept."),
+    refused("ReadOfflineMsgs", "Messages to offline users are not kept."),
     refused("RegionExperiences", NO_EXPERIENCES),
     refused("RegionObjects", NO_BUILDING),
     refused("RemoteParcelRequest", "The region is one parcel."),

@@ -46,19 +46,19 @@ macro_rules! message_table {
                 RegionInfo: simulator "Answers RequestRegionInfo.";
             }
             "Movement and avatar" {
-                AgentUpdate: update "Moves the avatar; the camera decides what is shown.";
+                AgentUpdate: update "Moves the avatar; the camera decides on the visible avatars.";
                 SetAlwaysRun: done on_always_run "Walking becomes running.";
                 AgentAnimation: done on_animation "Animations start and stop.";
                 AgentRequestSit: done on_request_sit "AvatarSitResponse: the avatar sits on the object, if it is within 10 m. An alert for an object that is farther away or unknown.";
                 AgentSit: ignored "The avatar sits already: AgentRequestSit seats it.";
                 AgentHeightWidth: ignored "The size of the window.";
-                AgentFOV: ignored "The angle of the camera; what is shown does not depend on it.";
+                AgentFOV: ignored "The angle of the camera; the visible set does not depend on it.";
                 VelocityInterpolateOn: ignored "A setting of the viewer alone.";
                 VelocityInterpolateOff: ignored "A setting of the viewer alone.";
                 GameControlInput: ignored "Game controllers drive scripts, which do not exist.";
                 ViewerEffect: ignored "Pointing and looking are not passed on.";
                 AgentWearablesRequest: done on_wearables "AgentWearablesUpdate.";
-                AgentIsNowWearing: ignored "What is worn is read from the inventory at login.";
+                AgentIsNowWearing: ignored "Outfits are read from the inventory at login.";
                 AgentSetAppearance: done on_appearance "AvatarAppearance to clients near by.";
                 AgentCachedTexture: done on_cached_textures "AgentCachedTextureResponse: each texture is to be baked again.";
                 ActivateGestures: ignored "Gestures are played by the client.";
@@ -74,8 +74,8 @@ macro_rules! message_table {
             }
             "Chat and messages" {
                 ChatFromViewer: done on_chat "ChatFromSimulator to avatars in range.";
-                ImprovedInstantMessage: done on_instant_message "Passed on to the user; a text to a user who is not online is answered. Group sessions and offers are refused, and dialogs that answer such are ignored.";
-                RetrieveInstantMessages: ignored "Messages to users who are not online are not kept, so that there are none.";
+                ImprovedInstantMessage: done on_instant_message "Passed on to the user; a text to an offline user is answered. Group sessions and offers are refused, and dialogs that answer such are ignored.";
+                RetrieveInstantMessages: ignored "Messages to offline users are not kept, so that there are none.";
                 MuteListRequest: done on_mute_list "UseCachedMuteList.";
                 UpdateMuteListEntry: missing MuteList "The viewer keeps the entry until it ends.";
                 RemoveMuteListEntry: missing MuteList "The viewer keeps the entry until it ends.";
@@ -142,7 +142,7 @@ macro_rules! message_table {
             "Objects" {
                 RequestMultipleObjects: done on_request_objects "ObjectUpdate of those that exist, KillObject for the others.";
                 ObjectSelect: done on_object_select "ObjectProperties; KillObject for objects that do not exist.";
-                ObjectDeselect: ignored "Nothing depends on what is selected.";
+                ObjectDeselect: ignored "Nothing depends on the selection.";
                 RequestObjectPropertiesFamily: done on_properties_family "ObjectPropertiesFamily; an alert for an object that does not exist.";
                 ObjectAdd: missing Building "Objects cannot be made or changed.";
                 ObjectDelete: edit Building "The object is sent again as it is.";

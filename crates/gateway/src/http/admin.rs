@@ -110,7 +110,7 @@ struct Kick {
 /// End a user's session.
 #[utoipa::path(post, path = "/v1/kick", request_body = Kick, responses(
     (status = 200, description = "It has ended.", body = String, content_type = "text/plain"),
-    (status = 404, description = "Nobody of that name is here."),
+    (status = 404, description = "No user of that name is present."),
 ))]
 async fn kick(State(admin): State<Arc<Admin>>, Json(kick): Json<Kick>) -> Response {
     let now = (admin.portal.clock)();

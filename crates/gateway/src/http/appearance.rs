@@ -25,7 +25,7 @@ pub(super) struct Whose {
 #[utoipa::path(get, path = "/v1/appearance", operation_id = "take_down_appearance", params(Whose), responses(
     (status = 200, description = "To be kept beside the file that says who lives in a template.", body = String,
         content_type = "application/toml"),
-    (status = 404, description = "Nobody of that name is here, or their client has not said yet how they look."),
+    (status = 404, description = "No user of that name is present, or the client has not sent its appearance yet."),
     (status = 409, description = "What their client has said is nothing that NPCs can wear."),
 ))]
 pub(super) async fn appearance(

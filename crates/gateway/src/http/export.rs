@@ -91,7 +91,7 @@ impl Portal {
         table.count("throng_instant_messages_total", "Instant messages passed on.", "", hub.instant_messages);
         table.count(
             "throng_events_dropped_total",
-            "Events dropped from queues that nobody polled.",
+            "Events dropped from queues without a poll.",
             "",
             hub.events_dropped,
         );

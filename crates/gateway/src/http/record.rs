@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Record a region into a file below the server's data directory. Replies at the end of the recording, which does not depend on the
 /// connection.
 #[utoipa::path(post, path = "/v1/record", request_body = Order, responses(
-    (status = 200, description = "What is in it.", body = String, content_type = "text/plain"),
+    (status = 200, description = "Its contents.", body = String, content_type = "text/plain"),
     (status = 400, description = "There is no such region, a recording is under way already, or no such file can be made."),
     (status = 500, description = "It ended before its time."),
 ))]

@@ -93,7 +93,7 @@ impl Hub {
     /// A node without sessions.
     #[must_use]
     pub fn new(config: HubConfig, places: Arc<Places>, entropy: Entropy) -> Self {
-        assert!(!places.is_empty(), "a node without places has nowhere to let anybody in");
+        assert!(!places.is_empty(), "a node without places admits no users");
         Self {
             config,
             places,

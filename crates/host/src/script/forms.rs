@@ -130,7 +130,7 @@ impl Reader<'_> {
         let Placed { line, it } = self.placed(table);
         let told = |error: toml::de::Error| {
             let message = error.message().trim_end();
-            let fault = format!("this [[{what}]] is none: {message}");
+            let fault = format!("invalid [[{what}]]: {message}");
             self.problems.add(Problem::new(self.name, line, 0, fault));
         };
         let it = Value::Table(it).try_into().map_err(told).ok()?;

@@ -135,8 +135,8 @@ position = [60, -70]
         &[
             ("cave.toml", 3, "walk_m_per_s"),
             ("cave.toml", 21, "bandid"),
-            ("cave.toml", 21, "nobody can walk"),
-            ("cave.toml", 28, "nobody can walk"),
+            ("cave.toml", 21, "not walkable"),
+            ("cave.toml", 28, "not walkable"),
         ],
     );
     let wrong = "behaviour loiter: wonder within 5 m\nbehaviour b: use c\n";
@@ -148,8 +148,8 @@ position = [60, -70]
             ("cave.behaviour", 1, "wander"),
             ("cave.behaviour", 2, "c"),
             ("cave.toml", 21, "bandid"),
-            ("cave.toml", 21, "nobody can walk"),
-            ("cave.toml", 28, "nobody can walk"),
+            ("cave.toml", 21, "not walkable"),
+            ("cave.toml", 28, "not walkable"),
         ],
     );
 }
@@ -180,7 +180,7 @@ name = \"Nothing\"
         &[
             ("cave.toml", 3, "walk_m_per_s"),
             ("cave.toml", 21, "\"Camp\" begins after itself"),
-            ("cave.toml", 29, "radius_m is 0, and has to be between 0.5 and 128"),
+            ("cave.toml", 29, "radius_m is 0, and must be between 0.5 and 128"),
             ("cave.toml", 29, "there is no kind or group \"dragons\""),
             ("cave.toml", 34, "a mission needs a waypoint"),
         ],

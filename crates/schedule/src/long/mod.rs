@@ -150,7 +150,7 @@ pub enum AbandonError {
     #[error("{ABANDONED_MAX} threads were given up already and have not ended: restart the server")]
     TooMany,
     /// The system gives no thread to take its place.
-    #[error("no thread to take the place of the one that was given up")]
+    #[error("no thread to replace an abandoned one")]
     Thread(#[source] std::io::Error),
 }
 

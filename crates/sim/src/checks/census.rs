@@ -173,7 +173,7 @@ impl Census {
             }
         }
         let Some(part) = &frame.snapshot else {
-            return Err("a world that began again does not say who is there".to_owned());
+            return Err("a restarted world does not list its avatars".to_owned());
         };
         roll.extend(part.entities.iter().map(|entity| (entity.id, Resident::of(now, entity))));
         if part.index + 1 < part.count {
@@ -183,7 +183,7 @@ impl Census {
         for (id, resident) in &here {
             let new = self.ids.last_key_value().is_none_or(|(highest, _)| id > highest);
             if !new && self.ids.get(id) != Some(&resident.session) {
-                return Err(format!("{id:?} was somebody else's in an earlier life"));
+                return Err(format!("{id:?} was another avatar's in an earlier life"));
             }
         }
         self.ids.extend(here.iter().map(|(id, resident)| (*id, resident.session)));
@@ -307,7 +307,7 @@ pub(super) mod tests {
         assert!(!accepts(&[created(1, 7), created(1, 8)]), "an id twice");
         assert!(!accepts(&[created(1, 7), created(2, 7)]), "an agent twice");
         assert!(!accepts(&[created(1, 7), Change::Removed(LocalId(1)), created(1, 7)]), "an id again");
-        assert!(!accepts(&[Change::Moved(LocalId(1), Motion::default())]), "a move of nobody");
+        assert!(!accepts(&[Change::Moved(LocalId(1), Motion::default())]), "a move of an unknown avatar");
         let gap = Frame { sequence: 1, ..Frame::empty() };
         assert!(Census::default().apply(Instant::ZERO, &gap, &mut Vec::new()).is_err(), "a gap");
     }

@@ -82,7 +82,7 @@ impl ChatLedger {
             return Ok(());
         }
         let Some(said) = self.said.get_mut(&chat.text) else {
-            return fail(format!("{:?} sounds and nobody said it", chat.text));
+            return fail(format!("{:?} sounds and was never said", chat.text));
         };
         if said.sounded.is_some() {
             return fail(format!("{:?} sounds again", chat.text));

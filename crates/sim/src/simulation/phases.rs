@@ -76,7 +76,7 @@ impl Simulation {
     /// A visitor who moves, or a client that shows something else than is there.
     fn unsettled(&self, now: Instant) -> Option<String> {
         if !self.censuses.iter().all(Census::is_at_rest) {
-            return Some("somebody still moves".to_owned());
+            return Some("an avatar still moves".to_owned());
         }
         self.clients.iter().find_map(|client| {
             let shown = client.present().and_then(|(bot, visit)| Some((bot.observer()?, visit)));

@@ -120,7 +120,7 @@ impl fmt::Display for ThreadActivity {
             Self::WaitingForACore => "was waiting for a core",
             Self::WaitingForALock => "was waiting for a lock",
             Self::Blocked => "was blocked, in a system call or by a page fault",
-            Self::Unknown => "did something that the kernel's figures do not tell",
+            Self::Unknown => "did something that the kernel's figures do not show",
         })
     }
 }

@@ -106,7 +106,7 @@ pub enum ServeError {
     #[error("cannot follow the supervisor")]
     Supervisor(#[source] io::Error),
     /// At the end of the server: everything else was in order.
-    #[error("{n} instances could not be saved; what happened in them since they last were is lost")]
+    #[error("{n} instances could not be saved; changes since their last save are lost")]
     NotSaved {
         /// Number of instances, as far as known.
         n: usize,

@@ -187,7 +187,7 @@ fn read_for_clients(store: &Store, sessions: &Sessions, lookups: &mpsc::Receiver
         match lookup.read(store) {
             Ok(answer) => sessions.with(|hub| hub.handle_answer(&lookup, answer)),
             Err(error) => {
-                tracing::error!(%error, query = ?lookup.query, "cannot look up what a client asks");
+                tracing::error!(%error, query = ?lookup.query, "cannot answer a client's lookup");
                 sessions.with(|hub| hub.refuse_lookup(&lookup));
             }
         }

@@ -193,7 +193,7 @@ impl InstanceStore {
     pub(super) fn report(&self, damages: &[Damage]) {
         for Damage { instance, part, why } in damages {
             self.counters.damaged.increment(1);
-            tracing::error!(instance, %part, why, "what was saved of an instance is damaged and was set aside");
+            tracing::error!(instance, %part, why, "the saved state of an instance is damaged and was set aside");
         }
     }
 
@@ -258,7 +258,7 @@ impl InstanceStore {
             }
             Err(why) => {
                 self.counters.failures.increment(1);
-                tracing::error!(%why, "cannot write what is to be kept of instances");
+                tracing::error!(%why, "cannot write the state of instances");
             }
         }
         result

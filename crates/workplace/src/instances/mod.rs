@@ -106,7 +106,7 @@ pub enum Refusal {
     #[error("{0} is not here.")]
     NotHere(String),
     /// The instance is not in memory, so that it has no map.
-    #[error("That world is {0}: there is a map of it when somebody is in it.")]
+    #[error("That world is {0}: there is a map of it while it has visitors.")]
     Resting(&'static str),
     /// The system gives no random numbers.
     #[error("The system gives no random numbers: {0}.")]

@@ -291,7 +291,7 @@ impl Stepper {
             if !ledger.is_closed()
                 && let Err(error) = self.life.take_up_progress(&ledger.last_progress())
             {
-                tracing::error!(world = self.scene.name, %error, "a world begins again without what was journalled");
+                tracing::error!(world = self.scene.name, %error, "a world restarts without its journal");
             }
         }
         self.commands = dismiss(&mut self.life.world().sessions());

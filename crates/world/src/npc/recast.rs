@@ -33,7 +33,7 @@ pub enum CastReloadRefusal {
         was: String,
     },
     /// Others than before, or in another order.
-    #[error("NPC {number} ({was}) is not the same any more; who lives in a world that runs cannot change")]
+    #[error("NPC {number} ({was}) has changed; a running world keeps its NPCs")]
     Somebody {
         /// Index of the spawn.
         number: usize,
@@ -41,10 +41,10 @@ pub enum CastReloadRefusal {
         was: String,
     },
     /// Progress of missions that differ.
-    #[error("missions or damage are others; what there is to do in a world that runs cannot change")]
+    #[error("missions or damage have changed; a running world keeps them")]
     Missions,
     /// More or fewer than before.
-    #[error("there are {is} NPCs instead of {was}; who lives in a world that runs cannot change")]
+    #[error("{is} NPCs instead of {was}; a running world keeps its NPCs")]
     Count {
         /// Before.
         was: usize,

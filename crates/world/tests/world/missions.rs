@@ -370,7 +370,7 @@ fn missions_that_cannot_be_are_refused_with_all_that_is_wrong() {
     missions[0].waypoints[0].clear = Some("ghosts".into());
     let nobody = with_missions(nobody, missions);
     let refused = Cast::new(nobody, &flat(), &wall(), 20.0, &mut || true).unwrap_err().to_string();
-    assert_eq!(refused, "mission 1, waypoint 1: nobody is of \"ghosts\"");
+    assert_eq!(refused, "mission 1, waypoint 1: \"ghosts\" has no NPCs");
     let many = with_missions(adventure(), vec![camp_and_home()[0].clone(); 17]);
     let refused = Cast::new(many, &flat(), &wall(), 20.0, &mut || true).unwrap_err().to_string();
     assert!(refused.contains("17 missions are more than 16"), "{refused}");

@@ -272,7 +272,7 @@ fn casts_that_cannot_be_are_refused_with_what_is_wrong() {
     assert!(unknown.contains("there is no behaviour \"fly\""), "{unknown}");
     let mut high = spawn("folk", "stroll", 90.0, 90.0);
     high.position.z = 90.0;
-    assert!(refused(script(vec![high])).contains("where nobody can walk"));
+    assert!(refused(script(vec![high])).contains("not walkable"));
     let wrong = Script {
         files: vec![("x.behaviour".into(), b"behaviour a: use b\n".to_vec())],
         ..script(Vec::new())

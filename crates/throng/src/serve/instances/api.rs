@@ -257,7 +257,7 @@ struct Create {
 #[utoipa::path(post, path = "/v1/worlds", operation_id = "create_world", request_body = Create,
     security(("token" = ["worlds:write"])),
     responses(
-        (status = 200, description = "It was there: somebody asks again with the same id.", body = Told),
+        (status = 200, description = "It existed: a request with the same id was made before.", body = Told),
         (status = 201, description = "It is there.", body = Told),
         (status = 400, description = "There is no such template, or the name is none."),
         (status = 409, description = "The owner has one of this template already, or the id is another's."),
@@ -309,7 +309,7 @@ async fn end(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
     responses(
         (status = 200, description = "It is on the disk and not in memory.", body = Told),
         (status = 404, description = "There is no such instance."),
-        (status = 409, description = "Somebody is in it."),
+        (status = 409, description = "It has visitors."),
         (status = 503, description = "It cannot be saved."),
     ))]
 async fn suspend(
@@ -334,7 +334,7 @@ async fn suspend(
     responses(
         (status = 200, description = "It is on the disk and not in memory.", body = Told),
         (status = 404, description = "There is no such instance."),
-        (status = 409, description = "Somebody is in it."),
+        (status = 409, description = "It has visitors."),
         (status = 503, description = "It cannot be saved."),
     ))]
 async fn park(instances: State<Arc<Instances>>, owners: Extension<Arc<Owners>>, id: PathId) -> Response {
@@ -342,7 +342,7 @@ async fn park(instances: State<Arc<Instances>>, owners: Extension<Arc<Owners>>, 
     static WARNED: Once = Once::new();
     WARNED.call_once(|| {
         tracing::warn!(
-            "/v1/worlds/ID/park is called /v1/worlds/ID/suspend now, and goes with the next version"
+            "/v1/worlds/ID/park is called /v1/worlds/ID/suspend now, and will be removed in the next version"
         );
     });
     suspend(instances, owners, id).await
@@ -435,7 +435,7 @@ impl From<Passage> for Passed {
     responses(
         (status = 200, description = "The user is on the way.", body = Passed),
         (status = 404, description = "There is no such instance, or the user is not here."),
-        (status = 409, description = "The instance is full or its state not to be had, or the user on the way somewhere."),
+        (status = 409, description = "The instance is full, its state is unavailable, or the user is being moved."),
         (status = 429, description = "It is suspended, and there is no room in memory."),
         (status = 503, description = "It is suspended, and cannot be read, or there is no memory for it, or no time of the workers.",
             headers(("Retry-After" = u32, description = "Seconds, when it is memory or time."))),

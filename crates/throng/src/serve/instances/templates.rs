@@ -126,7 +126,7 @@ impl IntoResponse for ApiReloadRefusal {
         let status = match self.0 {
             Why::Wrong(ScriptProblems { list, n_more }) => {
                 let count = list.len() + n_more;
-                let error = format!("The files are wrong in {count} places; what they said before goes on.");
+                let error = format!("The files have {count} errors; their former contents stay in use.");
                 let wrong = Wrong {
                     error,
                     problems: list.into_iter().map(ScriptProblem::from).collect(),
@@ -160,8 +160,8 @@ async fn list(State(instances): State<Arc<Instances>>) -> Response {
     responses(
         (status = 200, description = "They count from now on.", body = Again),
         (status = 404, description = "There is no such template."),
-        (status = 409, description = "Nobody lives in its instances."),
-        (status = 422, description = "The files are wrong; what they said before goes on.", body = Wrong),
+        (status = 409, description = "Its instances have no NPCs."),
+        (status = 422, description = "The files have errors; their former contents stay in use.", body = Wrong),
     ))]
 async fn reload(State(instances): State<Arc<Instances>>, Path(name): Path<String>) -> Response {
     blocking(instances, move |instances| {

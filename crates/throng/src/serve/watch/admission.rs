@@ -127,7 +127,7 @@ impl Eye {
             allocations::give_spare_back();
         }
         self.start.instances.look(now, &instances_see(seen, verdict.gives_back, demand));
-        let refused = ("throng_logins_closed", "1 while nobody is let in for this reason, else 0.");
+        let refused = ("throng_logins_closed", "1 while logins are refused for this reason, else 0.");
         for reason in NoRoom::ALL {
             let is_so = verdict.room == Room::None(reason);
             self.export.gauge(refused.0, refused.1, ("reason", reason.as_str()), f64::from(u8::from(is_so)));

@@ -78,7 +78,7 @@ impl Export {
         );
         self.gauge(
             "throng_schedule_per_step_seconds",
-            "That time for each step of a world.",
+            "That time per step of a world.",
             ("", ""),
             serial_s / n_steps.max(1) as f64,
         );
@@ -107,7 +107,7 @@ impl Export {
         let PoolBalance { measure, backlog, demand } = standing;
         self.gauge(
             "throng_starvation_level",
-            "How much worlds make room for long tasks, 0 to 5: the highest of the last second.",
+            "Degree to which worlds make room for long tasks, 0 to 5: the highest of the last second.",
             ("", ""),
             measure.level.max(level_max).into(),
         );
@@ -126,13 +126,13 @@ impl Export {
         );
         self.gauge(
             "throng_long_backlog_seconds",
-            "Time that the long threads will need for what waits.",
+            "Time that the long threads need for waiting work.",
             ("", ""),
             backlog.work.as_secs_f64(),
         );
         self.gauge(
             "throng_long_oldest_seconds",
-            "How long the oldest of it has waited: tasks that have not begun, and what is to be dropped.",
+            "Wait of the oldest of it: tasks that have not begun, and results to be dropped.",
             ("", ""),
             backlog.oldest.as_secs_f64(),
         );

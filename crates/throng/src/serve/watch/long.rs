@@ -20,7 +20,7 @@ impl Export {
             ("throng_long_cancelled_total", "Long tasks that were cancelled before they began.", cancelled),
             (
                 "throng_long_abandoned_total",
-                "Long tasks that did not end, and whose threads were given up.",
+                "Long tasks that did not end, and whose threads were abandoned.",
                 abandoned,
             ),
         ];
@@ -33,7 +33,7 @@ impl Export {
             ("throng_long_disposals_waiting", "Things that wait to be dropped.", disposals_waiting as f64),
             (
                 "throng_long_running",
-                "Long tasks that run, those included that were given up.",
+                "Running long tasks, abandoned ones included.",
                 count(|info| info.state != LongState::Waiting),
             ),
             (

@@ -48,7 +48,7 @@ pub enum ReloadRefusal {
     #[error(transparent)]
     Instance(#[from] InstanceRefusal),
     /// The template has no script.
-    #[error("Nobody lives in instances of {0:?}: it has no `npcs`.")]
+    #[error("Instances of {0:?} have no NPCs: the template has no `npcs`.")]
     Nobody(String),
     /// Its files are wrong.
     #[error("{0}")]

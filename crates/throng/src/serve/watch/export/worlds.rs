@@ -52,7 +52,7 @@ impl Export {
         self.gauge("throng_instances", "Instances now.", ("", ""), all.n as f64);
         self.gauge(
             "throng_npcs",
-            "NPCs of the instances that somebody has been in.",
+            "NPCs of the instances that have had a visitor.",
             ("", ""),
             all.n_npcs as f64,
         );
@@ -61,14 +61,14 @@ impl Export {
         let help = "World time passed per wall time passed.";
         self.gauge("throng_world_dilation_ratio", help, label, all.dilation.into());
         self.ticks(worlds::INSTANCES, &all.ticks);
-        let help = "Steps of instances in which nobody came, went, fell or spoke.";
+        let help = "Steps of instances without an arrival, departure, fall or chat.";
         self.count("throng_world_steady_ticks_total", help, "", all.steady.ticks);
         let help = "Requests for memory in such steps.";
         self.count("throng_world_steady_allocations_total", help, "", all.steady.allocations);
         let help = "Missions that visitors of instances completed.";
         self.count("throng_missions_completed_total", help, "", all.missions_completed);
         for (what, n) in all.npcs.all() {
-            self.count_by("throng_npc_work_total", "What NPCs have done, by kind.", ("what", what), n);
+            self.count_by("throng_npc_work_total", "Actions of NPCs, by kind.", ("what", what), n);
         }
     }
 
