@@ -165,6 +165,15 @@ impl Adapt {
         self.part != before
     }
 
+    /// Begins another judgement at `path`: the time since the last one says nothing of it, since this end was late.
+    pub(crate) fn skip(&mut self, now: Instant, path: &PathSample) {
+        let Losses { acked, runs, .. } = path.losses;
+        self.losses = LossWindow { began_at: now, bytes_out: path.bytes_out, acked, runs };
+        self.bytes_out = path.bytes_out;
+        self.judged_at = now;
+        self.next_at = now + PERIOD;
+    }
+
     fn judge_loss(&mut self, now: Instant, loss: MeasuredLoss, is_queued: bool, used: f32) {
         match self.trial.as_mut().and_then(|trial| trial.end_with(loss)) {
             Some(TrialVerdict::Own(share)) if !is_queued => {

@@ -19,6 +19,10 @@ use ids::Instant;
 use std::time::Duration;
 use wire::throttle::{Category, Throttles};
 
+/// Lateness up to which measurements count: half of the time between two services at ten a second, and a quarter of the delay that counts as
+/// a queue on the path.
+const LATE_MIN: Duration = Duration::from_millis(50);
+
 /// One end of an LLUDP circuit.
 ///
 /// The caller drives it in a loop: hand in what arrived ([`Self::handle_datagram`]) or that time has passed
@@ -47,6 +51,8 @@ pub struct Circuit {
     pub(crate) throttle: Throttle,
     pub(crate) idle: Idle,
     pub(crate) spare: Spare,
+    /// Lateness of this end's services in microseconds: see [`Circuit::handle_lateness`].
+    late_us: u32,
     /// Last words only: see [`Circuit::finish`].
     pub(crate) finishing: bool,
     pub(crate) closed: Option<CloseReason>,
@@ -73,6 +79,7 @@ impl Circuit {
             throttle: Throttle::new(now, config),
             idle: Idle::new(now),
             spare: Spare::default(),
+            late_us: 0,
             finishing: false,
             closed: None,
             stats: Stats::default(),
@@ -123,7 +130,9 @@ impl Circuit {
                 round_trip: self.rtt.pings(),
                 losses: self.in_flight.losses(),
             };
-            if self.adapt.judge_path(now, &seen) {
+            if self.is_late() {
+                self.adapt.skip(now, &seen);
+            } else if self.adapt.judge_path(now, &seen) {
                 self.throttle.refill(now);
                 self.throttle.set_part(self.adapt.part());
                 self.in_flight.hold(None);
@@ -137,6 +146,37 @@ impl Circuit {
                 self.lanes.shed();
             }
         }
+    }
+
+    /// Reports that the caller serves the circuit `late` after it should have, for lack of CPU time; zero when on time. Call it before
+    /// [`Self::handle_timeout`].
+    ///
+    /// That time does not count as silence of the peer. Until the next call, timeouts of acks are longer by `late`, which counts up to
+    /// [`Config::stall_max`]. If `late` > 50 ms, measurements contain this end's own delay and are left out: round trips of pings are no
+    /// samples, the rate does not change, and resends do not count as ignored by the peer.
+    pub fn handle_lateness(&mut self, now: Instant, late: Duration) {
+        // The clock leaves out the rest.
+        let late = late.min(self.config.stall_max);
+        if late > Duration::ZERO {
+            let now = self.advance(now);
+            self.idle.excuse(now, late);
+        }
+        self.late_us = late.as_micros() as u32;
+    }
+
+    /// Lateness of the last service.
+    pub(crate) const fn late(&self) -> Duration {
+        Duration::from_micros(self.late_us as u64)
+    }
+
+    /// True if this end is so late that its measurements say nothing of the peer.
+    pub(crate) fn is_late(&self) -> bool {
+        self.late() > LATE_MIN
+    }
+
+    /// Time until a packet without an ack is sent again, after `transmissions` transmissions.
+    pub(crate) fn ack_timeout(&self, transmissions: u32) -> Duration {
+        self.rtt.resend_timeout(&self.config, transmissions) + self.late()
     }
 
     /// Moves the circuit's clock to the caller's `now`, leaving out the time that the process was stopped.

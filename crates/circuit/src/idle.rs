@@ -2,6 +2,7 @@
 
 use crate::Config;
 use ids::Instant;
+use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Idle {
@@ -18,6 +19,11 @@ impl Idle {
 
     pub(crate) const fn on_heard(&mut self, now: Instant) {
         self.heard_at = now;
+    }
+
+    /// Leaves out time in which this end did not listen: it is no silence of the peer.
+    pub(crate) fn excuse(&mut self, now: Instant, time: Duration) {
+        self.heard_at = now.min(self.heard_at + time);
     }
 
     pub(crate) const fn heard_at(&self) -> Instant {

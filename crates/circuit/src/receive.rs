@@ -103,7 +103,7 @@ impl Circuit {
             control::COMPLETE_PING_CHECK => {
                 if let Some(sent_at) = self.ping.on_complete(control::ping_id(body)?) {
                     self.stats.pings_answered += 1;
-                    if self.is_measurable(sent_at) {
+                    if self.is_measurable(sent_at) && !self.is_late() {
                         self.rtt.on_ping(now.since(sent_at));
                     }
                 }

@@ -137,7 +137,7 @@ impl Circuit {
         }
         let sequence = self.sequence.take();
         header::write_header(out, Flags::RELIABLE, sequence);
-        let timeout = self.rtt.resend_timeout(&self.config, 1);
+        let timeout = self.ack_timeout(1);
         self.in_flight.insert(sequence, Vec::new(), now, timeout);
         Ok(sequence)
     }

@@ -131,7 +131,7 @@ impl Circuit {
             self.spare.put(datagram);
             return sequence;
         }
-        let timeout = self.rtt.resend_timeout(&self.config, 1);
+        let timeout = self.ack_timeout(1);
         self.in_flight.insert(sequence, datagram, now, timeout);
         sequence
     }
@@ -153,6 +153,7 @@ impl Circuit {
     /// Appends the oldest overdue packet to `out` if the resend category has the bytes for it.
     fn write_resend(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
         self.expire_perishable(now);
+        let (is_late, late) = (self.is_late(), self.late());
         let Some(packet) = self.in_flight.next_due(now) else { return false };
         let len = packet.datagram.len();
         if !self.throttle.category_has(Category::Resend, len) {
@@ -160,8 +161,10 @@ impl Circuit {
             self.in_flight.hold(Some(until));
             return false;
         }
-        let timeout = self.rtt.resend_timeout(&self.config, packet.transmissions + 1);
-        packet.on_resend(now, self.idle.heard_at(), timeout);
+        let timeout = self.rtt.resend_timeout(&self.config, packet.transmissions + 1) + late;
+        // Its ack may wait unread while this end is late.
+        let heard_at = if is_late { packet.sent_at } else { self.idle.heard_at() };
+        packet.on_resend(now, heard_at, timeout);
         out.extend_from_slice(&packet.datagram);
         self.in_flight.hold(None);
         self.throttle.spend(Category::Resend, len);

@@ -19,7 +19,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A client's share of a send at 128 KiB/s and 10 Hz, and of full updates.
-const ALLOWANCE: Allowance = Allowance { bytes: 12_800, full: 24, blocks_per_datagram: 18, near_only: false };
+const ALLOWANCE: Allowance = Allowance {
+    bytes: 12_800,
+    full: 24,
+    blocks_per_datagram: 18,
+    pressure: 1.0,
+    far_every: 1,
+    near_only: false,
+};
 /// Avatars that a client is shown.
 const VISIBLE_MAX: usize = 200;
 

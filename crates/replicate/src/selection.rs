@@ -54,33 +54,71 @@ pub struct Allowance {
     pub full: usize,
     /// Terse blocks of one datagram.
     pub blocks_per_datagram: usize,
+    /// Shortage of CPU time of the sender, from 1: see [`period_ticks`].
+    pub pressure: f32,
+    /// Sends of this viewer per send that is not [`Self::near_only`].
+    pub far_every: u32,
     /// True if only the own avatar and [near](crate::NEAR_MAX) entities take part.
     pub near_only: bool,
 }
+
+/// World ticks between two sends: 0.1 s at 20 Hz.
+const SEND_TICKS: f32 = 2.0;
+/// Radius within which no pressure lowers rates, as a part of the distance of the last [near](crate::NEAR_MAX) avatar: in an even crowd
+/// twenty of the 60 are within √⅓ of it.
+const FULL_RATE_REACH: f32 = 0.577;
+
+/// Factor by which pressure stretches the period of an avatar's updates: `1 + (pressure − 1) × max(0, distance ÷ (0.577 × near) − 1)`,
+/// where `near` is the distance of the last of the nearest 60. Distances are relative to the crowd's density, since in a dense one all
+/// visible avatars stand within a few metres.
+fn stretch(pressure: f32, distance: f32, near: f32) -> f32 {
+    1.0 + (pressure - 1.0) * (distance / (FULL_RATE_REACH * near.max(f32::MIN_POSITIVE)) - 1.0).max(0.0)
+}
+
+/// [`stretch`] at the edge of the nearest.
+#[must_use]
+pub fn near_edge_stretch(pressure: f32) -> f32 {
+    stretch(pressure, 1.0, 1.0)
+}
+
+/// Least world ticks between two updates of a moving avatar under pressure: [`stretch`] × the time between two sends, at most 60.
+/// Stops do not wait. Without pressure it is the time between two sends.
+#[must_use]
+pub fn period_ticks(pressure: f32, distance: f32, near: f32) -> f32 {
+    (SEND_TICKS * stretch(pressure, distance, near)).min(PERIOD_TICKS_MAX)
+}
+
+/// Longest period of updates of an avatar under pressure: three seconds at 20 Hz.
+const PERIOD_TICKS_MAX: f32 = 60.0;
 
 /// A full block on the wire: measured 250–290 bytes with names of common length.
 pub const FULL_BLOCK_BYTES: usize = 280;
 
 impl Selection {
-    /// Chooses for `viewer`, after [`Viewer::look`].
-    pub fn choose(&mut self, viewer: &mut Viewer, replica: &Replica, allowance: Allowance) {
+    /// Chooses for `viewer`, after [`Viewer::look`]. Gives the number of entities that were looked at.
+    pub fn choose(&mut self, viewer: &mut Viewer, replica: &Replica, allowance: Allowance) -> usize {
         self.full.clear();
         self.terse.clear();
         for list in [&mut self.due, &mut self.wanted, &mut self.spare] {
             list.clear();
         }
-        self.gather(viewer, replica, allowance.near_only);
+        let n_looks = self.gather(viewer, replica, &allowance);
         let mut bytes = allowance.bytes;
         self.take_wanted(&mut bytes, allowance.full);
         self.take_due(bytes / AVATAR_BLOCK_LEN, allowance.blocks_per_datagram);
         self.fill(bytes / AVATAR_BLOCK_LEN, allowance.blocks_per_datagram);
+        n_looks
     }
 
     /// Looks at the visible set, or a part of a very large one.
-    fn gather(&mut self, viewer: &mut Viewer, replica: &Replica, near_only: bool) {
+    fn gather(&mut self, viewer: &mut Viewer, replica: &Replica, allowance: &Allowance) -> usize {
         let (hot, tick) = (replica.hot(), replica.tick.0 as u32);
         let own = replica.of_session(viewer.session);
-        let n = if near_only { viewer.near(replica).end } else { viewer.shown.len() };
+        let near_m = viewer.near_m();
+        let is_pressed = allowance.pressure > 1.0;
+        // A period counts as over if it ends before the middle between this send and the next one that examines the avatar.
+        let look_ticks = SEND_TICKS * allowance.far_every as f32;
+        let n = if allowance.near_only { viewer.near(replica).end } else { viewer.shown.len() };
         let n_looks = n.min(LOOK_MAX);
         // The nearest stand in front, and have a turn in every send.
         let n_always = n_looks.min(LOOK_MAX / 4);
@@ -103,9 +141,15 @@ impl Selection {
             }
             match need(shown, hot, tick) {
                 Some(Need::Full) => self.wanted.push((order_of_full(shown, hot), at)),
+                Some(Need::Terse(_))
+                    if is_pressed
+                        && !hot.at_rest
+                        && (age as f32 + look_ticks / 2.0)
+                            < period_ticks(allowance.pressure, shown.distance, near_m) => {}
                 Some(Need::Terse(weight)) => {
                     let urgency = weight * age as f32 / (1.0 + shown.distance / HALF_WEIGHT_M);
-                    let waits = shown.band > 0 && shown.held < HOLD_SENDS;
+                    // Under pressure the next send may not examine it.
+                    let waits = shown.band > 0 && shown.held < HOLD_SENDS && !(is_pressed && hot.at_rest);
                     shown.held = shown.held.saturating_add(1);
                     let urgency = urgency.clamp(1e-3, MOST_URGENT);
                     self.due.push((if waits { urgency } else { urgency * NOW }, at));
@@ -115,6 +159,7 @@ impl Selection {
             }
         }
         viewer.cursor = ((start + n_looks - n_always) % rest.max(1)) as Place;
+        n_looks
     }
 
     /// Full updates in the order of [`order_of_full`], for at most half of the bytes while others have something new.

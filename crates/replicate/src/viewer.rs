@@ -13,6 +13,8 @@ use std::ops::Range;
 
 /// World ticks between two lists: 0.8 s at 20 Hz, in which a runner covers 4 m and the set reaches tens of metres.
 pub(crate) const LIST_TICKS: u32 = 16;
+/// Upper bound of [`Lister::set_stretch`]: 3.2 s at 20 Hz between two lists, in which a walker covers 10 m.
+const LIST_STRETCH_MAX: f32 = 4.0;
 /// Hysteresis of the visible set: an entity stays while rank < visible_max × STAY_RATIO and gives way only to one with rank <
 /// visible_max / STAY_RATIO. Without it entities at the border flap, each time for a kill, a full update, an animation and an
 /// appearance.
@@ -130,6 +132,8 @@ pub struct Viewer {
     pub(crate) shown: Vec<Shown>,
     /// In the same order.
     told: Vec<Told>,
+    /// Distance of the last of the nearest [`NEAR_MAX`] of the latest list, in metres; 0 without any.
+    near_m: f32,
     /// Tick of the last list.
     listed_at: Option<u32>,
     /// [`Replica::removals`] that it has followed.
@@ -146,8 +150,8 @@ pub struct Lister {
     /// By slot.
     marks: Vec<Mark>,
     n_lists: u32,
-    /// Lists are taken every LIST_TICKS × 2^patience ticks.
-    patience: u8,
+    /// Lists are taken every LIST_TICKS × (1 + extra_stretch) ticks.
+    extra_stretch: f32,
     stay: Vec<Member>,
     /// Displayed entities that may stay while there is room.
     linger: Vec<Member>,
@@ -183,6 +187,7 @@ impl Viewer {
             is_path_lossy: false,
             shown: Vec::new(),
             told: Vec::new(),
+            near_m: 0.0,
             listed_at: None,
             removals: 0,
             cursor: 0,
@@ -301,6 +306,8 @@ impl Viewer {
         if stay.len() > NEAR_MAX {
             stay.select_nth_unstable_by(NEAR_MAX - 1, nearer);
         }
+        let near = stay.iter().take(NEAR_MAX).map(|member| member.shown.distance);
+        self.near_m = near.fold(0.0, f32::max);
         // Exactly: thousands of clients have one of these each, for good.
         self.shown.reserve_exact(stay.len() + 1);
         self.told.reserve_exact(stay.len() + 1);
@@ -313,6 +320,11 @@ impl Viewer {
             self.shown.push(Shown { band: band_of(n, shown.distance) as u8, ..shown });
             self.told.push(told);
         }
+    }
+
+    /// Distance of the last of the nearest [`NEAR_MAX`] in metres, as of the latest list.
+    pub(crate) const fn near_m(&self) -> f32 {
+        self.near_m
     }
 
     /// Range of the near entities within the set, without the own avatar.
@@ -419,13 +431,14 @@ impl Told {
 }
 
 impl Lister {
-    /// Lists the viewer every LIST_TICKS × 2^patience ticks: each entry or exit costs a full update, an animation and an appearance.
-    pub const fn set_patience(&mut self, patience: u8) {
-        self.patience = patience;
+    /// Lists the viewer every LIST_TICKS × `stretch` ticks, with `stretch` within 1 to [`LIST_STRETCH_MAX`]: each entry or exit costs a
+    /// full update, an animation and an appearance.
+    pub const fn set_stretch(&mut self, stretch: f32) {
+        self.extra_stretch = stretch.clamp(1.0, LIST_STRETCH_MAX) - 1.0;
     }
 
-    const fn period_ticks(&self) -> u32 {
-        LIST_TICKS << self.patience
+    fn period_ticks(&self) -> u32 {
+        (LIST_TICKS as f32 * (1.0 + self.extra_stretch)) as u32
     }
 
     /// Finds the `n` nearest and some a little farther, nearest in front, and marks them. Excludes `own`.

@@ -96,6 +96,17 @@ pub struct Panics {
     pub steps: u32,
 }
 
+/// A node whose shards get less CPU time than they need: other processes take it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScarceCpu {
+    /// Its beginning, counted from that of the run. All clients have to have arrived three seconds before.
+    pub at: Duration,
+    /// Its length.
+    pub lasts: Duration,
+    /// Share of the CPU time that each shard needed before, 0–1.
+    pub share: f64,
+}
+
 /// Everything that goes wrong while the storm lasts. Afterwards only [`LinkFaults::CALM`] is left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Faults {
@@ -122,6 +133,9 @@ pub struct Faults {
     /// Worlds that panic. Chat from one second before a panic until all visitors are back may be lost: on worse paths than
     /// [`LinkFaults::CALM`] chat is on its way for longer, and the check of chat would complain.
     pub panics: Option<Panics>,
+    /// Shards that get less CPU time than they need. Their work then depends on their whole load: such a run is the same only with the
+    /// same number of shards.
+    pub scarce_cpu: Option<ScarceCpu>,
 }
 
 impl Faults {
@@ -137,6 +151,7 @@ impl Faults {
         strangers_per_s: 0,
         freeze: None,
         panics: None,
+        scarce_cpu: None,
     };
 
     /// 10 % loss each way.
@@ -201,8 +216,19 @@ impl Faults {
         ..Self::NONE
     };
 
+    /// Shards get 70 % of the CPU time that they need, for 24 s of a storm of 40 s. The network loses nothing.
+    pub const STARVED: Self = Self {
+        name: "starved",
+        scarce_cpu: Some(ScarceCpu {
+            at: Duration::from_secs(12),
+            lasts: Duration::from_secs(24),
+            share: 0.7,
+        }),
+        ..Self::NONE
+    };
+
     /// Every set.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::NONE,
         Self::LOSSY,
         Self::ROUGH,
@@ -212,6 +238,7 @@ impl Faults {
         Self::FROZEN,
         Self::PANICS,
         Self::POISONED,
+        Self::STARVED,
     ];
 
     /// The set of this name.

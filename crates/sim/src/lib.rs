@@ -21,6 +21,7 @@
 //! | the reference of a world that moves | `reference` |
 //! | a client and its intents | `client` |
 //! | faults, as data | [`Faults`], `network`, `strangers` |
+//! | the CPU time of shards | `shard_cpu` |
 //! | invariants | `checks` |
 //! | the order of events, and chance | `queue`, `streams` |
 //! | comparison of runs | [`Trace`] |
@@ -42,6 +43,7 @@ mod report;
 mod sabotage;
 mod scenario;
 mod setting;
+mod shard_cpu;
 mod simulation;
 mod strangers;
 mod streams;
@@ -49,7 +51,7 @@ mod trace;
 pub mod workload;
 
 pub use checks::{Failure, Rule};
-pub use faults::{Faults, LinkFaults, Panics, Partitions, Split};
+pub use faults::{Faults, LinkFaults, Panics, Partitions, ScarceCpu, Split};
 pub use report::{Failed, Report};
 pub use sabotage::Sabotage;
 pub use scenario::{MOVE_PERIOD, Scenario};

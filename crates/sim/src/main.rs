@@ -20,7 +20,7 @@ struct Arguments {
     /// Seconds that the storm lasts.
     #[arg(long, default_value_t = 30)]
     storm_s: u64,
-    /// Faults: none, lossy, rough, split, exile, gaps, frozen, panics, poisoned.
+    /// Faults: none, lossy, rough, split, exile, gaps, frozen, panics, poisoned, starved.
     #[arg(long, default_value = "lossy", value_parser = faults)]
     faults: Faults,
     /// Restarts of worlds from their snapshots.

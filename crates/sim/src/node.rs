@@ -5,11 +5,13 @@
 //! shards within its tick, mail between shards and hub waits for the next turn.
 
 use crate::checks::{Failure, Rule};
+use crate::faults::ScarceCpu;
 use crate::follower::{Follower, grid};
 use crate::host::{CastLibrary, Host, Resident};
 use crate::reference::WorldReference;
 use crate::sabotage::Sabotage;
 use crate::setting::Setting;
+use crate::shard_cpu::{DATAGRAMS_PER_LOOP, QueuedDatagram, ShardCpu};
 use crate::streams::{Purpose, stream};
 use crate::workload::{Input, village};
 use gateway::hub::{self, Admission, EventQueueAnswer, Hub, HubConfig, Login, LoginRefusal, Record};
@@ -69,6 +71,8 @@ pub(crate) struct Node {
     served: Vec<Served>,
     hub: Hub,
     shards: Vec<Shard>,
+    /// By shard.
+    cpus: Vec<ShardCpu>,
     outbox: Outbox,
     /// Last places of users.
     last: BTreeMap<AgentId, Spot>,
@@ -85,6 +89,17 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) fn new(seed: u64, shards: u16, hosts: u16, setting: Setting) -> Self {
+        Self::short_of_cpu(seed, shards, hosts, setting, None)
+    }
+
+    /// A node whose shards are short of CPU time for a while.
+    pub(crate) fn short_of_cpu(
+        seed: u64,
+        shards: u16,
+        hosts: u16,
+        setting: Setting,
+        shortage: Option<ScarceCpu>,
+    ) -> Self {
         let size_m = setting.region_m();
         let worlds: Vec<(WorldSpec, Option<Arc<Cast>>)> =
             (0..2).map(|n| world_spec(seed, n, setting)).collect();
@@ -109,6 +124,7 @@ impl Node {
             setting,
             hub: new_hub(seed, &places),
             shards: (0..shards).map(|_| Shard::new(shard_config(seed), Arc::clone(&places))).collect(),
+            cpus: (0..shards).map(|_| ShardCpu::new(shortage)).collect(),
             places,
             placement: vec![0; served.len()],
             hosts,
@@ -265,14 +281,33 @@ impl Node {
             }
         }
         for shard in 0..self.shards.len() {
-            // A node that stood still catches up at once, as the thread of a shard does.
+            self.cpus[shard].begin_turn(now, TURN);
+            // A node that stood still catches up at once, as the thread of a shard does; under a shortage as far as its credit goes.
             let mut is_due = true;
-            while is_due {
+            while is_due && self.cpus[shard].has_credit() {
+                let has_read = self.read_queue(now, shard, out);
                 let goes_on = self.shards[shard].poll(now, &mut self.outbox);
                 self.after(shard, out);
-                is_due = goes_on || self.shards[shard].poll_timeout().is_some_and(|due| due <= now);
+                let is_late = self.shards[shard].poll_timeout().is_some_and(|due| due <= now);
+                is_due = has_read || goes_on || is_late;
+            }
+            if let Some(cpu) = self.cpus[shard].end_turn(!is_due, TURN) {
+                self.shards[shard].handle_cpu_time(now, cpu);
             }
         }
+    }
+
+    /// A shard reads the datagrams that wait in its sockets, up to the number that it reads before its clients have a turn, at any cost;
+    /// false when there were none.
+    fn read_queue(&mut self, now: Instant, shard: usize, out: &mut Wire<'_>) -> bool {
+        for n in 0..DATAGRAMS_PER_LOOP {
+            let Some(QueuedDatagram { port, remote, bytes }) = self.cpus[shard].pop_queued() else {
+                return n > 0;
+            };
+            self.shards[shard].handle_datagram(now, address(port, remote), &bytes, &mut self.outbox);
+            self.after(shard, out);
+        }
+        true
     }
 
     /// A datagram arrived. As with `SO_REUSEPORT`, a hash of both addresses chooses the shard.
@@ -289,8 +324,11 @@ impl Node {
             u64::from(u32::from(*remote.ip())) << 24 | u64::from(remote.port()) << 8 | u64::from(port);
         let shard = stream(self.seed, Purpose::Shard, four_tuple).next() % self.shards.len() as u64;
         let shard = shard as usize;
-        let address = Address { port, remote, local: SERVER_IP };
-        self.shards[shard].handle_datagram(now, address, bytes, &mut self.outbox);
+        if self.cpus[shard].is_short() {
+            self.cpus[shard].queue(QueuedDatagram { port, remote, bytes: bytes.into() });
+            return;
+        }
+        self.shards[shard].handle_datagram(now, address(port, remote), bytes, &mut self.outbox);
         self.after(shard, out);
     }
 
@@ -439,6 +477,11 @@ impl Node {
         self.shards.iter().map(Shard::counters)
     }
 
+    /// Datagrams that the receive queues of shards dropped.
+    pub(crate) fn queue_drops(&self) -> u64 {
+        self.cpus.iter().map(|cpu| cpu.n_dropped).sum()
+    }
+
     /// Counters of the worlds.
     pub(crate) fn world_counters(&self) -> impl Iterator<Item = &WorldCounters> {
         self.residents().map(|resident| resident.life.world().counters())
@@ -472,11 +515,16 @@ impl Node {
             let n = world.0 as usize;
             self.served[n].receive(self.hosts[self.placement[n]].get_mut(world), command);
         }
+        self.cpus[shard].charge(self.shards[shard].counters(), self.outbox.len());
         for (address, bytes) in self.outbox.packets() {
             out(address, bytes);
         }
         self.outbox.clear();
     }
+}
+
+const fn address(port: u8, remote: SocketAddrV4) -> Address {
+    Address { port, remote, local: SERVER_IP }
 }
 
 /// Outgoing datagrams of the server: port and client, bytes.

@@ -27,6 +27,10 @@ pub struct Report {
     pub resyncs: u64,
     /// Circuits that the server gave up.
     pub circuits_lost: u64,
+    /// Datagrams that found the receive queue of a shard full.
+    pub queue_drops: u64,
+    /// Share of their rate of updates that avatars kept during a shortage of CPU time, by groups of 20 from the nearest on.
+    pub rates_kept: Vec<f64>,
     /// Worlds restored from their snapshots.
     pub restores: u32,
     /// Moves of worlds between hosts.
@@ -42,7 +46,18 @@ pub struct Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { trace, took, logins, teleports, chats_heard, datagrams, .. } = self;
-        let Self { latest_stop, resyncs, circuits_lost, restores, moves, reloads, restarts, .. } = self;
+        let Self {
+            latest_stop,
+            resyncs,
+            circuits_lost,
+            queue_drops,
+            rates_kept,
+            restores,
+            moves,
+            reloads,
+            restarts,
+            ..
+        } = self;
         writeln!(f, "{trace}, {:.1} s of virtual time", took.as_secs_f64())?;
         writeln!(
             f,
@@ -50,6 +65,12 @@ impl fmt::Display for Report {
             teleports.0, teleports.1
         )?;
         writeln!(f, "{} datagrams ({} lost), {circuits_lost} circuits lost", datagrams.0, datagrams.1)?;
+        if !rates_kept.is_empty() {
+            writeln!(
+                f,
+                "short of CPU time: {rates_kept:.2?} of the rates by distance, {queue_drops} datagrams dropped"
+            )?;
+        }
         writeln!(f, "stops were shown within {:.2} s", latest_stop.as_secs_f64())?;
         write!(
             f,

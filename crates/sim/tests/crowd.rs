@@ -1,7 +1,7 @@
 //! A crowd in one region, of whom everybody is shown the nearest 200, while two of five are cut off together and all lose, get
 //! twice and get late what they are sent. What holds meanwhile and afterwards stands in `DETERMINISM.md`.
 
-use sim::{Report, Scenario};
+use sim::{Faults, Report, Scenario};
 use std::thread;
 use std::time::Duration;
 
@@ -39,6 +39,17 @@ fn assert_is_a_storm(report: &Report, clients: u64) {
 fn a_crowd_is_well_and_the_same_on_any_number_of_shards() {
     let report = run_alike(&SMALL, &Scenario { shards: 3, restores: 20, ..SMALL });
     assert_is_a_storm(&report, SMALL.clients.into());
+}
+
+#[test]
+fn a_crowd_short_of_cpu_time_loses_no_circuit_and_its_rates_fall_evenly() {
+    let scenario = Scenario { faults: Faults::STARVED, storm: Duration::from_secs(40), ..SMALL };
+    let report = run(&scenario);
+    assert_eq!((report.circuits_lost, report.queue_drops), (0, 0), "{report}");
+    // Shares of groups of 20 by distance: the shortage was one, the nearest did not notice it, and the farthest were not dropped.
+    let (nearest, farthest) = (report.rates_kept[0], report.rates_kept[6]);
+    assert!(nearest > 0.85 && (0.1..0.7).contains(&farthest), "{report}");
+    assert!(report.latest_stop < Duration::from_millis(1_100), "{report}");
 }
 
 #[test]

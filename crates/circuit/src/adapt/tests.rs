@@ -131,6 +131,26 @@ fn a_path_that_loses_a_little_carries_all() {
 }
 
 #[test]
+fn losses_of_seconds_in_which_this_end_was_late_do_not_count() {
+    let mut line = Line::steady(0.0);
+    line.run(5);
+    for _ in 0..30 {
+        (0..100).for_each(|n| line.packet(n % 4 < 2));
+        line.second += 1;
+        line.bytes_out += RATE as u64;
+        let sample = PathSample {
+            bytes_per_s: RATE as u32,
+            bytes_out: line.bytes_out,
+            round_trip: None,
+            losses: line.losses,
+        };
+        line.adapt.skip(Instant::from_millis(line.second * 1_000), &sample);
+        assert_eq!(line.adapt.part(), 1.0);
+    }
+    assert_eq!(line.run(30), 1.0);
+}
+
+#[test]
 fn a_path_that_loses_in_bursts_carries_all() {
     for seed in 0..20 {
         let mean = Line::over([Channel::FADING; 2], seed).mean_part(600);

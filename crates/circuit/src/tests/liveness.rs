@@ -142,6 +142,60 @@ fn a_peer_that_talks_but_never_acks_is_given_up() {
     assert!(circuit.stats().resends >= 20, "{}", circuit.stats().resends);
 }
 
+/// A server's circuit that is served every 400 ms for this time; with `is_told` it knows that 300 ms of them were its own lateness.
+fn serve_late(seconds: u64, is_told: bool, mut peer: impl FnMut(&mut Circuit, Instant, u32)) -> Circuit {
+    let mut circuit = server();
+    circuit.send(Reliability::Reliable, &test_message(0, 10), false).expect("room");
+    for service in 0..seconds * 1000 / 400 {
+        let now = Instant::from_millis(service * 400);
+        peer(&mut circuit, now, service as u32);
+        if is_told {
+            circuit.handle_lateness(now, Duration::from_millis(300));
+        }
+        circuit.handle_timeout(now);
+        sent(&mut circuit, now);
+    }
+    circuit
+}
+
+#[test]
+fn time_in_which_the_server_did_not_serve_is_no_silence_of_the_peer() {
+    let silent = |_: &mut Circuit, _, _| {};
+    assert_eq!(serve_late(70, false, silent).closed(), Some(CloseReason::Idle));
+    assert_eq!(serve_late(200, true, silent).closed(), None);
+    assert_eq!(serve_late(260, true, silent).closed(), Some(CloseReason::Idle), "a quarter of it counts");
+}
+
+#[test]
+fn a_late_server_gives_up_no_peer_that_talks() {
+    let talk = |circuit: &mut Circuit, now: Instant, service: u32| {
+        if circuit.closed().is_none() {
+            handle(circuit, now, &datagram(Flags::NONE, service, &test_message(0, 10))).expect("new");
+        }
+    };
+    assert_eq!(serve_late(90, false, talk).closed(), Some(CloseReason::NotAcking));
+    assert_eq!(serve_late(90, true, talk).closed(), None);
+}
+
+#[test]
+fn a_late_server_takes_its_own_lateness_for_no_path_and_waits_longer_for_acks() {
+    let answer_ping = |circuit: &mut Circuit, now: Instant| {
+        circuit.handle_timeout(now);
+        sent(circuit, now);
+        handle(circuit, now + Duration::from_millis(400), &datagram(Flags::NONE, 7, &[2, 0]))
+            .expect("an answer");
+        circuit.rtt()
+    };
+    let now = Instant::from_millis(5_000);
+    assert_eq!(answer_ping(&mut server(), now), Some(Duration::from_millis(400)));
+    let mut circuit = server();
+    circuit.handle_lateness(now, Duration::from_millis(300));
+    circuit.send(Reliability::Reliable, &test_message(0, 10), false).expect("room");
+    assert_eq!(answer_ping(&mut circuit, now), None);
+    assert!(sent(&mut circuit, now + Duration::from_millis(1_299)).is_empty());
+    assert_eq!(sent(&mut circuit, now + Duration::from_millis(1_300)).len(), 1, "it is sent again");
+}
+
 #[test]
 fn two_forged_pings_far_ahead_do_not_make_deaf() {
     let mut pair = Pair::new(1, Network::PERFECT);

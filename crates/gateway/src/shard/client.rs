@@ -86,6 +86,8 @@ pub(super) struct Client {
     pub(super) address: Address,
     pub(super) circuit: Circuit,
     pub(super) stage: Stage,
+    /// Its arrival waits, or has waited, for CPU time.
+    pub(super) waits: bool,
     pub(super) greeting: Greeting,
     /// Arrival of its avatar: position, metres from the region's corner, and direction.
     pub(super) arrival: (Vec3, Vec3),
@@ -164,6 +166,7 @@ impl Client {
             address,
             circuit,
             stage: Stage::Opened,
+            waits: false,
             greeting: Greeting::default(),
             arrival: (ticket.position, ticket.look_at),
             portal: None,

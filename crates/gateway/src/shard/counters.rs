@@ -69,14 +69,22 @@ pub struct ShardCounters {
     pub updates_view: u64,
     /// Agent updates dropped as insignificant.
     pub updates_dropped: u64,
+    /// Turns that clients had.
+    pub client_turns: u64,
+    /// Avatars of visible sets that those turns looked at to choose what to send.
+    pub avatars_looked_at: u64,
     /// Terse blocks sent.
     pub terse_sent: u64,
     /// Datagrams that they were in.
     pub terse_datagrams: u64,
-    /// Clients' turns without updates of far avatars, for lack of time.
+    /// Clients' turns that examined the nearest avatars only, for lack of CPU time.
     pub far_left_out: u64,
-    /// Current pressure: 0 is none; each step up to 3 halves the rate of updates of far avatars.
-    pub pressure: u8,
+    /// Shortage of CPU time now: 1 none, up to [`super::PRESSURE_MAX`].
+    pub pressure: f32,
+    /// CPU time needed over CPU time available, lately; 0 when not known.
+    pub cpu_need_ratio: f32,
+    /// Clients whose arrival waits for CPU time now, at most [`super::WAITING_MAX`] and one.
+    pub arrivals_waiting: usize,
     /// Bytes per second that a client may be sent at most, now: less than configured while all together may not have that.
     pub client_bytes_per_s: u32,
     /// Full blocks sent.
@@ -114,7 +122,7 @@ pub struct ShardCounters {
 impl ShardCounters {
     /// Zero counters, with this rate of a client.
     pub(super) fn new(client_bytes_per_s: u32) -> Self {
-        Self { client_bytes_per_s, ..Self::default() }
+        Self { client_bytes_per_s, pressure: 1.0, ..Self::default() }
     }
 
     /// Counts a refused message.

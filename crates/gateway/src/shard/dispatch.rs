@@ -285,6 +285,22 @@ impl Shard {
     }
 
     fn on_complete_movement(&mut self, at: &mut Incoming<'_>) {
+        let must_wait = self.arrivals.must_wait(self.pressure.is_short());
+        let client = self.client(at.index);
+        if client.stage != Stage::Opened || client.waits {
+            return;
+        }
+        if must_wait {
+            client.waits = true;
+            let circuit = client.key();
+            self.arrivals.push(at.now, circuit);
+        } else {
+            self.enter_world(at);
+        }
+    }
+
+    /// Sends a client's avatar into its world.
+    pub(super) fn enter_world(&mut self, at: &mut Incoming<'_>) {
         let (now, index) = (at.now, at.index);
         let client = self.client(index);
         if client.stage != Stage::Opened {

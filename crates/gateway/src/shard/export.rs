@@ -30,7 +30,7 @@ pub fn export(table: &mut MetricTable, shards: &[&ShardFigures]) {
     table.count(datagrams.0, datagrams.1, "received", sum(|c| c.shard.datagrams_in));
     let bytes = ("throng_datagram_bytes_total", "Bytes in UDP datagrams of circuits.");
     table.count(bytes.0, bytes.1, "received", sum(|c| c.shard.bytes_in));
-    let blocks: [(&str, &str, Count); 9] = [
+    let blocks: [(&str, &str, Count); 10] = [
         ("throng_terse_sent_total", "Blocks of ImprovedTerseObjectUpdate sent to clients.", |c| {
             c.shard.terse_sent
         }),
@@ -45,9 +45,10 @@ pub fn export(table: &mut MetricTable, shards: &[&ShardFigures]) {
             "Circuits that have been sent everything that stood near them, for the first time.",
             |c| c.shard.sceneries_filled,
         ),
+        ("throng_client_turns_total", "Turns that clients had.", |c| c.shard.client_turns),
         (
             "throng_far_left_out_total",
-            "Turns in which clients were not told of those far away, because their shard did not keep up.",
+            "Turns of clients that looked at the nearest avatars only, because their shard was short of CPU time.",
             |c| c.shard.far_left_out,
         ),
         ("throng_full_sent_total", "Blocks of ObjectUpdate sent of avatars.", |c| c.shard.full_sent),
@@ -93,8 +94,12 @@ pub fn export(table: &mut MetricTable, shards: &[&ShardFigures]) {
         let n = n.to_string();
         let label = ("shard", n.as_str());
         table.gauge("throng_circuits", "Circuits open now.", label, one.n_clients as f64);
-        let help = "What a shard leaves out because it does not keep up, 0 to 3.";
+        let help = "How short of CPU time a shard is: 1 not at all, up to 16; updates get rarer with it, by distance.";
         table.gauge("throng_shard_pressure", help, label, one.shard.pressure.into());
+        let help = "CPU time that a shard needs over what it gets.";
+        table.gauge("throng_shard_cpu_need_ratio", help, label, one.shard.cpu_need_ratio.into());
+        let help = "Clients whose arrival waits for CPU time.";
+        table.gauge("throng_arrivals_waiting", help, label, one.shard.arrivals_waiting as f64);
         let help = "What each client may be sent a second at most.";
         table.gauge("throng_client_share_bytes_per_s", help, label, one.shard.client_bytes_per_s.into());
     }

@@ -6,6 +6,7 @@
 
 mod address_hash;
 mod answers;
+mod arrivals;
 mod assets;
 mod client;
 mod counters;
@@ -38,6 +39,7 @@ mod unmade;
 mod uploads;
 mod wishes;
 
+pub use arrivals::WAITING_MAX;
 pub use counters::{Refused, ShardCounters};
 pub use export::{ShardFigures, export};
 pub use filter::{
@@ -45,6 +47,7 @@ pub use filter::{
     UpdateFilter, Verdict,
 };
 pub use outbox::{Address, Outbox};
+pub use pressure::{CpuTime, PRESSURE_MAX};
 pub use sending::{Packing, Sending};
 pub use stages::{Handled, Measured, PacketStage, Stages};
 
@@ -52,8 +55,10 @@ use crate::coverage::MessageOutcomes;
 use crate::mail::{CircuitKey, Closed, Ending, FromShard, Ticket, ToShard};
 use crate::places::{Place, Places};
 use address_hash::AddressHash;
+use arrivals::ArrivalQueue;
 use circuit::{Circuit, Reliability};
 use client::{Client, Stage};
+use dispatch::Incoming;
 use egress::Egress;
 use grid::capability::HeldTextures;
 use ids::{CircuitCode, Instant, LocalId, WorldId};
@@ -126,8 +131,12 @@ pub struct Shard {
     acks_due: VecDeque<(Instant, ClientIndex)>,
     /// Circuits found to be over in this round of visits.
     ended: Vec<ClientIndex>,
-    /// Load shedding under a shortage of time.
+    /// Its shortage of CPU time.
     pressure: Pressure,
+    /// Lateness of the turn under way.
+    late: Duration,
+    /// Clients whose arrival waits for CPU time.
+    arrivals: ArrivalQueue,
     /// Share of each client in the total bandwidth.
     egress: Egress,
     next_sweep: Instant,
@@ -166,6 +175,8 @@ impl Shard {
             acks_due: VecDeque::new(),
             ended: Vec::new(),
             pressure: Pressure::new(),
+            late: Duration::ZERO,
+            arrivals: ArrivalQueue::default(),
             next_sweep: Instant::ZERO,
             commands: Vec::new(),
             mail: Vec::new(),
@@ -249,13 +260,11 @@ impl Shard {
     /// A turn ends early after [`TURN_BYTES`]; true if it continues at the next call.
     pub fn poll(&mut self, now: Instant, out: &mut Outbox) -> bool {
         self.send_due_acks(now, out);
+        self.let_in_arrivals(now, out);
         let places = &self.places;
-        if let Some(begun) = self.turns.begin(now, || places.n_avatars())
-            && (begun.has_clients || begun.missed > 0)
-        {
-            self.pressure.note(now, begun.has_clients, begun.missed);
-            self.counters.pressure = self.pressure.level();
-            self.lister.set_patience(self.pressure.level());
+        if let Some(begun) = self.turns.begin(now, || places.n_avatars()) {
+            self.pressure.note_slots(begun.slots, begun.slots + begun.left_out);
+            self.late = begun.late;
         }
         while out.bytes.len() < TURN_BYTES
             && let Some(index) = self.turns.pop()
@@ -269,6 +278,25 @@ impl Shard {
             self.tickets.retain(|_, ticket| ticket.expires_at > now);
         }
         self.turns.is_under_way()
+    }
+
+    /// CPU time of the driver's thread since the last call. Without such reports the shard never counts as short of it.
+    pub fn handle_cpu_time(&mut self, now: Instant, cpu: CpuTime) {
+        self.pressure.note_cpu(now, cpu);
+        self.lister.set_stretch(self.pressure.value());
+        self.counters.pressure = self.pressure.value();
+        self.counters.cpu_need_ratio = self.pressure.need_ratio();
+    }
+
+    /// Lets waiting clients enter their worlds.
+    fn let_in_arrivals(&mut self, now: Instant, out: &mut Outbox) {
+        while let Some(circuit) = self.arrivals.pop(now, self.pressure.is_short()) {
+            // Some are gone by now.
+            if let Some(&index) = self.by_circuit.get(&circuit) {
+                self.enter_world(&mut Incoming { now, index, name: None, out });
+            }
+        }
+        self.counters.arrivals_waiting = self.arrivals.len();
     }
 
     /// Distributes the total bandwidth among the clients.
@@ -289,7 +317,7 @@ impl Shard {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let next_ack = self.acks_due.front().map(|&(due_at, _)| due_at);
-        self.turns.due_at().into_iter().chain(next_ack).min()
+        [self.turns.due_at(), next_ack, self.arrivals.due_at()].into_iter().flatten().min()
     }
 
     /// Commands for worlds, in order. The driver takes those that the inboxes hold and leaves the others.

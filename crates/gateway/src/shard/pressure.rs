@@ -1,99 +1,146 @@
-//! Whether a shard keeps up, and what it leaves out when it does not: clients are told of those who are not near in every second of
-//! their turns only, then in every fourth, then in every eighth, and who is near is listed as much more rarely: full updates, animations
-//! and looks are half of all packets in a crowd. Who is near, what is reliable and what clients say go on as ever.
+//! Shortage of CPU time as a state of a shard: its pressure p, from 1 (none) to [`PRESSURE_MAX`].
 //!
-//! A shard that is a little late gives everybody a few turns less, near and far alike. When turns only had to be late, one with 4,287
-//! walking clients left out seven eighths of what is far for minutes (`crowd` at 02fca64). It has to miss a quarter of its turns for
-//! half a second. What was left out is taken up again more slowly than it was left out, ever more slowly if that was too early.
+//! Once a [`SPAN`] the need ratio r = CPU time needed ÷ CPU time available is estimated from what the driver reports
+//! ([`CpuTime`], so that no clock is read here) and from the turns:
+//!
+//! r = used ÷ (used + idle) × max(1, slots due ÷ slots begun)
+//!
+//! - r > [`HIGH`], in two spans in a row while p = 1: p ← p × min(r ÷ [`TARGET`], [`RISE_MAX`]);
+//! - r < [`LOW`]: p ← p × [`FALL`];
+//! - between them p stays.
+//!
+//! Consequences of p > 1: updates of moving avatars get rarer with distance ([`replicate::selection::period_ticks`]), visible sets are
+//! listed more rarely, some turns examine the nearest avatars only ([`Pressure::far_every`]), and arrivals wait (`shard/arrivals.rs`).
+//! Stops, the nearest avatars, reliable messages and chat are served as without pressure. If that is not enough, turns begin late, for
+//! all clients alike (`shard/turns.rs`).
+//!
+//! A former rule skipped all avatars beyond the nearest 60 in a half to seven eighths of the turns. It hid stops, and made a step at rank 60.
 
 use ids::Instant;
+use replicate::selection::near_edge_stretch;
 use std::time::Duration;
 
-/// A span in which more than one turn in so many was missed is a bad one.
-const MISSED_ONE_IN: u64 = 4;
-/// Of turns missed at once no more count: a process that stood still is not one that does not keep up.
-const MISSED_MAX: u64 = 20;
-/// Turns are judged together for so long.
-const SPAN: Duration = Duration::from_millis(500);
-/// Every client is told of those far away in one of 2^3 turns at least.
-const LEVEL_MAX: u8 = 3;
-/// Spans without a missed turn until more is told again, and their most.
-const PATIENCE: u32 = 4;
-const PATIENCE_MAX: u32 = 64;
+/// CPU time of a shard's thread since the last report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// CPU time that the thread used.
+    pub used: Duration,
+    /// Time without work. Time in which the thread was ready to run and had no core is neither.
+    pub idle: Duration,
+}
 
-/// How much a shard leaves out.
+/// The greatest pressure.
+pub const PRESSURE_MAX: f32 = 16.0;
+
+/// Time over which reports are added up before they are judged.
+const SPAN: Duration = Duration::from_millis(500);
+/// Need ratio above which the pressure rises.
+const HIGH: f32 = 0.95;
+/// Need ratio that a rise aims at.
+const TARGET: f32 = 0.85;
+/// Need ratio below which the pressure falls.
+const LOW: f32 = 0.75;
+/// Largest factor of a rise per span: a process that stood still for a moment is not always late.
+const RISE_MAX: f32 = 2.0;
+/// Factor of a fall per span. From the greatest pressure to none takes 27 s: load returns more slowly than it was shed.
+const FALL: f32 = 0.95;
+/// Pressures below this are none.
+const NONE_BELOW: f32 = 1.02;
+/// Upper bound of [`Pressure::far_every`].
+const FAR_EVERY_MAX: u64 = 3;
+
+/// The shortage of CPU time of one shard.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pressure {
-    level: u8,
+    value: f32,
+    need_ratio: f32,
     span_ends_at: Instant,
-    /// Turns in this span, those that were missed left out, and those.
-    turns: u64,
-    missed: u64,
-    /// Spans in a row in which no turn was missed.
-    calm_spans: u32,
-    /// Whether the last step was one down: if the next is up again, that was too early.
-    came_down: bool,
-    /// How many of those it takes.
-    patience: u32,
+    cpu: CpuTime,
+    /// Slots of turns that fell due in this span.
+    due: u64,
+    /// Slots of turns that began in this span.
+    begun: u64,
+    /// The need ratio of the span before this one was above [`HIGH`].
+    was_high: bool,
 }
 
 impl Pressure {
-    /// None.
+    /// No shortage.
     pub(super) const fn new() -> Self {
         Self {
-            level: 0,
+            value: 1.0,
+            need_ratio: 0.0,
             span_ends_at: Instant::ZERO,
-            turns: 0,
-            missed: 0,
-            calm_spans: 0,
-            came_down: false,
-            patience: PATIENCE,
+            cpu: CpuTime { used: Duration::ZERO, idle: Duration::ZERO },
+            due: 0,
+            begun: 0,
+            was_high: false,
         }
     }
 
-    /// So many turns were missed, and then there is one or not.
-    pub(super) fn note(&mut self, now: Instant, has_turn: bool, missed: u64) {
+    /// Counts slots of turns that began, and that fell due.
+    pub(super) const fn note_slots(&mut self, begun: u64, due: u64) {
+        self.begun += begun;
+        self.due += due;
+    }
+
+    /// Counts CPU time that the driver reports, and judges a span that is over.
+    pub(super) fn note_cpu(&mut self, now: Instant, cpu: CpuTime) {
+        self.cpu.used += cpu.used;
+        self.cpu.idle += cpu.idle;
         if now >= self.span_ends_at {
             self.judge();
             self.span_ends_at = now + SPAN;
-            (self.turns, self.missed) = (0, 0);
+            (self.cpu, self.due, self.begun) = (CpuTime::default(), 0, 0);
         }
-        self.turns += u64::from(has_turn);
-        self.missed += missed.min(MISSED_MAX);
     }
 
-    /// A span is over.
+    /// Judges a span.
     fn judge(&mut self) {
-        if self.turns + self.missed == 0 {
+        let available_s = (self.cpu.used + self.cpu.idle).as_secs_f32();
+        if available_s == 0.0 {
             return;
         }
-        if self.missed * MISSED_ONE_IN > self.turns + self.missed {
-            if std::mem::replace(&mut self.came_down, false) {
-                self.patience = (self.patience * 2).min(PATIENCE_MAX);
-            }
-            self.level = (self.level + 1).min(LEVEL_MAX);
-            self.calm_spans = 0;
-        } else if self.missed > 0 {
-            self.calm_spans = 0;
-        } else {
-            self.calm_spans += 1;
-            if self.level > 0 && self.calm_spans >= self.patience {
-                (self.level, self.came_down, self.calm_spans) = (self.level - 1, true, 0);
-            } else if self.calm_spans >= PATIENCE_MAX {
-                (self.came_down, self.patience) = (false, PATIENCE);
+        let lag = self.due as f32 / self.begun.max(1) as f32;
+        self.need_ratio = self.cpu.used.as_secs_f32() / available_s * lag.max(1.0);
+        let is_high = self.need_ratio > HIGH;
+        if is_high && (self.value > 1.0 || self.was_high) {
+            let rise = (self.need_ratio / TARGET).min(RISE_MAX);
+            self.value = (self.value * rise).min(PRESSURE_MAX);
+        } else if self.need_ratio < LOW {
+            self.value *= FALL;
+            if self.value < NONE_BELOW {
+                self.value = 1.0;
             }
         }
+        self.was_high = is_high;
     }
 
-    /// 0: none; each step more halves how often clients are told of those far away.
-    pub(super) const fn level(self) -> u8 {
-        self.level
+    /// From 1 to [`PRESSURE_MAX`].
+    pub(super) const fn value(self) -> f32 {
+        self.value
     }
 
-    /// Whether a client whose turn it is for the `round`th time is told of those far away. Clients differ by `spread`, so that they
-    /// do not all have the same turn.
-    pub(super) const fn tells_of_far(self, round: u64, spread: u64) -> bool {
-        (round.wrapping_add(spread)).is_multiple_of(1 << self.level)
+    /// CPU time needed over CPU time available, in the latest span.
+    pub(super) const fn need_ratio(self) -> f32 {
+        self.need_ratio
+    }
+
+    /// True under any shortage.
+    pub(super) const fn is_short(self) -> bool {
+        self.value > 1.0
+    }
+
+    /// Turns of a client per turn that examines avatars beyond the nearest. At most the stretch of the period at their edge: more would
+    /// lower the rate by a step there.
+    pub(super) fn far_every(self) -> u64 {
+        (near_edge_stretch(self.value) as u64).clamp(1, FAR_EVERY_MAX)
+    }
+
+    /// True if a client's turn number `round` examines avatars beyond the nearest. `spread` differs between clients, so that not all of
+    /// them do so in the same round.
+    pub(super) fn includes_far(self, round: u64, spread: u64) -> bool {
+        round.wrapping_add(spread).is_multiple_of(self.far_every())
     }
 }
 
@@ -101,58 +148,66 @@ impl Pressure {
 mod tests {
     use super::*;
 
-    /// Turns of so many spans, before each of which as many are left out as `missed` says for its number.
-    fn spans(pressure: &mut Pressure, now: &mut Instant, n: u64, missed: impl Fn(u64) -> u64) -> u8 {
-        for turn in 0..n * 100 {
+    /// Spans of a hundred turns, each with this CPU time in milliseconds and with as many slots due as begun, times `lag`.
+    fn spans(pressure: &mut Pressure, now: &mut Instant, n: u64, (used, idle): (u64, u64), lag: u64) -> f32 {
+        for _ in 0..n * 100 {
             *now += Duration::from_millis(5);
-            pressure.note(*now, true, missed(turn));
+            pressure.note_slots(1, lag);
+            let (used, idle) = (Duration::from_millis(used), Duration::from_millis(idle));
+            pressure.note_cpu(*now, CpuTime { used, idle });
         }
-        pressure.level()
+        pressure.value()
     }
 
     #[test]
-    fn a_shard_that_misses_few_turns_and_one_that_stood_still_for_a_moment_leave_nothing_out() {
+    fn a_shard_with_time_to_spare_and_one_that_stood_still_for_a_moment_are_not_short() {
         let (mut pressure, mut now) = (Pressure::new(), Instant::ZERO);
-        assert_eq!(spans(&mut pressure, &mut now, 20, |_| 0), 0);
-        assert_eq!(spans(&mut pressure, &mut now, 20, |turn| u64::from(turn % 4 == 0)), 0);
-        assert_eq!(spans(&mut pressure, &mut now, 20, |turn| if turn % 100 == 7 { 2_000 } else { 0 }), 0);
+        assert_eq!(spans(&mut pressure, &mut now, 20, (4, 1), 1), 1.0);
+        assert!((pressure.need_ratio() - 0.8).abs() < 0.01);
+        pressure.note_slots(1, 2_000);
+        assert_eq!(spans(&mut pressure, &mut now, 20, (4, 1), 1), 1.0);
     }
 
     #[test]
-    fn lasting_trouble_halves_what_is_told_step_by_step() {
+    fn pressure_rises_while_more_is_needed_than_there_is_and_stays_when_that_helped() {
         let (mut pressure, mut now) = (Pressure::new(), Instant::ZERO);
-        let told = |pressure: &Pressure| (0..80).filter(|&round| pressure.tells_of_far(round, 3)).count();
-        assert_eq!(told(&pressure), 80);
-        for expected in [40, 20, 10, 10] {
-            spans(&mut pressure, &mut now, 1, |turn| turn % 2);
-            // The span is judged at the next turn.
-            now += Duration::from_millis(5);
-            pressure.note(now, true, 1);
-            assert_eq!(told(&pressure), expected);
-        }
+        spans(&mut pressure, &mut now, 4, (5, 0), 2);
+        let risen = pressure.value();
+        assert!(risen > 1.9 && pressure.is_short(), "{pressure:?}");
+        assert!(pressure.need_ratio() > 1.9, "{pressure:?}");
+        spans(&mut pressure, &mut now, 1, (4, 1), 1);
+        let kept = pressure.value();
+        assert_eq!(spans(&mut pressure, &mut now, 20, (4, 1), 1), kept);
+        assert_eq!(spans(&mut pressure, &mut now, 40, (5, 0), 4), PRESSURE_MAX);
     }
 
     #[test]
-    fn what_was_left_out_comes_back_and_more_slowly_when_that_was_too_early() {
+    fn pressure_falls_slowly_when_there_is_time_again() {
         let (mut pressure, mut now) = (Pressure::new(), Instant::ZERO);
-        let mut spans_until_back = Vec::new();
-        for _ in 0..3 {
-            while pressure.level() == 0 {
-                spans(&mut pressure, &mut now, 1, |_| 1);
-            }
-            let mut n = 0;
-            while pressure.level() > 0 {
-                spans(&mut pressure, &mut now, 1, |_| 0);
-                n += 1;
-            }
-            spans_until_back.push(n);
-        }
+        spans(&mut pressure, &mut now, 40, (5, 0), 4);
+        let after_a_second = spans(&mut pressure, &mut now, 2, (1, 4), 1);
+        assert!(after_a_second > PRESSURE_MAX / 2.0, "{after_a_second}");
+        assert_eq!(spans(&mut pressure, &mut now, 60, (1, 4), 1), 1.0);
+    }
+
+    #[test]
+    fn turns_beyond_the_nearest_get_rarer_with_pressure_and_clients_take_them_in_different_rounds() {
+        let looks = |value: f32| {
+            let pressure = Pressure { value, ..Pressure::new() };
+            (0..84).filter(|&round| pressure.includes_far(round, 3)).count()
+        };
+        assert_eq!([1.0, 2.0, 4.0, PRESSURE_MAX].map(looks), [84, 84, 28, 28]);
+        let pressed = Pressure { value: PRESSURE_MAX, ..Pressure::new() };
         assert!(
-            spans_until_back.is_sorted() && spans_until_back[0] < spans_until_back[2],
-            "{spans_until_back:?}"
+            (0..3).all(|round| (0..3).filter(|&spread| pressed.includes_far(round, spread)).count() == 1)
         );
-        // After a long time of calm it is as at first.
-        spans(&mut pressure, &mut now, 2 * u64::from(PATIENCE_MAX), |_| 0);
-        assert_eq!(pressure.patience, PATIENCE);
+    }
+
+    #[test]
+    fn without_reports_there_is_no_pressure() {
+        let mut pressure = Pressure::new();
+        pressure.note_slots(1, 100);
+        pressure.note_cpu(Instant::from_millis(1_000), CpuTime::default());
+        assert_eq!(pressure.value(), 1.0);
     }
 }

@@ -15,6 +15,7 @@ use super::client::{Client, Stage, Told};
 use super::counters::ShardCounters;
 use super::greeting::{self, WorldFigures};
 use super::outbox::Outbox;
+use super::pressure::Pressure;
 use super::turns::SLOTS;
 use super::{ClientIndex, Packing, Shard, dispatch::BULK};
 use crate::mail::FromShard;
@@ -61,8 +62,11 @@ impl Shard {
     #[inline(never)]
     pub(super) fn visit(&mut self, now: Instant, index: ClientIndex, out: &mut Outbox) {
         System::ShardClient.enter();
+        self.counters.client_turns += 1;
+        let late = self.late;
         let client = self.client(index);
         let _scope = CLIENT.enter(client.session().0);
+        client.circuit.handle_lateness(now, late);
         client.circuit.handle_timeout(now);
         client.flush(now, out);
         let lingered = matches!(client.stage, Stage::Leaving(until, _) if until <= now);
@@ -97,13 +101,14 @@ impl Shard {
         self.open_scene(now, index, &place);
         if self.client(index).greeting.scene_open {
             let spread = self.client(index).session().0 / SLOTS;
-            let tells_of_far = self.pressure.tells_of_far(self.turns.round(), spread);
+            let tells_of_far = self.pressure.includes_far(self.turns.round(), spread);
             let mut turn = Turn {
                 now,
                 client: self.clients[index as usize].as_deref_mut().expect("just visited"),
                 replica: &replica,
                 place: &place,
                 packing: self.config.sending.packing,
+                pressure: self.pressure,
                 tells_of_far,
                 lister: &mut self.lister,
                 selection: &mut self.selection,
@@ -188,6 +193,7 @@ struct Turn<'a> {
     replica: &'a Replica,
     place: &'a Place,
     packing: Packing,
+    pressure: Pressure,
     /// True if far avatars take part.
     tells_of_far: bool,
     lister: &'a mut Lister,

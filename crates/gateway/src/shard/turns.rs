@@ -19,10 +19,14 @@ const TURN_AVATARS_MAX: usize = 64;
 /// A turn that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Begun {
-    /// Whether it is anybody's.
+    /// True if any client has its turn.
     pub(super) has_clients: bool,
-    /// Turns of clients before it that nobody had time for, of one round at most.
-    pub(super) missed: u64,
+    /// Slots that it covers.
+    pub(super) slots: u64,
+    /// Slots of whole rounds that were left out before it, for all clients alike.
+    pub(super) left_out: u64,
+    /// Time by which its clients are visited later than one round after their last turn.
+    pub(super) late: Duration,
 }
 
 /// Who has a turn when.
@@ -36,6 +40,14 @@ pub(super) struct Turns {
     /// Slots visited together, a divisor of [`SLOTS`].
     group: u64,
     slot_ns: u64,
+    /// Rounds that were begun.
+    rounds: u64,
+    /// Clients in all slots.
+    n_clients: usize,
+    /// There was no client at the last turn: no time before the next one was missed.
+    was_empty: bool,
+    /// By slot, the last turn that covered it: its round since the clock's beginning, and its delay.
+    last: [Option<(u64, Duration)>; SLOTS as usize],
 }
 
 impl Turns {
@@ -47,6 +59,10 @@ impl Turns {
             next: 0,
             group: 1,
             slot_ns: slot_ns(hz),
+            rounds: 0,
+            n_clients: 0,
+            was_empty: true,
+            last: [None; SLOTS as usize],
         }
     }
 
@@ -54,6 +70,7 @@ impl Turns {
     pub(super) fn set_hz(&mut self, now: Instant, hz: u32) {
         self.slot_ns = slot_ns(hz);
         self.next = (now.0 / self.slot_ns + 1).next_multiple_of(self.group);
+        self.last = [None; SLOTS as usize];
     }
 
     /// The slot of a login.
@@ -63,36 +80,52 @@ impl Turns {
 
     pub(super) fn add(&mut self, slot: u8, client: ClientIndex) {
         self.slots[usize::from(slot)].push(client);
+        self.n_clients += 1;
     }
 
     pub(super) fn remove(&mut self, slot: u8, client: ClientIndex) {
-        self.slots[usize::from(slot)].retain(|&member| member != client);
+        let members = &mut self.slots[usize::from(slot)];
+        let before = members.len();
+        members.retain(|&member| member != client);
+        self.n_clients -= before - members.len();
+        self.was_empty |= self.n_clients == 0;
         self.under_way.retain(|&member| member != client);
     }
 
-    /// Begins the next turn if it is due and none is under way. `n_avatars` counts those of all worlds, which are the same for all shards; it
+    /// Begins the next turn if it is due and none is under way; late turns begin in order, one a call. `n_avatars` counts those of all worlds, which are the same for all shards; it
     /// is asked once a round.
     pub(super) fn begin(&mut self, now: Instant, n_avatars: impl FnOnce() -> usize) -> Option<Begun> {
         if !self.under_way.is_empty() {
             return None;
         }
         let due = now.0 / self.slot_ns;
-        // After a pause every client has one turn, not one for each that was missed.
-        let first = self.next.max((due + 1).saturating_sub(SLOTS)).next_multiple_of(self.group);
-        if first > due {
-            return None;
+        let behind = due.checked_sub(self.next)?;
+        // A shard that is late by a round or more leaves out whole rounds. Single turns left out would always be those of the same
+        // clients when the lateness has a common divisor with the round: with half the time that is needed, every second slot.
+        let mut left_out = behind / SLOTS * SLOTS;
+        let first = self.next + left_out;
+        let lag = now.since(Instant(first * self.slot_ns));
+        if std::mem::take(&mut self.was_empty) {
+            left_out = 0;
+            self.last = [None; SLOTS as usize];
         }
-        let turns_missed =
-            (self.next..first).step_by(self.group as usize).take((SLOTS / self.group) as usize);
-        let missed = turns_missed.filter(|&turn| self.has_clients(turn)).count() as u64;
+        let round = first / SLOTS;
+        let late =
+            self.last[(first % SLOTS) as usize].map_or(Duration::ZERO, |(round_before, lag_before)| {
+                let rounds_left_out = round.saturating_sub(round_before + 1);
+                let delay = Duration::from_nanos(rounds_left_out * SLOTS * self.slot_ns) + lag;
+                delay.saturating_sub(lag_before)
+            });
         if first.is_multiple_of(SLOTS) {
+            self.rounds += 1;
             self.group = group_for(n_avatars());
         }
         self.next = first + self.group;
         for slot in (first..self.next).rev() {
+            self.last[(slot % SLOTS) as usize] = Some((round, lag));
             self.under_way.extend(self.slots[(slot % SLOTS) as usize].iter().rev());
         }
-        Some(Begun { has_clients: !self.under_way.is_empty(), missed })
+        Some(Begun { has_clients: !self.under_way.is_empty(), slots: self.group, left_out, late })
     }
 
     /// Who is to be visited next in the turn under way.
@@ -118,9 +151,10 @@ impl Turns {
         turn.map(|turn| Instant(turn * self.slot_ns))
     }
 
-    /// Rounds since the clock's beginning, as of the turn under way.
+    /// Number of the round under way. Rounds that were left out are not numbered: otherwise a client that has something in every n-th
+    /// round would never have it when n − 1 rounds are left out each time.
     pub(super) const fn round(&self) -> u64 {
-        self.next.saturating_sub(1) / SLOTS
+        self.rounds
     }
 
     /// Whether the turn that begins with this slot is anybody's.
@@ -251,28 +285,72 @@ mod tests {
     }
 
     #[test]
-    fn after_a_pause_everybody_has_one_turn_and_those_missed_are_counted() {
-        for (n_clients, missed_max) in [(2_000, SLOTS), (100, 2)] {
+    fn after_a_pause_everybody_has_one_turn_and_whole_rounds_are_left_out() {
+        for n_clients in [2_000, 100] {
             let mut turns = turns(n_clients);
-            for _ in 0..4 {
+            for _ in 0..24 {
                 visit(&mut turns, n_clients as usize);
             }
-            let late = Instant(1_000 * SLOT_NS + 7);
-            let (mut visited, mut missed) = (Vec::new(), 0);
-            while let Some(begun) = turns.begin(late, || n_clients as usize) {
-                missed += begun.missed;
-                visited.extend(std::iter::from_fn(|| turns.pop()));
+            let before = turns.next;
+            let pause_ends_at = Instant(1_000 * SLOT_NS + 7);
+            let paused = pause_ends_at.since(Instant(before * SLOT_NS));
+            // At the end of the pause, and then until the last slots of a round have had their turn.
+            let first = before + (1_000 - before) / SLOTS * SLOTS;
+            let round_ends_at = Instant((first + SLOTS - turns.group) * SLOT_NS);
+            let (mut visited, mut left_out, mut slots) = (Vec::new(), 0, 0);
+            for now in [pause_ends_at, round_ends_at] {
+                while let Some(begun) = turns.begin(now, || n_clients as usize) {
+                    left_out += begun.left_out;
+                    slots += begun.slots;
+                    let late = begun.late;
+                    assert!(late <= paused && late + Duration::from_millis(100) >= paused, "{late:?}");
+                    visited.extend(std::iter::from_fn(|| turns.pop()));
+                }
             }
             visited.sort_unstable();
             assert_eq!(visited, (0..n_clients).collect::<Vec<_>>());
-            assert_eq!(missed, missed_max);
+            assert_eq!(left_out % SLOTS, 0);
+            assert_eq!(before + left_out + slots, turns.next);
         }
+    }
+
+    #[test]
+    fn with_too_little_time_all_clients_have_equally_many_turns() {
+        // A turn of one slot takes as long as two, three halves, or nearly one and a half of them.
+        for turn_ns in [2 * SLOT_NS, SLOT_NS * 3 / 2, SLOT_NS * 143 / 100] {
+            let mut turns = turns(2_000);
+            let (mut now, mut n_visits, mut latest) = (Instant::ZERO, [0_u32; 20], Duration::ZERO);
+            for _ in 0..4_000 {
+                let begun = turns.begin(now, || 2_000).expect("it is always late");
+                latest = latest.max(begun.late);
+                let client = turns.pop().expect("each slot has clients");
+                n_visits[client as usize % 20] += 1;
+                while turns.pop().is_some() {}
+                now += Duration::from_nanos(turn_ns);
+                now = now.max(turns.due_at().expect("there are clients"));
+            }
+            assert!(n_visits.iter().all(|&n| n == 200), "{turn_ns}: {n_visits:?}");
+            let excess = Duration::from_nanos((turn_ns - SLOT_NS) * SLOTS);
+            assert!(latest >= excess && latest <= excess + Duration::from_nanos(SLOT_NS), "{latest:?}");
+        }
+    }
+
+    #[test]
+    fn a_client_that_comes_after_a_pause_without_any_is_not_late() {
+        let mut turns = turns(1);
+        visit(&mut turns, 1);
+        turns.remove(0, 0);
+        turns.add(7, 3);
+        let begun = turns.begin(Instant::from_millis(60_000), || 1).expect("due");
+        assert_eq!((begun.left_out, begun.late), (0, Duration::ZERO));
     }
 
     #[test]
     fn a_turn_that_is_under_way_goes_on_first_and_who_left_is_not_visited() {
         let mut turns = turns(100);
-        assert_eq!(turns.begin(Instant::ZERO, || 100), Some(Begun { has_clients: true, missed: 0 }));
+        assert!(
+            turns.begin(Instant::ZERO, || 100).is_some_and(|begun| begun.has_clients && begun.left_out == 0)
+        );
         assert_eq!(turns.pop(), Some(0));
         turns.remove(0, 20);
         assert_eq!(turns.begin(Instant::from_millis(900), || 100), None);

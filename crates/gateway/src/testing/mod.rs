@@ -10,7 +10,7 @@ pub(crate) use network::{Loss, Way, number_of};
 use crate::hub::{self, Admission, Hub, HubConfig, Login, LoginRefusal, Order, Record};
 use crate::mail::{FromShard, ShardIndex, Spot, ToShard};
 use crate::places::{Land, PlaceId, PlaceSettings, Places, Scene};
-use crate::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig};
+use crate::shard::{Address, CpuTime, FilterMode, Outbox, Sending, Shard, ShardConfig};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Incarnation, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
 use link::{
@@ -464,6 +464,13 @@ impl Node {
         }
         for index in 0..self.shards.len() {
             let mut is_due = self.keeps_up || [0, 5].contains(&(self.steps % 15));
+            // A thread that does not keep up never waits.
+            let cpu = if self.keeps_up {
+                CpuTime { used: Duration::ZERO, idle: STEP }
+            } else {
+                CpuTime { used: STEP, idle: Duration::ZERO }
+            };
+            self.shards[index].handle_cpu_time(self.now, cpu);
             while is_due {
                 let goes_on = self.shards[index].poll(self.now, &mut self.out);
                 self.deliver_down();

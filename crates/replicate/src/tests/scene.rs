@@ -134,10 +134,23 @@ pub(super) fn send(viewer: &mut Viewer, scene: &Scene, allowance: Allowance) -> 
 }
 
 /// As much as there is.
-pub(super) const PLENTY: Allowance =
-    Allowance { bytes: 1_000_000, full: 10_000, blocks_per_datagram: 1, near_only: false };
+pub(super) const PLENTY: Allowance = Allowance {
+    bytes: 1_000_000,
+    full: 10_000,
+    blocks_per_datagram: 1,
+    pressure: 1.0,
+    far_every: 1,
+    near_only: false,
+};
 
 /// Room for `blocks` terse blocks.
 pub(super) const fn room_for(blocks: usize) -> Allowance {
-    Allowance { bytes: blocks * AVATAR_BLOCK_LEN, full: 0, blocks_per_datagram: 1, near_only: false }
+    Allowance {
+        bytes: blocks * AVATAR_BLOCK_LEN,
+        full: 0,
+        blocks_per_datagram: 1,
+        pressure: 1.0,
+        far_every: 1,
+        near_only: false,
+    }
 }

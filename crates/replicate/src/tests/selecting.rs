@@ -60,7 +60,14 @@ fn the_own_avatar_comes_first_however_little_fits() {
     let first = send(
         &mut viewer,
         &scene,
-        Allowance { bytes: 300, full: 1, blocks_per_datagram: 1, near_only: false },
+        Allowance {
+            bytes: 300,
+            full: 1,
+            blocks_per_datagram: 1,
+            pressure: 1.0,
+            far_every: 1,
+            near_only: false,
+        },
     );
     assert_eq!(first.full, [99]);
     send(&mut viewer, &scene, PLENTY);
@@ -165,7 +172,14 @@ fn among_a_thousand_walkers_at_64_kib_per_second_nobody_is_older_than_five_secon
         let sent = send(
             &mut viewer,
             &scene,
-            Allowance { bytes: BYTES, full: 24, blocks_per_datagram: 18, near_only: false },
+            Allowance {
+                bytes: BYTES,
+                full: 24,
+                blocks_per_datagram: 18,
+                pressure: 1.0,
+                far_every: 1,
+                near_only: false,
+            },
         );
         assert!(sent.bytes() <= BYTES);
         for id in sent.terse {
@@ -179,8 +193,14 @@ fn among_a_thousand_walkers_at_64_kib_per_second_nobody_is_older_than_five_secon
 
 #[test]
 fn the_last_datagram_is_filled_with_who_was_told_the_longest_ago() {
-    const DATAGRAM: Allowance =
-        Allowance { bytes: 100_000, full: 24, blocks_per_datagram: 18, near_only: false };
+    const DATAGRAM: Allowance = Allowance {
+        bytes: 100_000,
+        full: 24,
+        blocks_per_datagram: 18,
+        pressure: 1.0,
+        far_every: 1,
+        near_only: false,
+    };
     let (mut scene, mut viewer) = walking_row(30);
     assert_eq!(send(&mut viewer, &scene, DATAGRAM).terse.len(), 30, "there is nobody to fill it with");
     let mut newest = [0; 31];
@@ -208,6 +228,49 @@ fn times_sent(viewer: &mut Viewer, scene: &mut Scene) -> usize {
         scene.tick();
     }
     times
+}
+
+/// Sends of 180 ticks, one every two, to a viewer of 200 walkers in a row who change their course all the time, by local id.
+fn sends_under(pressure: f32) -> Vec<u32> {
+    let (mut scene, mut viewer) = walking_row(200);
+    let mut sends = vec![0; 201];
+    for send_number in 0..90_u16 {
+        for id in 1..=200_u16 {
+            scene.walk(id.into(), along(f32::from(id) + 2.0 * f32::from(send_number % 2)));
+        }
+        scene.ticks(2);
+        for id in send(&mut viewer, &scene, Allowance { pressure, ..PLENTY }).terse {
+            sends[id as usize] += 1;
+        }
+    }
+    sends
+}
+
+#[test]
+fn under_pressure_the_nearest_keep_their_rate_and_the_others_lose_theirs_evenly_with_distance() {
+    let (usual, pressed) = (sends_under(1.0), sends_under(3.0));
+    // The 60th is 60 m away, and rates are full within 35 m.
+    let rate = |id: usize| f64::from(pressed[id]) / f64::from(usual[id]);
+    assert!((1..=30).all(|id| rate(id) == 1.0), "{pressed:?}");
+    for (id, expected) in [(69, 1.0 / 3.0), (104, 1.0 / 5.0), (139, 1.0 / 7.0), (173, 1.0 / 9.0)] {
+        assert!((rate(id) / expected - 1.0).abs() < 0.15, "{id}: {} of {}", pressed[id], usual[id]);
+    }
+    assert!(pressed[1..].windows(2).all(|pair| pair[1] <= pair[0] + 1), "{pressed:?}");
+    let most = sends_under(16.0);
+    assert!(most[1..].iter().all(|&n| n >= 3), "none is older than three seconds: {most:?}");
+}
+
+#[test]
+fn under_pressure_a_stop_far_away_does_not_wait() {
+    let (mut scene, mut viewer) = walking_row(200);
+    let pressed = Allowance { pressure: 16.0, ..PLENTY };
+    send(&mut viewer, &scene, PLENTY);
+    (1..=200).for_each(|id| scene.walk(id, along(id as f32 + 2.0)));
+    scene.tick();
+    scene.rest(173, along(175.0));
+    scene.tick();
+    let sent = send(&mut viewer, &scene, pressed).terse;
+    assert!(sent.contains(&173) && !sent.contains(&172) && sent.contains(&30), "{sent:?}");
 }
 
 #[test]
@@ -255,7 +318,14 @@ fn avatars_that_may_not_be_shown_yet_do_not_hold_up_those_that_were() {
     let sent = send(
         &mut viewer,
         &scene,
-        Allowance { bytes: 10_000, full: 3, blocks_per_datagram: 1, near_only: false },
+        Allowance {
+            bytes: 10_000,
+            full: 3,
+            blocks_per_datagram: 1,
+            pressure: 1.0,
+            far_every: 1,
+            near_only: false,
+        },
     );
     assert_eq!((sent.full.len(), sent.terse.len()), (3, 10));
     all_walk(&mut scene, 10);
@@ -274,7 +344,14 @@ fn a_newcomer_is_shown_even_to_the_slowest_client_in_a_walking_crowd() {
         let sent = send(
             &mut viewer,
             &scene,
-            Allowance { bytes: saved, full: 24, blocks_per_datagram: 18, near_only: false },
+            Allowance {
+                bytes: saved,
+                full: 24,
+                blocks_per_datagram: 18,
+                pressure: 1.0,
+                far_every: 1,
+                near_only: false,
+            },
         );
         saved -= sent.bytes();
         if sent.full == [500] {
@@ -498,7 +575,7 @@ proptest! {
                     }
                 }
                 scene.ticks(1 + who % 3);
-                let allowance = Allowance { bytes, full, blocks_per_datagram: 18, near_only: false };
+                let allowance = Allowance { bytes, full, blocks_per_datagram: 18, pressure: 1.0, far_every: 1, near_only: false };
                 history.push((bytes, full, send(&mut viewer, &scene, allowance)));
             }
             history
@@ -542,7 +619,7 @@ proptest! {
                 _ => {}
             }
             scene.ticks(LIST_TICKS);
-            let sent = send(&mut viewer, &scene, Allowance { bytes: 20_000, full, blocks_per_datagram: 18, near_only: false });
+            let sent = send(&mut viewer, &scene, Allowance { bytes: 20_000, full, blocks_per_datagram: 18, pressure: 1.0, far_every: 1, near_only: false });
             for id in &sent.killed {
                 prop_assert!(shows.remove(id), "{} was not shown", id);
             }

@@ -238,7 +238,9 @@ mod tests {
         for _ in 0..heard_by_bob {
             ledger.note(second, 1, Word::Heard { visit: 0, text: "a word".into() });
         }
-        let visit = |ended_at| [Visit { region: HERE, arrived_at: Some(Instant::ZERO), ended_at }];
+        let visit = |ended_at| {
+            [Visit { region: HERE, began_at: Instant::ZERO, arrived_at: Some(Instant::ZERO), ended_at }]
+        };
         let (of_ada, of_bob) = (visit(None), visit(bob_leaves_at_ms.map(Instant::from_millis)));
         let pauses = Cuts::default();
         let attendance = |agent, visits| Attendance { agent, visits, pauses: [&pauses; 2] };

@@ -6,12 +6,14 @@
 mod census;
 mod chat;
 mod presence;
+mod rates;
 mod stops;
 mod views;
 
 pub(crate) use census::Census;
 pub(crate) use chat::{Attendance, ChatLedger};
 pub(crate) use presence::Presences;
+pub(crate) use rates::{CpuSupply, UpdateRates};
 pub(crate) use stops::{Look, Stops};
 pub(crate) use views::{ghosts, unlike_the_world};
 
@@ -52,6 +54,12 @@ pub enum Rule {
     StrangersGetNoAnswer,
     /// No queue was ever too full for a reliable message.
     NothingIsRefused,
+    /// A shortage of CPU time costs no client its circuit.
+    NoCircuitIsLost,
+    /// Clients that log in during a shortage of CPU time are in the region in time.
+    ArrivalsGetIn,
+    /// During a shortage of CPU time updates become rarer evenly with distance, and for all clients alike.
+    RatesFallEvenly,
     /// After the storm every client comes back.
     EverybodyReturns,
     /// After the storm every client can travel, speak and hear.

@@ -8,6 +8,8 @@ use wire::llsd::Llsd;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Visit {
     pub(crate) region: RegionHandle,
+    /// Time of its login, or of the teleport there.
+    pub(crate) began_at: Instant,
     /// Time at which the server placed it.
     pub(crate) arrived_at: Option<Instant>,
     /// Time of its departure, crash or eviction.

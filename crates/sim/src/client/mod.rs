@@ -74,6 +74,8 @@ pub(crate) struct Client {
     /// Counts logins; each has a source port of its own, as each start of a viewer has.
     n_logins: u16,
     n_said: u32,
+    /// Circuits that it gave up.
+    pub(crate) n_lost: u32,
 }
 
 impl Client {
@@ -101,6 +103,7 @@ impl Client {
             next_whim_at: Instant::ZERO,
             n_logins: 0,
             n_said: 0,
+            n_lost: 0,
         }
     }
 
@@ -290,7 +293,8 @@ impl Client {
             n_heard: 0,
             proof: if self.index.is_multiple_of(4) { Proof::Travel } else { Proof::Say },
         }));
-        self.visits.push(Visit { region: admission.place.handle, arrived_at: None, ended_at: None });
+        let region = admission.place.handle;
+        self.visits.push(Visit { region, began_at: now, arrived_at: None, ended_at: None });
         self.plan_whim(now);
         self.request(Duration::ZERO, Request::Poll { secret, ack: None }, faults);
     }
@@ -306,7 +310,7 @@ impl Client {
         session.secret = secret;
         let region = session.bot.region();
         self.end_visit(now);
-        self.visits.push(Visit { region, arrived_at: None, ended_at: None });
+        self.visits.push(Visit { region, began_at: now, arrived_at: None, ended_at: None });
         self.request(Duration::ZERO, Request::Poll { secret, ack: None }, faults);
     }
 
@@ -342,7 +346,11 @@ impl Client {
                         session.proof = Proof::Travel;
                     }
                 }
-                Event::LoggedOut { .. } | Event::Lost(_) => is_over = true,
+                Event::LoggedOut { .. } => is_over = true,
+                Event::Lost(_) => {
+                    self.n_lost += 1;
+                    is_over = true;
+                }
                 Event::Ping(_) | Event::Echo(_) => {}
             }
         }

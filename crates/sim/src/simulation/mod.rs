@@ -4,9 +4,12 @@
 //! clients come back, each travels and speaks once, and with all avatars at rest every client displays exactly the present ones.
 
 mod phases;
+mod shortage;
 
 use crate::carrier::{Carrier, Event, Pair};
-use crate::checks::{BACKLOG_MAX, Census, ChatLedger, Failure, Look, Presences, Rule, Stops, ghosts};
+use crate::checks::{
+    BACKLOG_MAX, Census, ChatLedger, Failure, Look, Presences, Rule, Stops, UpdateRates, ghosts,
+};
 use crate::client::{Answer, Client, Request, Visit};
 use crate::network::Cuts;
 use crate::node::{Node, TICK, TURN, VISIBLE_MAX};
@@ -67,6 +70,7 @@ pub(crate) struct Simulation {
     presences: Presences,
     ledger: ChatLedger,
     stops: Stops,
+    rates: UpdateRates,
     /// Last time at which the shards lacked a world's state: a frame was missed, or a world was down.
     disturbed_at: Option<Instant>,
     trace: Trace,
@@ -80,7 +84,8 @@ pub(crate) struct Simulation {
 impl Simulation {
     pub(crate) fn new(scenario: Scenario) -> Self {
         let storm_ends_at = Instant::ZERO + scenario.storm;
-        let mut node = Node::new(scenario.seed, scenario.shards, scenario.hosts, scenario.setting);
+        let Scenario { seed, shards, hosts, setting, faults, .. } = scenario;
+        let mut node = Node::short_of_cpu(seed, shards, hosts, setting, faults.scarce_cpu);
         if scenario.moves {
             node.keep_references();
         }
@@ -114,6 +119,7 @@ impl Simulation {
             presences: Presences::default(),
             ledger: ChatLedger::default(),
             stops: Stops::default(),
+            rates: UpdateRates::default(),
             disturbed_at: None,
             trace: Trace::default(),
             n_restored: 0,
@@ -262,6 +268,7 @@ impl Simulation {
         if tick.0.is_multiple_of(VIEW_TICKS) {
             self.check_views(now)?;
         }
+        self.check_shortage(now)?;
         self.answer_polls(now);
         self.change_phase(now)?;
         self.carrier.queue.push(now + TICK, Lane::Tick, Event::Tick);
@@ -446,6 +453,8 @@ impl Simulation {
             datagrams: (self.carrier.n_sent, self.carrier.n_lost),
             resyncs: self.node.resyncs(),
             circuits_lost: self.node.counters().map(|counters| counters.circuits_lost).sum(),
+            queue_drops: self.node.queue_drops(),
+            rates_kept: self.rates.shares(),
             restores: self.n_restored,
             moves: self.n_moved,
             reloads: self.n_reloaded,

@@ -29,6 +29,7 @@ impl Simulation {
     pub(super) fn change_phase(&mut self, now: Instant) -> Result<(), Failure> {
         let next = match self.phase {
             Phase::Storm { until } if now >= until => {
+                self.check_rates(now)?;
                 self.carrier.faults = Faults::NONE;
                 self.set_mood(now, Mood::Gather);
                 Phase::Gather { deadline: now + GATHER_MAX }

@@ -11,7 +11,7 @@ use circuit::{START_PING_CHECK, Traffic};
 use crossbeam_channel::{Sender, TrySendError};
 use gateway::mail::{ShardIndex, ToShard};
 use gateway::places::Places;
-use gateway::shard::{Address, Outbox, Shard, ShardConfig, ShardFigures};
+use gateway::shard::{Address, CpuTime, Outbox, Shard, ShardConfig, ShardFigures};
 use grid::capability::HeldTextures;
 use ids::Instant;
 use net::{Events, FlushStatus, Interest, PollWaker, Poller, RecvBatch, SendBatch, SendCounters, UdpSocket};
@@ -263,13 +263,18 @@ impl Thread {
         let mut events = Events::with_capacity(self.sockets.len());
         let mut received = RecvBatch::new();
         let mut blocked = false;
+        let mut used = thread_cpu_time();
         while !self.stopping.load(Ordering::Acquire) {
             let timeout = self.timeout(blocked);
+            let waits_from = (self.clock)();
             if let Err(error) = self.poller.wait(&mut events, timeout) {
                 tracing::error!(%error, "cannot wait for sockets");
                 return;
             }
             let began_at = (self.clock)();
+            // The thread may resume late: waiting beyond the timeout is no time without work.
+            let waited = began_at - waits_from;
+            let idle = timeout.map_or(waited, |timeout| waited.min(timeout));
             let turn = TURN.enter(0);
             self.fuse.strike();
             let sending = self.tunables.sending();
@@ -284,6 +289,8 @@ impl Thread {
             blocked = !self.transmit();
             blocked |= !self.deliver();
             let ended_at = (self.clock)();
+            let used_before = std::mem::replace(&mut used, thread_cpu_time());
+            self.shard.handle_cpu_time(ended_at, CpuTime { used: used.saturating_sub(used_before), idle });
             self.publish(began_at, ended_at);
             if !sending.reuses_buffers {
                 self.shard.release_buffers();
@@ -417,4 +424,10 @@ impl Thread {
         counted.figures.traffic.copy_from(&self.traffic);
         counted.figures.outcomes.copy_from(self.shard.outcomes());
     }
+}
+
+/// CPU time of this thread since its start.
+fn thread_cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

@@ -57,9 +57,16 @@ impl Turn<'_> {
         let full = UNACKED_MAX.saturating_sub(circuit.unacked()).min(FULL_PER_SEND);
         let near_only = !self.tells_of_far;
         self.counters.far_left_out += u64::from(near_only);
-        let allowance =
-            Allowance { bytes, full, blocks_per_datagram: self.packing.terse_blocks(), near_only };
-        self.selection.choose(&mut self.client.viewer, self.replica, allowance);
+        let allowance = Allowance {
+            bytes,
+            full,
+            blocks_per_datagram: self.packing.terse_blocks(),
+            pressure: self.pressure.value(),
+            far_every: self.pressure.far_every() as u32,
+            near_only,
+        };
+        self.counters.avatars_looked_at +=
+            self.selection.choose(&mut self.client.viewer, self.replica, allowance) as u64;
         self.write_full();
         self.write_terse();
     }

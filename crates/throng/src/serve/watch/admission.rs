@@ -1,13 +1,14 @@
 //! Admission of logins and instances by memory, since the kernel kills a process above its limit, and by load.
 //!
 //! No visitor is put out for it. Logins are refused while resident memory ≥ `CLOSE_PERCENT` of the limit; caches are given back from
-//! `SHED_PERCENT` on. They are also refused while every shard is late under maximum pressure (`gateway::shard`, pressure). Instances
-//! share this memory (`instances::Admission`).
+//! `SHED_PERCENT` on. They are also refused while [`WAITING_MAX`] clients wait for CPU time on every shard (`gateway::shard`, arrivals);
+//! fewer wait in order. Instances share this memory (`instances::Admission`).
 //!
 //! Memory of suspended and ended instances returns to the system too if it is much: other processes may need it (ADR 0017).
 
 use super::{Eye, shards};
 use gateway::http::door::{NoRoom, Room};
+use gateway::shard::WAITING_MAX;
 use host::capacity::{NodeSample, WorkerDemand};
 use ids::Instant;
 use std::time::Duration;
@@ -23,9 +24,7 @@ const GIVE_BACK_PERIOD: Duration = Duration::from_secs(10);
 /// Freed memory is returned if it is ≥ max(`IDLE_MIN_BYTES`, resident / `IDLE_PART`).
 const IDLE_MIN_BYTES: u64 = 32 * 1024 * 1024;
 const IDLE_PART: u64 = 8;
-/// Everything that a shard may leave out.
-const PRESSURE_MAX: u8 = 3;
-/// Time under maximum pressure of all shards after which logins are refused.
+/// Time for which all shards have [`WAITING_MAX`] waiting clients before logins are refused.
 const LOAD_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Sample of once a second.
@@ -39,8 +38,8 @@ struct Seen {
     promised_bytes: u64,
     /// Memory that the allocator may keep of former instances, while no new ones come.
     idle_bytes: u64,
-    /// The pressure of the shard that has the least.
-    pressure_min: u8,
+    /// Clients that wait for their arrival on the shard that has the fewest.
+    arrivals_waiting_min: usize,
     /// True if HTTP connections are left for more clients.
     has_connections: bool,
 }
@@ -58,8 +57,8 @@ struct Verdict {
 /// History of the samples.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Admission {
-    /// Since when all shards leave out all that they may.
-    pressed_since: Option<Instant>,
+    /// Since when every shard has [`WAITING_MAX`] waiting clients.
+    crowded_since: Option<Instant>,
     gave_back_at: Option<Instant>,
     shed_at: Option<Instant>,
 }
@@ -90,8 +89,9 @@ impl Admission {
         if gives_back {
             self.gave_back_at = Some(now);
         }
-        self.pressed_since = (seen.pressure_min == PRESSURE_MAX).then(|| self.pressed_since.unwrap_or(now));
-        let is_overloaded = self.pressed_since.is_some_and(|since| now.since(since) >= LOAD_PATIENCE);
+        let is_crowded = seen.arrivals_waiting_min >= WAITING_MAX;
+        self.crowded_since = is_crowded.then(|| self.crowded_since.unwrap_or(now));
+        let is_overloaded = self.crowded_since.is_some_and(|since| now.since(since) >= LOAD_PATIENCE);
         let room = if room == 0 {
             Room::None(NoRoom::Memory)
         } else if is_overloaded {
@@ -114,7 +114,11 @@ impl Eye {
             limit_bytes: allowed.or_else(cgroup::memory_limit_bytes),
             promised_bytes: self.start.instances.promised_bytes(),
             idle_bytes: self.start.instances.idle_bytes(),
-            pressure_min: shards.iter().map(|counted| counted.figures.shard.pressure).min().unwrap_or(0),
+            arrivals_waiting_min: shards
+                .iter()
+                .map(|counted| counted.figures.shard.arrivals_waiting)
+                .min()
+                .unwrap_or(0),
             has_connections: self.start.http.has_spare(),
         };
         let verdict = self.admission.judge(now, seen);
@@ -172,7 +176,7 @@ mod tests {
             limit_bytes: Some(limit_mib * MIB),
             promised_bytes: 0,
             idle_bytes: 0,
-            pressure_min: 0,
+            arrivals_waiting_min: 0,
             has_connections: true,
         }
     }
@@ -251,15 +255,17 @@ mod tests {
     }
 
     #[test]
-    fn nobody_comes_while_all_shards_leave_out_all_that_they_may() {
+    fn logins_are_refused_while_all_shards_have_the_most_waiting_clients() {
+        const MOST: usize = WAITING_MAX;
         let mut admission = Admission::default();
-        let mut at = |s: u64, pressure_min| {
-            admission.judge(Instant::from_millis(s * 1_000), Seen { pressure_min, ..seen(1, 1_000) }).room
+        let mut at = |s: u64, arrivals_waiting_min| {
+            let seen = Seen { arrivals_waiting_min, ..seen(1, 1_000) };
+            admission.judge(Instant::from_millis(s * 1_000), seen).room
         };
         let open = |room| matches!(room, Room::For(_));
-        assert!(open(at(0, 3)) && open(at(4, 3)));
-        assert_eq!(at(5, 3), Room::None(NoRoom::Load));
-        assert!(open(at(6, 2)) && open(at(7, 3)) && open(at(11, 3)), "it begins anew");
-        assert_eq!(at(12, 3), Room::None(NoRoom::Load));
+        assert!(open(at(0, MOST)) && open(at(4, MOST)));
+        assert_eq!(at(5, MOST), Room::None(NoRoom::Load));
+        assert!(open(at(6, MOST - 1)) && open(at(7, MOST)) && open(at(11, MOST)), "it begins anew");
+        assert_eq!(at(12, MOST), Room::None(NoRoom::Load));
     }
 }
