@@ -14,11 +14,11 @@
 
 use crate::steps1;
 use game::MissionScript;
-use ids::{Epoch, Instant, Tick, WorldId};
-use link::{Command, Scenery, Terrain};
+use ids::{Epoch, WorldId};
+use link::{Scenery, Terrain};
 use record::{END, Format, Part};
 use serde::{Deserialize, Serialize};
-use std::{fmt, ops::Range, sync::Arc, time::Duration};
+use std::{fmt, ops::Range, sync::Arc};
 use world::{Cast, Script, WorldConfig};
 
 /// Version of the layout that is written; each part has a version of its own beside.
@@ -144,23 +144,6 @@ impl About {
         let ids_needed = self.max_avatars as usize + self.n_objects as usize + n_npcs;
         self.local_ids.len() > ids_needed && self.water_m.is_finite()
     }
-}
-
-/// One step of the world.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
-    /// Its number.
-    pub tick: Tick,
-    /// Begin of the step, on the clock of [`About::clock_zero_ns`].
-    pub at: Instant,
-    /// World time that passed.
-    pub dt: Duration,
-    /// The scheduler's figure, as frames carry it.
-    pub dilation: f32,
-    /// The world's commands, in the order of arrival; the world sorts them.
-    pub commands: Vec<Command>,
-    /// [`link::Frame::state_hash`] after it. `None` for the one step in which the world panicked.
-    pub state_hash: Option<u64>,
 }
 
 /// The last record.

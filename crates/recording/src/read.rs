@@ -1,8 +1,9 @@
 //! Reading a recording: the whole file is checked before anything is made of it.
 
 use crate::error::RecordingError;
-use crate::format::{ABOUT, About, End, FORMAT, GROUND, Inhabitants, OBJECTS, SNAPSHOT, STEPS, Step};
+use crate::format::{ABOUT, About, End, FORMAT, GROUND, Inhabitants, OBJECTS, SNAPSHOT, STEPS};
 use crate::source::{Reach, RecordSource};
+use crate::step::Step;
 use link::{Scenery, Standing, Terrain};
 use record::{END, Part, RecordError};
 use std::fs::File;

@@ -1,8 +1,8 @@
 //! A recorded world under way again.
 
 use crate::error::RecordingError;
-use crate::format::Step;
 use crate::read::Recording;
+use crate::step::Step;
 use link::Frame;
 use std::io::{Read, Seek};
 use world::World;

@@ -1,6 +1,6 @@
 //! Steps of version 1, whose commands named no author: read, and no longer written.
 
-use crate::format::Step;
+use crate::step::Step;
 use ids::{Instant, SessionKey, Tick};
 use link::{Action, Command};
 use record::Unreadable;

@@ -3,7 +3,8 @@
 //! The world never waits. When the writer has fallen behind by [`QUEUE_STEPS_MAX`] steps the tape ends there, and the file
 //! says so; when the writer has gone, because the disk is full, the tape ends as well.
 
-use crate::format::{Ending, Step};
+use crate::format::Ending;
+use crate::step::Step;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use ids::{Instant, Tick};
 use link::Command;

@@ -1,6 +1,7 @@
 //! From a running world's [`Reel`] to a file.
 
-use crate::format::{ABOUT, About, End, Ending, FORMAT, GROUND, OBJECTS, SNAPSHOT, STEPS, Step};
+use crate::format::{ABOUT, About, End, Ending, FORMAT, GROUND, OBJECTS, SNAPSHOT, STEPS};
+use crate::step::Step;
 use crate::tape::Reel;
 use link::{Scenery, Terrain};
 use record::{END, Part, RecordBuffer};

@@ -97,7 +97,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::copy(golden("recording-4.throngrec"), path("old.throngrec")).unwrap();
-        fs::copy(golden("recording-5.throngrec"), path("new.throngrec")).unwrap();
+        fs::copy(golden("recording-5.throngrec"), path("unauthored.throngrec")).unwrap();
+        fs::copy(golden("recording-5-step2.throngrec"), path("new.throngrec")).unwrap();
         fs::write(path("damaged.throngrec"), &fs::read(golden("recording-4.throngrec")).unwrap()[..900])
             .unwrap();
         fs::write(path("notes.txt"), "no recording").unwrap();
@@ -106,14 +107,14 @@ mod tests {
         let before = ["new.throngrec", "damaged.throngrec"].map(|name| fs::read(path(name)).unwrap());
 
         let upgraded = upgrade(folder.path());
-        assert_eq!(upgraded.n_upgraded, 1, "{upgraded:?}");
+        assert_eq!(upgraded.n_upgraded, 2, "{upgraded:?}");
         assert_eq!(upgraded.problems.len(), 1, "{upgraded:?}");
         assert!(upgraded.problems[0].contains("damaged.throngrec"), "{upgraded:?}");
         assert_eq!(["new.throngrec", "damaged.throngrec"].map(|name| fs::read(path(name)).unwrap()), before);
         let mut file = File::open(path("old.throngrec")).unwrap();
         assert!(!recording::upgrade(&mut file, &mut io::sink()).unwrap(), "it is of the newest version");
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, PRIVATE_FILE);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "nothing is left over");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5, "nothing is left over");
         assert_eq!(upgrade(folder.path()).n_upgraded, 0);
     }
 
