@@ -55,7 +55,7 @@ impl Command {
     pub fn is_permitted(&self) -> bool {
         match self.author {
             Author::Node => true,
-            Author::Session(author) => author == self.session && !matches!(self.action, Action::Resync),
+            Author::Session(author) => author == self.session && !self.action.is_of_world(),
         }
     }
 }
@@ -100,11 +100,23 @@ pub enum Action {
         /// Direction to face; only x and y count.
         look_at: Vec3,
     },
+    /// Hot reload: the NPCs go over to another cast of the same template before this tick. The host offers the world the comparison of
+    /// the two beforehand; a cast that is not offered is ignored.
+    ReloadBehaviors {
+        /// Fingerprint of the cast to go over to.
+        cast: u64,
+    },
 }
 
 impl Action {
     /// More animations than this in one command are cut off by the gateway.
     pub const ANIMATIONS_MAX: usize = 16;
+
+    /// Whether it concerns the world as a whole and no avatar of it.
+    #[must_use]
+    pub const fn is_of_world(&self) -> bool {
+        matches!(self, Self::Resync | Self::ReloadBehaviors { .. })
+    }
 }
 
 /// Everything the world needs to know of an avatar that comes in.

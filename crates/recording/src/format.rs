@@ -6,6 +6,7 @@
 //! "GRND"  ground: every height as f32, row by row from the south-west corner
 //! "OBJS"  static objects (postcard)
 //! "WRLD"  `World::snapshot`, which has records of its own
+//! "CAST"  Inhabitants: a cast to which the world goes over in a later step (postcard)                    yes
 //! "STEP"  some Steps, one behind the other (postcard)                                                   yes
 //! "END "  End: how many steps and commands there are, and why no more
 //! ```
@@ -41,8 +42,10 @@ pub(crate) const SNAPSHOT: Part = Part::new(*b"WRLD", "world");
 /// Its version rises when a command or a step changes its form. Version 2: every command has an author.
 pub(crate) const STEPS: Part = Part { upgrades: &[steps1::upgrade], ..Part::new(*b"STEP", "steps") };
 
+pub(crate) const CAST: Part = Part::new(*b"CAST", "cast");
+
 /// All parts that this build knows.
-pub(crate) const PARTS: [&Part; 6] = [&ABOUT, &GROUND, &OBJECTS, &SNAPSHOT, &STEPS, &END];
+pub(crate) const PARTS: [&Part; 7] = [&ABOUT, &GROUND, &OBJECTS, &SNAPSHOT, &CAST, &STEPS, &END];
 
 /// The recorded world and its ingredients.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -90,6 +93,23 @@ pub struct Inhabitants {
     pub game: MissionScript,
 }
 
+impl Inhabitants {
+    /// Describes a cast.
+    #[must_use]
+    pub fn of(cast: &Cast) -> Self {
+        Self {
+            fingerprint: cast.fingerprint(),
+            script: cast.script().clone(),
+            game: MissionScript::of(cast).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// The script, with its game.
+    pub(crate) fn whole_script(&self) -> Script {
+        Script { game: self.game.clone().into_source(), ..self.script.clone() }
+    }
+}
+
 impl About {
     /// Describes a world.
     #[must_use]
@@ -109,11 +129,7 @@ impl About {
             terrain: config.terrain.fingerprint(),
             scenery: config.scenery.fingerprint(),
             n_objects: u32::try_from(config.scenery.len()).unwrap_or(u32::MAX),
-            inhabitants: config.cast.as_ref().map(|cast| Inhabitants {
-                fingerprint: cast.fingerprint(),
-                script: cast.script().clone(),
-                game: MissionScript::of(cast).cloned().unwrap_or_default(),
-            }),
+            inhabitants: config.cast.as_ref().map(|cast| Inhabitants::of(cast)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Reading a recording: the whole file is checked before anything is made of it.
 
 use crate::error::RecordingError;
-use crate::format::{ABOUT, About, End, FORMAT, GROUND, Inhabitants, OBJECTS, SNAPSHOT, STEPS};
+use crate::format::{ABOUT, About, CAST, End, FORMAT, GROUND, Inhabitants, OBJECTS, SNAPSHOT, STEPS};
 use crate::source::{Reach, RecordSource};
 use crate::step::Step;
 use link::{Scenery, Standing, Terrain};
@@ -11,7 +11,7 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use world::{Cast, Script, World, WorldConfig};
+use world::{Cast, World, WorldConfig};
 
 /// A recording, checked from end to end.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub struct Recording<R = BufReader<File>> {
     terrain: Arc<Terrain>,
     scenery: Arc<Scenery>,
     cast: Option<Arc<Cast>>,
+    /// To which the world goes over, in the order of their records.
+    later_casts: Vec<Arc<Cast>>,
     snapshot: Vec<u8>,
     end: End,
     /// The steps, from their first record on.
@@ -77,10 +79,17 @@ impl<R: Read + Seek> Recording<R> {
         }
         let steps_at = expect(&mut input, &mut raw, &SNAPSHOT)?;
         let snapshot = std::mem::take(&mut raw);
-        let end = check_steps(&mut input, steps_at, &mut raw)?;
+        let (end, later) = check_steps(&mut input, steps_at, &mut raw)?;
         // It is slow, so that cheaper checks come first.
         let cast = cast(&about, &terrain, &scenery)?;
-        Ok(Self { input, about, terrain, scenery, cast, snapshot, end, steps_at })
+        let later_casts = match &cast {
+            Some(cast) => {
+                later.iter().map(|one| later_cast(cast, one, &terrain)).collect::<Result<_, _>>()?
+            }
+            None if later.is_empty() => Vec::new(),
+            None => return Err(RecordingError::Undecodable("another cast of a world without one")),
+        };
+        Ok(Self { input, about, terrain, scenery, cast, later_casts, snapshot, end, steps_at })
     }
 
     /// Description of its world.
@@ -97,6 +106,12 @@ impl<R: Read + Seek> Recording<R> {
     #[must_use]
     pub fn config(&self) -> WorldConfig {
         self.about.config(Arc::clone(&self.terrain), Arc::clone(&self.scenery), self.cast.clone())
+    }
+
+    /// Casts to which the world goes over in its steps.
+    #[must_use]
+    pub fn later_casts(&self) -> &[Arc<Cast>] {
+        &self.later_casts
     }
 
     /// The world as it was before the first step.
@@ -119,14 +134,19 @@ impl<R: Read + Seek> Recording<R> {
 
 /// The NPCs that lived in it.
 fn cast(about: &About, terrain: &Terrain, scenery: &Scenery) -> Result<Option<Arc<Cast>>, RecordingError> {
-    let Some(Inhabitants { fingerprint, script, game }) = &about.inhabitants else { return Ok(None) };
-    let script = Script { game: game.clone().into_source(), ..script.clone() };
-    let cast = Cast::new(script, terrain, scenery, about.water_m, &mut || true)?;
-    let (expected, found) = (*fingerprint, cast.fingerprint());
-    if found != expected {
-        return Err(RecordingError::OtherCast { expected, found });
-    }
-    Ok(Some(Arc::new(cast)))
+    let Some(inhabitants) = &about.inhabitants else { return Ok(None) };
+    let cast = Cast::new(inhabitants.whole_script(), terrain, scenery, about.water_m, &mut || true)?;
+    has_fingerprint(inhabitants, cast).map(Some)
+}
+
+/// A cast on the same ground, whose walkable area is that of the first one.
+fn later_cast(first: &Cast, later: &Inhabitants, terrain: &Terrain) -> Result<Arc<Cast>, RecordingError> {
+    has_fingerprint(later, first.with_script(later.whole_script(), terrain)?)
+}
+
+fn has_fingerprint(inhabitants: &Inhabitants, cast: Cast) -> Result<Arc<Cast>, RecordingError> {
+    let (expected, found) = (inhabitants.fingerprint, cast.fingerprint());
+    if found == expected { Ok(Arc::new(cast)) } else { Err(RecordingError::OtherCast { expected, found }) }
 }
 
 /// The steps of a recording in order.
@@ -160,6 +180,7 @@ impl<R: Read> Steps<'_, R> {
             let offset = self.source.offset();
             match self.source.read(self.input, &mut self.raw)? {
                 Some((part, _)) if part.tag == STEPS.tag => {}
+                Some((part, _)) if part.tag == CAST.tag => self.raw.clear(),
                 Some(_) => return Ok(None),
                 // It was there when the file was opened.
                 None => return Err(cut_off(offset)),
@@ -183,19 +204,24 @@ fn decode_step(bytes: &[u8]) -> Result<(Step, &[u8]), RecordingError> {
     Ok((step, rest))
 }
 
-/// Reads every record of steps once, and the end.
+/// Reads every record of steps and casts once, and the end.
 fn check_steps(
     input: &mut impl Read,
     mut source: RecordSource,
     raw: &mut Vec<u8>,
-) -> Result<End, RecordingError> {
+) -> Result<(End, Vec<Inhabitants>), RecordingError> {
     let (mut steps, mut commands) = (0, 0);
+    let mut casts: Vec<Inhabitants> = Vec::new();
     let mut panicked = false;
     let end: End = loop {
         let offset = source.offset();
         let (part, _) = source.read(input, raw)?.ok_or_else(|| cut_off(offset))?;
         if part.tag == END.tag {
             break postcard::from_bytes(raw).map_err(|_| RecordingError::Undecodable("its end"))?;
+        }
+        if part.tag == CAST.tag {
+            casts.push(postcard::from_bytes(raw).map_err(|_| RecordingError::Undecodable("a cast"))?);
+            continue;
         }
         if part.tag != STEPS.tag {
             return Err(out_of_order(part, offset));
@@ -216,7 +242,7 @@ fn check_steps(
         return Err(RecordingError::Undecodable("fewer or more steps than its end says"));
     }
     check_end(input, source, raw)?;
-    Ok(end)
+    Ok((end, casts))
 }
 
 /// Nothing may follow the end.

@@ -11,7 +11,7 @@ use link::Command;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use world::{Checkpoint, World};
+use world::{Cast, Checkpoint, World};
 
 /// Steps between a world and the writer: ten seconds at 20 Hz, in which a disk may stall.
 pub const QUEUE_STEPS_MAX: usize = 200;
@@ -22,20 +22,28 @@ struct Shared {
     ending: AtomicU8,
 }
 
+/// A step on its way to the writer.
+#[derive(Debug)]
+pub(crate) struct Taped {
+    pub(crate) step: Step,
+    /// The cast to which the world goes over in it.
+    pub(crate) cast: Option<Arc<Cast>>,
+}
+
 /// The world's end. Dropped before its time is over, it says that the world was stopped.
 #[derive(Debug)]
 pub struct Tape {
-    steps: Sender<Step>,
+    steps: Sender<Taped>,
     shared: Arc<Shared>,
     until: Instant,
     /// The step that the world is in.
-    current: Option<Step>,
+    current: Option<Taped>,
 }
 
 /// The writer's end.
 #[derive(Debug)]
 pub struct Reel {
-    steps: Receiver<Step>,
+    steps: Receiver<Taped>,
     shared: Arc<Shared>,
 }
 
@@ -56,14 +64,24 @@ impl Tape {
 
     /// Records the inputs of the next step.
     pub fn give(&mut self, at: Instant, tick: Tick, dt: Duration, dilation: f32, commands: &[Command]) {
-        self.current = Some(Step { tick, at, dt, dilation, commands: commands.to_vec(), state_hash: None });
+        let step = Step { tick, at, dt, dilation, commands: commands.to_vec(), state_hash: None };
+        self.current = Some(Taped { step, cast: None });
+    }
+
+    /// Notes that the commands of the step order a reload to this cast.
+    ///
+    /// # Panics
+    /// When no step was given.
+    pub fn give_cast(&mut self, cast: &Arc<Cast>) {
+        self.current.as_mut().expect("a step was given").cast = Some(Arc::clone(cast));
     }
 
     /// Records the result of the step. False if the recording is over and the tape is to be dropped.
     #[must_use]
     pub fn came_to(&mut self, now: Instant, state_hash: u64) -> bool {
-        let Some(step) = self.current.take() else { return true };
-        if self.steps.try_send(Step { state_hash: Some(state_hash), ..step }).is_err() {
+        let Some(Taped { step, cast }) = self.current.take() else { return true };
+        let step = Step { state_hash: Some(state_hash), ..step };
+        if self.steps.try_send(Taped { step, cast }).is_err() {
             // The queue is full, or the writer has gone and needs no reason.
             self.end(Ending::QueueFull);
             return false;
@@ -99,7 +117,7 @@ impl Reel {
     }
 
     /// Every step; waits for the next one, ends with the tape.
-    pub(crate) fn steps(&self) -> impl Iterator<Item = Step> {
+    pub(crate) fn steps(&self) -> impl Iterator<Item = Taped> {
         self.steps.iter()
     }
 

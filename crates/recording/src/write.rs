@@ -1,12 +1,13 @@
 //! From a running world's [`Reel`] to a file.
 
-use crate::format::{ABOUT, About, End, Ending, FORMAT, GROUND, OBJECTS, SNAPSHOT, STEPS};
+use crate::format::{ABOUT, About, CAST, End, Ending, FORMAT, GROUND, Inhabitants, OBJECTS, SNAPSHOT, STEPS};
 use crate::step::Step;
-use crate::tape::Reel;
+use crate::tape::{Reel, Taped};
 use link::{Scenery, Terrain};
 use record::{END, Part, RecordBuffer};
 use std::io::{self, Write};
 use thiserror::Error;
+use world::Cast;
 
 /// Steps of one record at most, six seconds at 20 Hz: bounds the memory of a reader and the loss of a file that is cut off.
 const RECORD_STEPS_MAX: u32 = 128;
@@ -34,6 +35,8 @@ pub struct Writer<W> {
     n_raw: u32,
     end: End,
     bytes: u64,
+    /// Fingerprints of casts that are in the file.
+    casts: Vec<u64>,
 }
 
 impl<W: Write> Writer<W> {
@@ -50,12 +53,27 @@ impl<W: Write> Writer<W> {
     ) -> io::Result<Self> {
         let end = End { steps: 0, commands: 0, ending: Ending::Stopped };
         let records = RecordBuffer::new(&FORMAT);
-        let mut writer = Self { out, records, raw: Vec::new(), n_raw: 0, end, bytes: 0 };
+        let mut writer = Self { out, records, raw: Vec::new(), n_raw: 0, end, bytes: 0, casts: Vec::new() };
+        writer.casts.extend(about.inhabitants.as_ref().map(|inhabitants| inhabitants.fingerprint));
         writer.record(&ABOUT, &encode(about))?;
         writer.record(&GROUND, &terrain.to_r32())?;
         writer.record(&OBJECTS, &encode(&scenery.prims()))?;
         writer.record(&SNAPSHOT, snapshot)?;
         Ok(writer)
+    }
+
+    /// Adds a cast to which the world goes over in a later step, unless the file has it.
+    ///
+    /// # Errors
+    /// When `out` takes no more.
+    pub fn cast(&mut self, cast: &Cast) -> io::Result<()> {
+        let fingerprint = cast.fingerprint();
+        if self.casts.contains(&fingerprint) {
+            return Ok(());
+        }
+        self.casts.push(fingerprint);
+        self.flush_steps()?;
+        self.record(&CAST, &encode(&Inhabitants::of(cast)))
     }
 
     /// Adds a step.
@@ -124,7 +142,10 @@ pub fn write<W: Write>(
     let about = About { epoch: checkpoint.epoch(), ..about.clone() };
     let mut writer = Writer::begin(out, &about, terrain, scenery, &checkpoint.encode())?;
     drop(checkpoint);
-    for step in reel.steps() {
+    for Taped { step, cast } in reel.steps() {
+        if let Some(cast) = cast {
+            writer.cast(&cast)?;
+        }
         writer.step(&step)?;
     }
     Ok(writer.finish(reel.ending())?)

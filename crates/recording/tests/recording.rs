@@ -12,7 +12,7 @@ use recording::{
 use std::io::{self, Cursor, Write};
 use std::sync::Arc;
 use std::time::Duration;
-use world::{Actor, Cast, Script, Spawn, World, WorldConfig};
+use world::{Actor, Cast, CastReload, Script, Spawn, World, WorldConfig};
 
 const TICK: Duration = Duration::from_millis(50);
 
@@ -40,12 +40,23 @@ struct Stage {
     world: World,
     tick: u64,
     tape: Option<Tape>,
+    /// State with which the recording began.
+    begun: Option<Vec<u8>>,
+    /// Ordered in the next step.
+    reload: Option<Arc<CastReload>>,
     hashes: Vec<u64>,
 }
 
 impl Stage {
     fn new() -> Self {
-        let mut stage = Self { world: World::new(config()), tick: 0, tape: None, hashes: Vec::new() };
+        let mut stage = Self {
+            world: World::new(config()),
+            tick: 0,
+            tape: None,
+            begun: None,
+            reload: None,
+            hashes: Vec::new(),
+        };
         // Something has happened before.
         (0..20).for_each(|_| stage.step());
         stage
@@ -58,6 +69,7 @@ impl Stage {
     fn record_for(&mut self, steps: u32) -> Reel {
         let (tape, reel) = Tape::new(self.now() + TICK * (steps - 1));
         tape.begin(&self.world);
+        self.begun = Some(self.world.snapshot());
         self.tape = Some(tape);
         self.hashes.clear();
         reel
@@ -86,8 +98,16 @@ impl Stage {
     fn step(&mut self) {
         let mut commands = self.commands();
         let (tick, now) = (Tick(self.tick), self.now());
+        let reload = self.reload.take();
+        if let Some(reload) = &reload {
+            commands.push(reload.command(tick.0));
+            self.world.offer_reload(Arc::clone(reload));
+        }
         if let Some(tape) = &mut self.tape {
             tape.give(now, tick, TICK, 0.9, &commands);
+            if let Some(reload) = &reload {
+                tape.give_cast(reload.to());
+            }
         }
         let mut frame = Frame::empty();
         self.world.step(tick, TICK, 0.9, &mut commands, &mut frame);
@@ -308,6 +328,49 @@ fn a_world_with_npcs_is_replayed_with_them() {
     about.inhabitants.as_mut().unwrap().script.files[0].1 = b"behaviour stroll: fly".to_vec();
     let error = open(&finish(&about)).err().unwrap();
     assert!(matches!(error, RecordingError::Cast(_)) && error.to_string().contains("fly"), "{error}");
+}
+
+/// The cast of these folk with another behaviour, and the way there.
+fn reload(config: &WorldConfig, behavior: &str) -> Arc<CastReload> {
+    let from = config.cast.as_ref().unwrap();
+    let files = vec![("folk.behaviour".into(), format!("behaviour stroll: {behavior}").into())];
+    let to = from.with_script(Script { files, ..from.script().clone() }, &config.terrain).unwrap();
+    Arc::new(CastReload::new(Arc::clone(from), Arc::new(to)).unwrap())
+}
+
+#[test]
+fn a_reload_of_behaviours_is_recorded_and_replayed() {
+    let config = inhabited();
+    let mut stage = Stage { world: World::new(config.clone()), ..Stage::new() };
+    (0..30).for_each(|_| stage.step());
+    let reel = stage.record_for(160);
+    (0..60).for_each(|_| stage.step());
+    let sit = reload(&config, "sit");
+    stage.reload = Some(Arc::clone(&sit));
+    (0..40).for_each(|_| stage.step());
+    let moved = stage.world.npc_counts().moving;
+    (0..60).for_each(|_| stage.step());
+    assert!(stage.world.cast().is_some_and(|cast| Arc::ptr_eq(cast, sit.to())));
+    assert_eq!(stage.world.npc_counts().moving, moved, "they sit");
+    let about = About::new("Village", "test", 0, &config);
+    let (bytes, ..) = write(&reel, &about, &config.terrain, &config.scenery, Vec::new()).unwrap();
+    let mut recording = open(&bytes).unwrap();
+    let casts: Vec<u64> = recording.later_casts().iter().map(|cast| cast.fingerprint()).collect();
+    assert_eq!(casts, [sit.to().fingerprint()]);
+    let mut replay = Replay::new(&recording).unwrap();
+    let steps: Vec<_> = recording.steps().unwrap().map(Result::unwrap).collect();
+    let hashes: Vec<u64> = steps.iter().map(|step| replay.step(step.clone()).state_hash).collect();
+    assert_eq!(hashes, stage.hashes);
+    assert_eq!(replay.world().counters().reload_behaviors, 1);
+
+    // Without the cast that the command names, the states part there.
+    let begun = stage.begun.as_ref().unwrap();
+    let mut writer = Writer::begin(Vec::new(), &about, &config.terrain, &config.scenery, begun).unwrap();
+    steps.iter().for_each(|step| writer.step(step).unwrap());
+    let (bytes, ..) = writer.finish(Ending::Complete).unwrap();
+    let mut replay = Replay::new(&open(&bytes).unwrap()).unwrap();
+    let mut hashes = steps.into_iter().map(|step| replay.step(step).state_hash).zip(&stage.hashes);
+    assert_eq!(hashes.position(|(found, expected)| found != *expected), Some(60));
 }
 
 proptest! {

@@ -8,7 +8,7 @@ use crate::node::TICK;
 use crate::sabotage::{Sabotage, with_part_of};
 use host::restart::{Restart, RestartTask, SWEEP_PERIOD};
 use ids::{Epoch, Instant, SessionKey, Tick, WorldId};
-use link::{Command, Frame, WorldCensus, WorldSpec};
+use link::{Action, Command, Frame, WorldCensus, WorldSpec};
 use recording::{About, Ending, Step, Writer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -43,14 +43,23 @@ impl CastLibrary {
         others.into_iter().find(|other| *other != fingerprint).expect("templates have two editions")
     }
 
-    /// The change of a world to a cast.
+    /// The reload that these commands order of a world with this cast.
     ///
     /// # Panics
-    /// If the world has none, or cannot change to it.
-    pub(crate) fn change(&self, from: Option<&Arc<Cast>>, to: u64) -> CastReload {
+    /// If the world has none, or cannot go over to it.
+    pub(crate) fn ordered_reload(
+        &self,
+        from: Option<&Arc<Cast>>,
+        commands: &[Command],
+    ) -> Option<Arc<CastReload>> {
+        let to = commands.iter().find_map(|command| match command.action {
+            Action::ReloadBehaviors { cast } => Some(cast),
+            _ => None,
+        })?;
         let from = Arc::clone(from.expect("a template with NPCs"));
         let to = self.get(to).expect("an edition of the template");
-        CastReload::new(from, to).expect("editions of a template have the same NPCs and missions")
+        let reload = CastReload::new(from, to);
+        Some(Arc::new(reload.expect("editions of a template have the same NPCs and missions")))
     }
 }
 
@@ -62,8 +71,6 @@ pub(crate) struct Departed {
     cast: Option<u64>,
     snapshot: Vec<u8>,
     commands: Vec<u8>,
-    /// Reloads that waited.
-    reloads: Vec<u8>,
     /// Checkpoints and counts of its life ([`LifeBaggage`]).
     baggage: Vec<u8>,
     /// Counts panics in a row, wherever the world ran.
@@ -76,8 +83,6 @@ pub(crate) struct Resident {
     spec: WorldSpec,
     pub(crate) life: Life,
     pub(crate) inbox: Vec<Command>,
-    /// Casts, by fingerprint, to which the world goes over before its next step, in order.
-    pub(crate) reloads: Vec<u64>,
     casts: Arc<CastLibrary>,
     frame: Frame,
     /// True if `frame` is of the last tick.
@@ -139,7 +144,6 @@ impl Host {
             cast: config.cast.as_ref().map(|cast| cast.fingerprint()),
             snapshot,
             commands: postcard::to_allocvec(&resident.inbox).expect("commands are plain data"),
-            reloads: postcard::to_allocvec(&resident.reloads).expect("fingerprints are plain data"),
             baggage: postcard::to_allocvec(&resident.life.baggage()).expect("a life's baggage is plain data"),
             restart: resident.restart,
         })
@@ -150,7 +154,7 @@ impl Host {
     /// # Errors
     /// If its snapshot is not read: something is missing from it.
     pub(crate) fn take_in(&mut self, departed: Departed) -> Result<(), RestoreError> {
-        let Departed { spec, cast, snapshot, commands, reloads, baggage, restart } = departed;
+        let Departed { spec, cast, snapshot, commands, baggage, restart } = departed;
         let spec: WorldSpec = postcard::from_bytes(&spec).expect("descriptions are plain data");
         let cast = cast.map(|cast| self.casts.get(cast).expect("hosts know the same casts"));
         let (id, config) = (spec.world, WorldConfig::new(&spec, cast));
@@ -159,7 +163,6 @@ impl Host {
         let casts = |fingerprint| self.casts.get(fingerprint);
         let resident = Resident {
             inbox: postcard::from_bytes(&commands).expect("commands are plain data"),
-            reloads: postcard::from_bytes(&reloads).expect("fingerprints are plain data"),
             restart,
             ..Resident::new(spec, Life::with_baggage(world, config, &baggage, casts)?, &self.casts)
         };
@@ -175,7 +178,6 @@ impl Resident {
             spec,
             life,
             inbox: Vec::new(),
-            reloads: Vec::new(),
             casts: Arc::clone(casts),
             frame: Frame::empty(),
             has_told: false,
@@ -227,9 +229,12 @@ impl Resident {
         if self.stale.is_some() {
             self.stale = Some(self.life.world().snapshot());
         }
-        for cast in std::mem::take(&mut self.reloads) {
-            let change = self.casts.change(self.life.config().cast.as_ref(), cast);
-            assert!(self.life.recast(&change), "it is a change of the cast that the world has");
+        let reload = self.casts.ordered_reload(self.life.config().cast.as_ref(), &self.inbox);
+        if let Some((writer, reload)) = self.writer.as_mut().zip(reload.as_ref()) {
+            writer.cast(reload.to()).expect(IN_MEMORY);
+        }
+        if let Some(reload) = reload {
+            self.life.offer_reload(reload);
         }
         let taken = self.writer.as_ref().map(|_| self.inbox.clone());
         let Self { life, inbox, frame, .. } = self;

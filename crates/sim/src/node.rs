@@ -19,8 +19,8 @@ use gateway::mail::{CircuitKey, FromShard, ShardIndex, Spot, ToShard};
 use gateway::places::{Land, PlaceId, PlaceSettings, Places};
 use gateway::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig, ShardCounters};
 use glam::Vec3;
-use ids::{AgentId, Epoch, Incarnation, Instant, LocalId, Tick, Uuid, WorldId};
-use link::{Command, Frame, GroundSpec, Scenery, Terrain, WATER_M, WorldSpec};
+use ids::{AgentId, Epoch, Incarnation, Instant, LocalId, SessionKey, Tick, Uuid, WorldId};
+use link::{Action, Command, Frame, GroundSpec, Scenery, Terrain, WATER_M, WorldSpec};
 use replicate::Replica;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -382,18 +382,18 @@ impl Node {
         self.resident_mut(world).life.reload().expect("a world reads its own snapshot");
     }
 
-    /// Reloads the behaviours of a world's NPCs, between two ticks: it changes to the other edition before its next step. False while
-    /// it is down, or without NPCs.
-    pub(crate) fn reload_cast(&mut self, world: WorldId) -> bool {
+    /// Orders a reload of the behaviours of a world's NPCs to the other edition, for its next step. False while it is down, or in a world
+    /// without NPCs.
+    pub(crate) fn reload_cast(&mut self, tick: Tick, world: WorldId) -> bool {
         let resident = self.resident(world);
         let Some(cast) = resident.life.config().cast.as_ref().filter(|_| !resident.is_down()) else {
             return false;
         };
         let other = self.casts.other_than(cast.fingerprint());
-        self.resident_mut(world).reloads.push(other);
-        if let Some(reference) = &mut self.served[world.0 as usize].reference {
-            reference.reload(other);
-        }
+        let command = Command::by_node(SessionKey::NODE, tick.0, Action::ReloadBehaviors { cast: other });
+        let Self { hosts, placement, served, .. } = self;
+        let n = world.0 as usize;
+        served[n].receive(hosts[placement[n]].get_mut(world), command);
         true
     }
 

@@ -10,13 +10,12 @@ use crate::trace::frame_hash;
 use ids::Tick;
 use link::{Command, Frame};
 use std::sync::Arc;
-use world::{Cast, World};
+use world::World;
 
 /// The state of a world without moves.
 pub(crate) struct WorldReference {
     world: World,
     inbox: Vec<Command>,
-    cast: Option<Arc<Cast>>,
     casts: Arc<CastLibrary>,
     frame: Frame,
     scratch: Vec<u8>,
@@ -30,7 +29,6 @@ impl WorldReference {
             world: World::restore(resident.life.config().clone(), &world.snapshot())
                 .expect("a world reads its own snapshot"),
             inbox: resident.inbox.clone(),
-            cast: resident.life.config().cast.clone(),
             casts: Arc::clone(casts),
             frame: Frame::empty(),
             scratch: Vec::new(),
@@ -42,16 +40,12 @@ impl WorldReference {
         self.inbox.extend_from_slice(commands);
     }
 
-    /// Changes the world to another cast before its next step.
-    pub(crate) fn reload(&mut self, cast: u64) {
-        let change = self.casts.change(self.cast.as_ref(), cast);
-        assert!(self.world.recast(&change), "it is a change of the cast that the world has");
-        self.cast = self.casts.get(cast);
-    }
-
     /// Steps the world, and describes its difference from the frame of the moved one.
     pub(crate) fn step(&mut self, tick: Tick, moved: &Frame) -> Option<String> {
-        let Self { world, inbox, frame, scratch, .. } = self;
+        let Self { world, inbox, casts, frame, scratch } = self;
+        if let Some(reload) = casts.ordered_reload(world.cast(), inbox) {
+            world.offer_reload(reload);
+        }
         world.step(tick, TICK, 1.0, inbox, frame);
         if frame.state_hash != moved.state_hash {
             return Some(format!(

@@ -1,8 +1,9 @@
 //! A world that was recorded under many clients comes to the same states when it is replayed.
 
 use ids::{Tick, WorldId};
+use link::{Action, Command};
 use recording::{Ending, Recording, Replay};
-use sim::{Faults, Report, Scenario};
+use sim::{Faults, Report, Scenario, Setting};
 use std::io::Cursor;
 use std::time::Duration;
 
@@ -29,6 +30,27 @@ fn a_world_with_200_clients_replays_tick_for_tick() {
     let report = Scenario::new(2).record(WorldId(0), Tick(200)).unwrap_or_else(|failed| panic!("{failed}"));
     let ticks = report.trace.ticks().len() as u64;
     assert_eq!(replay(&report), (ticks - 200, Ending::Complete));
+}
+
+#[test]
+fn a_recorded_village_reloads_its_behaviours_and_replays_tick_for_tick() {
+    let scenario = Scenario {
+        setting: Setting::Village,
+        clients: 60,
+        storm: Duration::from_secs(15),
+        ..Scenario::new(11)
+    };
+    let report = scenario.record(WorldId(0), Tick(0)).unwrap_or_else(|failed| panic!("{failed}"));
+    assert!(report.reloads >= 2, "{report}");
+    let bytes = report.recording.as_deref().unwrap();
+    let mut recording = Recording::read(Cursor::new(bytes)).unwrap();
+    assert_eq!(recording.later_casts().len(), 1, "two editions, each written once");
+    let is_reload = |command: &Command| matches!(command.action, Action::ReloadBehaviors { .. });
+    let steps = recording.steps().unwrap().map(Result::unwrap);
+    let n_reloads = steps.map(|step| step.commands.iter().filter(|&command| is_reload(command)).count());
+    assert_eq!(n_reloads.sum::<usize>(), report.reloads as usize);
+    let ticks = report.trace.ticks().len() as u64;
+    assert_eq!(replay(&report), (ticks, Ending::Complete));
 }
 
 #[test]

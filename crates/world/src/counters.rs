@@ -23,7 +23,9 @@ pub struct WorldCounters {
     pub sit: u64,
     /// Snapshots asked for.
     pub resync: u64,
-    /// Commands of sessions that are not here.
+    /// Reloads of behaviours.
+    pub reload_behaviors: u64,
+    /// Commands of sessions that are not here, and reloads that were not offered.
     pub ignored: u64,
     /// Arrivals that found the world full.
     pub refused: u64,
@@ -39,7 +41,7 @@ impl WorldCounters {
     /// Commands by action, with the label for metrics. [`WorldCounters::ignored`],
     /// [`WorldCounters::refused`] and [`WorldCounters::foreign`] commands count here as such, not as their action.
     #[must_use]
-    pub const fn commands(&self) -> [(&'static str, u64); 13] {
+    pub const fn commands(&self) -> [(&'static str, u64); 14] {
         [
             ("enter", self.enter),
             ("leave", self.leave),
@@ -51,6 +53,7 @@ impl WorldCounters {
             ("always_run", self.always_run),
             ("sit", self.sit),
             ("resync", self.resync),
+            ("reload_behaviors", self.reload_behaviors),
             ("ignored", self.ignored),
             ("refused", self.refused),
             ("foreign", self.foreign),

@@ -62,6 +62,8 @@ impl Inbox {
                     to.counters.resync += 1;
                     to.resync.request();
                 }
+                // Those that were offered have been carried out before.
+                Action::ReloadBehaviors { .. } => to.counters.ignored += 1,
                 action => match to.roster.of_session_mut(session) {
                     Some(presence) => {
                         if !to.npcs.is_empty() && npc::is_punch(&action) {
@@ -193,7 +195,9 @@ fn act(
             arrivals::sit_down(presence, seat, ground);
             face(presence, look_at);
         }
-        Action::Enter(_) | Action::Leave | Action::Resync => unreachable!("not an action of one avatar"),
+        Action::Enter(_) | Action::Leave | Action::Resync | Action::ReloadBehaviors { .. } => {
+            unreachable!("not an action of one avatar")
+        }
     }
     presence.news.touched = true;
 }
@@ -289,6 +293,7 @@ mod tests {
             forged(ada, 2, elsewhere()),
             forged(SessionKey(3), 1, enter_as(3)),
             forged(SessionKey::NODE, 1, Action::Resync),
+            forged(eve, 2, Action::ReloadBehaviors { cast: 0 }),
             // As another account than the session's.
             forged(eve, 1, enter_as(1)),
         ];
@@ -298,12 +303,12 @@ mod tests {
         honest.step(Tick(1), TICK, 1.0, &mut Vec::new(), &mut frame);
         assert_eq!(told, frame.state_hash);
         let counters = world.counters();
-        assert_eq!((counters.foreign, counters.leave, counters.teleport, counters.resync), (5, 0, 0, 0));
+        assert_eq!((counters.foreign, counters.leave, counters.teleport, counters.resync), (6, 0, 0, 0));
 
         // The node may ask the same.
         let mut commands = vec![Command::by_node(ada, 0, Action::Leave)];
         world.step(Tick(2), TICK, 1.0, &mut commands, &mut frame);
         assert_eq!(world.sessions().collect::<Vec<_>>(), [eve]);
-        assert_eq!(world.counters().foreign, 5);
+        assert_eq!(world.counters().foreign, 6);
     }
 }

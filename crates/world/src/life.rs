@@ -87,7 +87,7 @@ impl Life {
     /// Time between two checkpoints: the maximum rollback of a restart. Visitors who arrived since then enter again where they were.
     pub const CHECKPOINT_PERIOD: Duration = Duration::from_secs(4);
 
-    /// World time without a panic after which a new cast, given by [`Life::recast`], is trusted. Until then the maximum rollback is
+    /// World time without a panic after which a new cast, given by a reload ([`Life::offer_reload`]), is trusted. Until then the maximum rollback is
     /// `TRIAL + CHECKPOINT_PERIOD`.
     pub const TRIAL: Duration = Duration::from_secs(30);
 
@@ -166,6 +166,9 @@ impl Life {
         commands: &mut Vec<Command>,
         out: &mut Frame,
     ) {
+        if let Some(reload) = self.world.take_ordered_reload(commands) {
+            self.carry_out(&reload);
+        }
         self.world.step(tick, dt, dilation, commands, out);
         if let Some(fault) = self.fault.take() {
             fault();
@@ -218,20 +221,23 @@ impl Life {
         Ok(())
     }
 
-    /// [`World::recast`], for this life and those that follow; false when the world has another cast than the one to go over from. The
-    /// former one is kept for [`Life::TRIAL`].
-    pub fn recast(&mut self, recast: &CastReload) -> bool {
-        let Some(cast) = self.config.cast.clone().filter(|cast| Arc::ptr_eq(cast, recast.from())) else {
-            return false;
+    /// [`World::offer_reload`], for this life and those that follow. The former cast is kept for [`Life::TRIAL`].
+    pub fn offer_reload(&mut self, reload: Arc<CastReload>) {
+        self.world.offer_reload(reload);
+    }
+
+    fn carry_out(&mut self, reload: &CastReload) {
+        let Some(cast) = self.config.cast.clone().filter(|cast| Arc::ptr_eq(cast, reload.from())) else {
+            self.world.counters.ignored += 1;
+            return;
         };
         // A panic in the following lines needs a checkpoint of the state before.
         if self.newest.is_none() {
             self.newest = Some(self.world.checkpoint());
         }
-        if !self.world.recast(recast) {
-            return false;
-        }
-        self.config.cast = Some(Arc::clone(recast.to()));
+        let is_done = self.world.carry_out(reload);
+        assert!(is_done, "a world has the cast of its configuration");
+        self.config.cast = Some(Arc::clone(reload.to()));
         let memory = self.older.take();
         let newest = self.checkpoint_into(memory);
         let before = self.newest.replace(newest);
@@ -243,7 +249,6 @@ impl Life {
             }
         }
         self.forgiven = self.panics;
-        true
     }
 
     /// Begins the next epoch, after a step that panicked. The first attempt takes the newest checkpoint; one that follows a panic soon

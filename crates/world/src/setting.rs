@@ -16,7 +16,7 @@ pub(crate) struct WorldSetting {
     pub(crate) max_avatars: usize,
     pub(crate) ground: SolidGround,
     pub(crate) scenery: Arc<Scenery>,
-    /// Replaced between two steps only, by [`crate::World::recast`].
+    /// Replaced by a reload only ([`link::Action::ReloadBehaviors`]).
     pub(crate) cast: Option<Arc<Cast>>,
 }
 

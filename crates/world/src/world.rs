@@ -130,6 +130,8 @@ pub struct World {
     pub(crate) delta: Delta,
     pub(crate) resync: Resync,
     pub(crate) counters: WorldCounters,
+    /// Prepared for a command that names its cast, and no state: without the command nothing comes of it.
+    offered: Option<Arc<CastReload>>,
 }
 
 impl World {
@@ -170,6 +172,7 @@ impl World {
             delta: Delta::default(),
             resync: Resync::default(),
             counters: WorldCounters::default(),
+            offered: None,
         }
     }
 
@@ -185,7 +188,11 @@ impl World {
         commands: &mut Vec<Command>,
         out: &mut Frame,
     ) {
-        let Self { setting, local_ids, roster, inbox, movement, npcs, game, delta, resync, counters } = self;
+        if let Some(reload) = self.take_ordered_reload(commands) {
+            self.carry_out(&reload);
+        }
+        let Self { setting, local_ids, roster, inbox, movement, npcs, game, delta, resync, counters, .. } =
+            self;
         let world = u64::from(setting.id.0);
         delta.begin(setting, tick, dilation, out);
         recorded(&INBOX, world, || {
@@ -233,15 +240,33 @@ impl World {
         out.state_hash = self.state_hash();
     }
 
-    /// Changes to another cast between two steps; false, without a change, if its own is not the recast's source. The former one may be
-    /// freed here if nothing else refers to it: the caller keeps it.
+    /// Offers a reload to a command that names its cast ([`CastReload::command`]). An offer that waits is replaced.
     ///
-    /// Part of what decides the world's future, as a command is: for a run to be repeated it has to come before the same tick.
-    pub fn recast(&mut self, recast: &CastReload) -> bool {
-        let is_meant = self.setting.cast.as_ref().is_some_and(|cast| Arc::ptr_eq(cast, recast.from()));
+    /// The former cast and the reload may be freed in that step if nothing else refers to them: the caller keeps them.
+    pub fn offer_reload(&mut self, reload: Arc<CastReload>) {
+        self.offered = Some(reload);
+    }
+
+    /// The offered reload, if a command orders it.
+    pub(crate) fn take_ordered_reload(&mut self, commands: &mut Vec<Command>) -> Option<Arc<CastReload>> {
+        CastReload::take_ordered(&mut self.offered, commands)
+    }
+
+    /// The cast that its NPCs have.
+    #[must_use]
+    pub const fn cast(&self) -> Option<&Arc<Cast>> {
+        self.setting.cast.as_ref()
+    }
+
+    /// Goes over to another cast; false, and nothing changes, when its own is not the one to go over from.
+    pub(crate) fn carry_out(&mut self, reload: &CastReload) -> bool {
+        let is_meant = self.setting.cast.as_ref().is_some_and(|cast| Arc::ptr_eq(cast, reload.from()));
         if is_meant {
-            self.npcs.recast(recast, &self.setting.ground.terrain);
-            self.setting.cast = Some(Arc::clone(recast.to()));
+            self.npcs.reload(reload, &self.setting.ground.terrain);
+            self.setting.cast = Some(Arc::clone(reload.to()));
+            self.counters.reload_behaviors += 1;
+        } else {
+            self.counters.ignored += 1;
         }
         is_meant
     }

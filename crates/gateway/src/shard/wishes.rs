@@ -62,7 +62,7 @@ impl ClientIntent {
                 let too_many = self.animations.len().saturating_sub(Action::ANIMATIONS_MAX);
                 self.animations.drain(..too_many);
             }
-            Action::Leave | Action::Chat { .. } | Action::Resync => {}
+            Action::Leave | Action::Chat { .. } | Action::Resync | Action::ReloadBehaviors { .. } => {}
         }
     }
 

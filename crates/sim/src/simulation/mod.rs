@@ -228,7 +228,7 @@ impl Simulation {
     fn on_tick(&mut self, now: Instant) -> Result<(), Failure> {
         let tick = self.tick;
         self.tick = Tick(tick.0 + 1);
-        if self.reloads.remove(&tick) && self.node.reload_cast(WorldId(0)) {
+        if self.reloads.remove(&tick) && self.node.reload_cast(tick, WorldId(0)) {
             self.n_reloaded += 1;
         }
         for world in [WorldId(0), WorldId(1)] {

@@ -126,15 +126,12 @@ impl Stepper {
         let StepStart { tick, dt, dilation, late_by, .. } = *start;
         let began_at = (self.clock)();
         let held = allocations::held_here();
-        // The sender keeps both casts until no world has the former one, so that nothing large is freed here. A recording has one cast:
-        // the change waits for its end.
-        if self.tape.is_none()
-            && is_turn_to_recast(self.scene.world, self.scene.hz, tick)
-            && let Some(recast) = self.waiting.take_recast()
-            && self.life.recast(&recast)
-            && let Some(ledger) = &self.ledger
-        {
-            ledger.set_reverted_from(None);
+        let is_turn = is_turn_to_recast(self.scene.world, self.scene.hz, tick);
+        let reload = if is_turn { self.waiting.take_recast() } else { None };
+        // `Recasting` keeps both casts until no world has the former one, so that nothing large is freed here.
+        if let Some(reload) = &reload {
+            self.commands.push(reload.command(tick.0));
+            self.life.offer_reload(Arc::clone(reload));
         }
         let allocated = allocations::counted_here();
         // Later commands belong to the next tick.
@@ -142,12 +139,20 @@ impl Stepper {
         self.take_tape();
         if let Some(tape) = &mut self.tape {
             tape.give(began_at, tick, dt, dilation, &self.commands);
+            if let Some(reload) = &reload {
+                tape.give_cast(reload.to());
+            }
         }
         let mut frame = self.outlet.take_frame();
         let completed_before = missions_completed(self.life.world());
         // At the worst moment: the commands are consumed, and no frame was sent.
         self.fuse.strike();
         self.life.step(began_at, tick, dt, dilation, &mut self.commands, &mut frame);
+        if let Some((reload, ledger)) = reload.zip(self.ledger.as_ref())
+            && self.cast().is_some_and(|cast| Arc::ptr_eq(cast, reload.to()))
+        {
+            ledger.set_reverted_from(None);
+        }
         if self.tape.as_mut().is_some_and(|tape| !tape.came_to(began_at, frame.state_hash)) {
             self.tape = None;
         }
@@ -194,7 +199,7 @@ fn missions_completed(world: &World) -> u64 {
     missions.map(|mission| u64::from(mission.completed)).sum()
 }
 
-/// True if a world makes a change of its cast in this tick: the many of a template make it one after the other, within a second.
+/// True if a world reloads its behaviours in this tick: the many of a template do it one after the other, within a second.
 fn is_turn_to_recast(WorldId(world): WorldId, hz: u32, tick: Tick) -> bool {
     let hz = u64::from(hz.max(1));
     tick.0 % hz == u64::from(world) % hz

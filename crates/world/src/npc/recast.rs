@@ -1,12 +1,15 @@
-//! Hot reload of behaviours in a running world. A template's reloaded files make another [`Cast`] on the same ground, and each of its
-//! worlds takes it between two steps. The slow part, the comparison of names, is done once in a [`CastReload`], on another thread. The
-//! world renames the numbers in its NPCs' minds and restarts their behaviours; nothing large is allocated or freed.
+//! Hot reload of behaviours, while the world runs.
+//!
+//! A template's files are read anew, which makes another [`Cast`] on the same ground. Its worlds go over to it by a command
+//! ([`link::Action::ReloadBehaviors`]) that names the cast, so that a recording repeats it and a world that moves takes it along. The slow
+//! part, the comparison of names, is done once in a [`CastReload`], elsewhere, and offered to the world before the command. The world
+//! itself renames the numbers that its NPCs have in mind and lets each begin its behaviour again; nothing large is allocated or freed.
 
 use super::{Cast, Npcs, home_of};
 use crate::animations::Animator;
 use behavior::{Adoption, Names};
-use ids::Uuid;
-use link::Terrain;
+use ids::{SessionKey, Uuid};
+use link::{Action, Author, Command, Terrain};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -96,6 +99,27 @@ impl CastReload {
     pub const fn to(&self) -> &Arc<Cast> {
         &self.to
     }
+
+    /// The command by which a world that was offered this reload carries it out.
+    #[must_use]
+    pub fn command(&self, sequence: u64) -> Command {
+        let action = Action::ReloadBehaviors { cast: self.to.fingerprint() };
+        Command::by_node(SessionKey::NODE, sequence, action)
+    }
+
+    /// The offered reload, if a command asks for it, which is removed: it takes effect before all others of its tick.
+    pub(crate) fn take_ordered(
+        offered: &mut Option<Arc<Self>>,
+        commands: &mut Vec<Command>,
+    ) -> Option<Arc<Self>> {
+        let cast = offered.as_ref()?.to.fingerprint();
+        let is_order = |command: &Command| {
+            command.author == Author::Node && command.action == Action::ReloadBehaviors { cast }
+        };
+        let at = commands.iter().position(is_order)?;
+        commands.remove(at);
+        offered.take()
+    }
 }
 
 impl Npcs {
@@ -115,7 +139,7 @@ impl Npcs {
     }
 
     /// Goes over from one cast to the other, between two steps.
-    pub(crate) fn recast(&mut self, CastReload { from, to, adoption }: &CastReload, terrain: &Terrain) {
+    pub(crate) fn reload(&mut self, CastReload { from, to, adoption }: &CastReload, terrain: &Terrain) {
         let now = self.now();
         let roles = from.roles.iter().zip(&to.roles);
         for ((legs, head), (was, is)) in self.legs.iter_mut().zip(&mut self.heads).zip(roles) {

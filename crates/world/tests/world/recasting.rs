@@ -23,9 +23,9 @@ fn hurting() -> Option<Arc<dyn GameSource>> {
 }
 
 /// From a cast to what its script has become.
-pub(crate) fn recast(from: &Arc<Cast>, script: Script) -> Result<CastReload, CastReloadRefusal> {
+pub(crate) fn recast(from: &Arc<Cast>, script: Script) -> Result<Arc<CastReload>, CastReloadRefusal> {
     let to = from.with_script(script, &flat()).expect("a cast");
-    CastReload::new(Arc::clone(from), Arc::new(to))
+    CastReload::new(Arc::clone(from), Arc::new(to)).map(Arc::new)
 }
 
 /// The usual files, with another behaviour under a name.
@@ -67,19 +67,19 @@ fn who_looks_different_is_told_of_once() {
         (0..20).map(|_| stage.step().changes.iter().filter(is_look).count()).sum::<usize>()
     };
     let same = recast(&cast, script(patrol())).expect("the same NPC");
-    assert!(stage.world.recast(&same));
+    stage.reload(&same);
     assert_eq!((told(&mut stage), worn(&stage)), (0, person.clone()), "nothing is new");
     let looks = Looks::worn(vec![7; 218], vec![0; 47]).expect("looks");
     let other = recast(same.to(), dressed(looks)).expect("the same NPC");
     assert_ne!(other.from().fingerprint(), other.to().fingerprint());
-    assert!(stage.world.recast(&other));
+    stage.reload(&other);
     assert_eq!(told(&mut stage), 1);
     assert_eq!(worn(&stage).map(|appearance| appearance.visual_params.clone()), Some(vec![7; 218]));
     let cloud = recast(other.to(), dressed(Looks::Cloud)).expect("the same NPC");
-    assert!(stage.world.recast(&cloud));
+    stage.reload(&cloud);
     assert_eq!((told(&mut stage), worn(&stage)), (1, None));
     let back = recast(cloud.to(), dressed(Looks::Person)).expect("the same NPC");
-    assert!(stage.world.recast(&back));
+    stage.reload(&back);
     assert_eq!((told(&mut stage), worn(&stage)), (1, person));
 }
 
@@ -93,7 +93,7 @@ fn who_patrolled_does_what_the_file_says_now() {
     assert_ne!(npc(&stage).motion.velocity, Vec3::ZERO);
 
     let sits = recast(&cast, with_behavior(patrol(), "patrol", "sit")).expect("the same NPC");
-    assert!(stage.world.recast(&sits));
+    stage.reload(&sits);
     stage.run(20);
     assert_eq!(npc(&stage).motion.velocity, Vec3::ZERO, "within a second");
     let place = at(npc(&stage));
@@ -102,7 +102,7 @@ fn who_patrolled_does_what_the_file_says_now() {
 
     // And back, by another set of the same content.
     let walks = recast(sits.to(), script(patrol())).expect("the same NPC");
-    assert!(stage.world.recast(&walks));
+    stage.reload(&walks);
     stage.run(40);
     assert_ne!(at(npc(&stage)), place);
 }
@@ -111,13 +111,21 @@ fn who_patrolled_does_what_the_file_says_now() {
 fn a_world_with_another_cast_stays_as_it_is() {
     let (config, other) = (setting(patrol()), setting(patrol()));
     let change = recast(cast_of(&other), with_behavior(patrol(), "patrol", "sit")).expect("the same NPC");
-    let mut stage = Stage::new(config);
+    let mut stage = Stage::new(config.clone());
     stage.run(3);
-    let hash = stage.world.state_hash();
-    assert!(!stage.world.recast(&change), "it is not the cast that was meant");
-    assert_eq!(stage.world.state_hash(), hash);
+    stage.reload(&change);
+    stage.step();
+    assert_eq!(stage.world.counters().ignored, 1, "it is not the cast that was meant");
+    // An order without an offer.
+    let unknown = recast(cast_of(&config), with_behavior(patrol(), "patrol", "sit")).expect("the same NPC");
+    stage.order(&unknown);
+    stage.step();
+    assert_eq!((stage.world.counters().ignored, stage.world.counters().reload_behaviors), (2, 0));
+    assert!(stage.world.cast().is_some_and(|cast| Arc::ptr_eq(cast, cast_of(&config))));
     let mut empty = Stage::flat();
-    assert!(!empty.world.recast(&change));
+    empty.reload(&change);
+    empty.step();
+    assert_eq!(empty.world.counters().ignored, 1);
 }
 
 #[test]
@@ -135,16 +143,17 @@ fn worlds_that_go_over_before_the_same_tick_stay_equal() {
     let mut differs = false;
     for tick in 0..400 {
         if tick == 137 {
-            assert!(one.world.recast(&change) && two.world.recast(&change));
+            one.reload(&change);
+            two.reload(&change);
+        }
+        if tick == 138 {
             assert_eq!(one.world.state_hash(), two.world.state_hash());
             // A snapshot of what went over is one of the new cast.
             let config = WorldConfig { cast: Some(Arc::clone(change.to())), ..config.clone() };
             let restored = World::restore(config, &one.world.snapshot()).expect("its own");
             assert_eq!(restored.state_hash(), one.world.state_hash());
             two.world = restored;
-        }
-        if tick == 138 {
-            assert!(late.world.recast(&change));
+            late.reload(&change);
         }
         one.step();
         two.step();
@@ -275,23 +284,26 @@ fn a_life_that_ends_after_it_went_over_begins_again_with_the_new_cast() {
     let mut frame = Frame::empty();
     let enter = enter_at(Vec3::new(60.0, 60.0, GROUND_M + STANDING));
     let mut commands = vec![Command::by_session(SessionKey(1), 1, enter)];
-    let mut moves_in = |life: &mut Life, ticks: Range<u64>| {
+    let mut moves_in = |life: &mut Life, ticks: Range<u64>, orders: Vec<Command>| {
         let mut moves = 0;
+        commands.extend(orders);
         for tick in ticks {
             life.step(Instant(tick * 50_000_000), Tick(tick), TICK, 1.0, &mut commands, &mut frame);
             moves += frame.changes.iter().filter(|change| matches!(change, Change::Moved(..))).count();
         }
         moves
     };
-    assert!(moves_in(&mut life, 0..100) > 0);
-    assert!(life.recast(&change));
-    assert!(!life.recast(&change), "once");
-    let was = life.world().state_hash();
-    // The step panicked, and the checkpoints are of the moment in which it went over.
+    assert!(moves_in(&mut life, 0..100, Vec::new()) > 0);
+    life.offer_reload(Arc::clone(&change));
+    let before = life.world().state_hash();
+    moves_in(&mut life, 100..101, vec![change.command(0)]);
+    assert!(Arc::ptr_eq(cast_of(life.config()), change.to()));
+    // A step panics, and the checkpoints are of the moment in which the world went over.
     assert_eq!(life.begin_again(1).0, Beginning::Newest);
-    assert_eq!(life.world().state_hash(), was);
-    moves_in(&mut life, 100..130);
-    assert_eq!(moves_in(&mut life, 130..230), 0, "it sits");
+    assert!(Arc::ptr_eq(cast_of(life.config()), change.to()));
+    assert_ne!(life.world().state_hash(), before, "behind the reload");
+    moves_in(&mut life, 101..130, Vec::new());
+    assert_eq!(moves_in(&mut life, 130..230, Vec::new()), 0, "it sits");
     assert_eq!(life.begin_again(1).0, Beginning::Newest, "and what is kept since then is of the new cast");
 }
 
@@ -311,7 +323,7 @@ fn what_was_played_ends_when_its_number_may_mean_something_else() {
     let plays = |stage: &Stage| npc(stage).avatar.animations.iter().any(|animation| animation.id == laugh);
     assert!(plays(&stage));
     let sober = recast(&merry, with_behavior(patrol(), "patrol", "wait 100 s")).expect("the same NPC");
-    assert!(stage.world.recast(&sober));
+    stage.reload(&sober);
     stage.run(1);
     assert!(!plays(&stage));
 }
@@ -339,6 +351,6 @@ fn who_answered_answers_what_the_file_says_now() {
     };
     assert_eq!(answers(&mut stage), ["I heard that."]);
     let body = "when hears chat within 20 m: cooldown 5 s: say \"Be off.\"";
-    assert!(stage.world.recast(&recast(&cast, with_behavior(gossip(), "gossip", body)).expect("the same")));
+    stage.reload(&recast(&cast, with_behavior(gossip(), "gossip", body)).expect("the same"));
     assert_eq!(answers(&mut stage), ["Be off."]);
 }

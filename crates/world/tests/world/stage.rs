@@ -4,7 +4,7 @@ use glam::{Quat, Vec2, Vec3};
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid, WorldId};
 use link::{Action, Change, Command, Control, ControlFlags, Enter, Entity, Event, Frame, Motion, Terrain};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use world::{World, WorldConfig};
+use world::{CastReload, World, WorldConfig};
 
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
@@ -108,6 +108,18 @@ impl Stage {
     pub(crate) fn send(&mut self, session: u64, action: Action) {
         self.sequence += 1;
         self.pending.push(Command::by_session(SessionKey(session), self.sequence, action));
+    }
+
+    /// Offers a reload, and orders it for the next step.
+    pub(crate) fn reload(&mut self, reload: &Arc<CastReload>) {
+        self.world.offer_reload(Arc::clone(reload));
+        self.order(reload);
+    }
+
+    /// Orders a reload without an offer.
+    pub(crate) fn order(&mut self, reload: &CastReload) {
+        self.sequence += 1;
+        self.pending.push(reload.command(self.sequence));
     }
 
     pub(crate) fn resync(&mut self) {
