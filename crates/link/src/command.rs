@@ -1,7 +1,7 @@
 //! Commands to a world, with their author and their place in the order.
 //!
-//! A world sorts a tick's commands by (session, sequence) before it applies them, so that the order in which
-//! gateway shards happened to deliver them changes nothing (DESIGN §4).
+//! A world sorts a tick's commands by (session, sequence) before it applies them, so that the order in which gateway shards happened to
+//! deliver them changes nothing.
 
 use crate::chat::ChatKind;
 use glam::{Quat, Vec3};
@@ -50,7 +50,7 @@ impl Command {
         Self { author: Author::Node, session, sequence, action }
     }
 
-    /// Whether its author may ask this: the node anything, a session only what concerns its own avatar.
+    /// True if its author may ask this: the node anything, a session only actions of its own avatar.
     #[must_use]
     pub fn is_permitted(&self) -> bool {
         match self.author {
@@ -80,7 +80,7 @@ pub enum Action {
     Appear(Arc<Appearance>),
     /// Start (`true`) and stop animations chosen by the client; bounded by [`Action::ANIMATIONS_MAX`].
     Animate(Vec<(Uuid, bool)>),
-    /// Say something. The gateway resolves who hears it.
+    /// Say something. The gateway resolves the hearers.
     Chat {
         /// Whisper, say, shout, typing.
         kind: ChatKind,
@@ -93,7 +93,7 @@ pub enum Action {
     AlwaysRun(bool),
     /// Put a snapshot of everything into the following frames: a replica saw a gap.
     Resync,
-    /// Sit down on a static object, whatever the avatar did before. It stands up as from the ground.
+    /// Sit down on a static object, from any posture. It stands up as from the ground.
     Sit {
         /// Point on the object's upper side, metres from the region's corner.
         seat: Vec3,
@@ -112,7 +112,7 @@ impl Action {
     /// More animations than this in one command are cut off by the gateway.
     pub const ANIMATIONS_MAX: usize = 16;
 
-    /// Whether it concerns the world as a whole and no avatar of it.
+    /// True if it concerns the world as a whole and no avatar of it.
     #[must_use]
     pub const fn is_of_world(&self) -> bool {
         matches!(self, Self::Resync | Self::ReloadBehaviors { .. })

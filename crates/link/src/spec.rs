@@ -1,4 +1,4 @@
-//! Description of a world: what a host creates it from, and what a gateway shows it by.
+//! Description of a world: the source from which a host creates it and a gateway shows it.
 //!
 //! Plain and complete, apart from the NPCs, which only the host knows. Everything else that describes a world is made from it: the
 //! configuration of its simulation, a gateway's encoded ground and scene, the head of a recording.

@@ -1,7 +1,7 @@
 //! Finding newcomers and teleported avatars a place to stand.
 //!
-//! A whole crowd may log in at one point. The first gets the point itself; those after it get a free spot nearby, tried
-//! at random on a spiral that widens with every try, so that the cost stays the same however many stand there.
+//! A whole crowd may log in at one point. The first gets the point itself; those after it get a free spot nearby, tried at random on a
+//! spiral that widens with every try, so that the cost does not depend on the number of avatars there.
 
 use crate::{
     contacts::Contacts,
@@ -26,10 +26,10 @@ const SPIRAL_M: f32 = 0.45;
 /// Radians between spots of a sunflower's spiral, which fills a disc evenly.
 const GOLDEN_ANGLE: f32 = 2.399_963_2;
 
-/// A walker who arrives at most so high above the ground stands on it instead of dropping, metres: clients round heights.
+/// Largest height above the ground, in metres, at which an arriving walker stands on it instead of dropping: clients round heights.
 const STEP_IN_M: f32 = 1.0;
 
-/// Places visitors who came in or were teleported in this tick.
+/// Places the visitors that entered or were teleported in this tick.
 pub(crate) fn settle_arrivals(
     roster: &mut Roster,
     contacts: &mut Contacts,

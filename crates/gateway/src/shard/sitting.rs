@@ -1,8 +1,9 @@
 //! Sitting on static objects.
 //!
-//! AgentRequestSit seats the avatar at once, as OpenSimulator does for a seat within reach, and AvatarSitResponse says where. AutoPilot stays
-//! off: it would have the viewer walk to the seat first and complete the sit with AgentSit. The avatar keeps ParentID 0 and its position in
-//! the region, since static objects never move, and since clients may be shown an avatar without the object under it.
+//! AgentRequestSit seats the avatar at once, as OpenSimulator does for a seat within reach, and AvatarSitResponse names the seat.
+//! AutoPilot stays off: it would have the viewer walk to the seat first and complete the sit with AgentSit. The avatar keeps ParentID 0
+//! and its position in the region, since static objects never move, and since clients may be shown an avatar without the object under
+//! it.
 
 use super::Shard;
 use super::counters::Refused;

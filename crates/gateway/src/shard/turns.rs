@@ -1,11 +1,12 @@
-//! When clients have their turn: each as often a second as was asked for, spread over that time.
+//! Schedule of the clients' turns: each client has the configured number of turns a second, evenly spread.
 //!
-//! A round is cut into slots and a client is in one of them for good, by its login alone: what it is sent, and when, does not depend on who
-//! else is on its shard, nor on how many shards there are (DESIGN §4). While there are few clients in all, neighbouring slots are visited in
-//! one turn: a thread that wakes up for five clients, two hundred times a second, spends more on waking up, and on code and memory that are
-//! no longer in any cache, than on clients. With 100 who all see each other, a turn for 50 takes a fifth off the server's whole CPU time (ten slots
-//! at once against one, `gateway.send_hz` 10, 24 pairs of 1.5 s in one server on a 2-core VM: 0.82; five: 0.83; all twenty: 0.80
-//! there, 0.77 to 0.83 in others). A ping waits a little longer for such a turn: p99.9 of 0.9 instead of 0.5 ms among 100 (`latency`).
+//! A round is cut into slots, and a client stays in one of them, chosen by its login alone: the contents and times of its updates
+//! depend neither on the other clients of its shard nor on the number of shards. While there are few clients in all, neighbouring slots
+//! are visited in one turn: a thread that wakes up for five clients, two hundred times a second, spends more on waking up, and on code
+//! and memory that are no longer in any cache, than on clients. With 100 who all see each other, a turn for 50 takes a fifth off the
+//! server's whole CPU time (ten slots at once against one, `gateway.send_hz` 10, 24 pairs of 1.5 s in one server on a 2-core VM: 0.82;
+//! five: 0.83; all twenty: 0.80 there, 0.77 to 0.83 in others). A ping waits a little longer for such a turn: p99.9 of 0.9 instead of
+//! 0.5 ms among 100 (`latency`).
 
 use super::ClientIndex;
 use ids::Instant;
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 /// Slots of a round.
 pub(super) const SLOTS: u64 = 20;
-/// Slots are visited together while so many avatars have their turn at once on average: a millisecond of work and half a megabyte.
+/// Mean number of avatars per turn up to which slots are visited together: a millisecond of work and half a megabyte.
 const TURN_AVATARS_MAX: usize = 64;
 
 /// A turn that has begun.
@@ -29,13 +30,13 @@ pub(super) struct Begun {
     pub(super) late: Duration,
 }
 
-/// Who has a turn when.
+/// The clients by slot, and the position of the clock.
 #[derive(Debug)]
 pub(super) struct Turns {
     slots: Vec<Vec<ClientIndex>>,
-    /// Who is still to be visited in the turn under way, the next one last.
+    /// Clients still to be visited in the turn under way, the next one last.
     under_way: Vec<ClientIndex>,
-    /// Where the next turn begins: slots since the clock's beginning, a multiple of `group`.
+    /// Begin of the next turn: slots since the clock's beginning, a multiple of `group`.
     next: u64,
     /// Slots visited together, a divisor of [`SLOTS`].
     group: u64,
@@ -51,7 +52,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Nobody's, for `hz` turns of each client a second.
+    /// No clients, for `hz` turns of each client a second.
     pub(super) fn new(hz: u32) -> Self {
         Self {
             slots: vec![Vec::new(); SLOTS as usize],
@@ -128,7 +129,7 @@ impl Turns {
         Some(Begun { has_clients: !self.under_way.is_empty(), slots: self.group, left_out, late })
     }
 
-    /// Who is to be visited next in the turn under way.
+    /// Takes the next client to visit in the turn under way.
     pub(super) fn pop(&mut self) -> Option<ClientIndex> {
         self.under_way.pop()
     }
@@ -137,8 +138,8 @@ impl Turns {
         !self.under_way.is_empty()
     }
 
-    /// When [`Self::begin`] should be called next, or [`Self::pop`]; never while there are no clients. Each round begins on time, since
-    /// that is when `n_avatars` is asked, also when nobody is in its first slots.
+    /// Time of the next call of [`Self::begin`] or [`Self::pop`]; never while there are no clients. Each round begins on time, also
+    /// with empty first slots, since `n_avatars` is asked then.
     pub(super) fn due_at(&self) -> Option<Instant> {
         let turn = if self.is_under_way() {
             Some(self.next - self.group)
@@ -157,21 +158,21 @@ impl Turns {
         self.rounds
     }
 
-    /// Whether the turn that begins with this slot is anybody's.
+    /// True if the turn that begins with this slot has a client.
     fn has_clients(&self, turn: u64) -> bool {
         (turn..turn + self.group).any(|slot| !self.slots[(slot % SLOTS) as usize].is_empty())
     }
 }
 
-/// Nanoseconds of a slot, when each client has so many turns a second.
+/// Nanoseconds of a slot, at `hz` turns of each client a second.
 fn slot_ns(hz: u32) -> u64 {
     assert!(hz > 0, "clients have their turn now and then");
     let round = Duration::from_secs(1) / hz;
     round.as_nanos() as u64 / SLOTS
 }
 
-/// How many slots are visited together. Half a round at most: at ten turns a second that is as long as a tick, and what leaves is spread over
-/// it at least in two parts.
+/// Number of slots that are visited together. Half a round at most: at ten turns a second that is as long as a tick, and the updates
+/// leave in at least two parts of it.
 fn group_for(n_avatars: usize) -> u64 {
     let fits = |group: &u64| n_avatars * *group as usize <= TURN_AVATARS_MAX * SLOTS as usize;
     [10, 5, 4, 2].into_iter().find(fits).unwrap_or(1)
@@ -191,18 +192,18 @@ mod tests {
         turns
     }
 
-    /// Whom the next turn visits, and when it is due in slots. The clock never runs ahead of it.
+    /// Clients of the next turn, and its due time in slots. The clock never runs ahead of it.
     fn visit(turns: &mut Turns, n_avatars: usize) -> (u64, Vec<ClientIndex>) {
         visit_among(turns, |_| n_avatars)
     }
 
-    /// As [`visit`], with so many avatars at a slot.
+    /// As [`visit`], with a number of avatars per slot.
     fn visit_among(turns: &mut Turns, n_avatars: impl Fn(u64) -> usize) -> (u64, Vec<ClientIndex>) {
         loop {
             let due_at = turns.due_at().expect("there are clients");
             assert_eq!(due_at.0 % SLOT_NS, 0);
             let slot = due_at.0 / SLOT_NS;
-            // Turns of nobody come in between.
+            // Turns without clients come in between.
             while let Some(begun) = turns.begin(due_at, || n_avatars(slot)) {
                 if begun.has_clients {
                     return (slot, std::iter::from_fn(|| turns.pop()).collect());
