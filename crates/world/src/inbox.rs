@@ -54,7 +54,11 @@ impl Inbox {
                 to.counters.foreign += 1;
                 continue;
             }
-            let Command { session, action, .. } = command;
+            let Command { author, session, action, .. } = command;
+            assert!(
+                author == Author::Node || author == Author::Session(session),
+                "a session commands its own avatar only"
+            );
             match action {
                 Action::Enter(enter) => to.enter(session, *enter, out),
                 Action::Leave => to.leave(session),

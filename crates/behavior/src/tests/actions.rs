@@ -280,7 +280,7 @@ fn gathering_goes_to_the_nearest_and_carries_home() {
     assert_eq!(npc.goal(), Vec3::new(0.0, 30.0, 0.0));
     let log = npc.live(20_000);
     let gathered = "Gathered { resource: ResourceId(0), amount: 1 }";
-    let delivered = "Delivered { resource: ResourceId(0), amount: 3, place: Some(PlaceId(1)) }";
+    let delivered = "Delivered { resource: ResourceId(0), amount: 3, place: Some(NamedPlaceId(1)) }";
     assert_eq!(log, [gathered, gathered, gathered, delivered]);
     assert!(npc.position.distance(Vec3::new(0.0, 100.0, 0.0)) <= 5.0);
     assert_eq!(npc.mind.load(), None);
