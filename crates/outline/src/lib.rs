@@ -8,10 +8,10 @@
 //! [`Problems`]. All of them are generic over the language's faults, which include [`TextFault`].
 //!
 //! ```
-//! use outline::{FileReport, Limits, Outline, Report, TextFault};
+//! use outline::{FileLimits, FileReport, Outline, ProblemReport, TextFault};
 //!
-//! let limits = Limits { file_bytes: 1_000, quotation_bytes: 100, items: 50, depth: 8 };
-//! let mut report: Report<TextFault> = Report::default();
+//! let limits = FileLimits { file_bytes: 1_000, quotation_bytes: 100, items: 50, depth: 8 };
+//! let mut report: ProblemReport<TextFault> = ProblemReport::default();
 //! let mut file = FileReport { file: "fire.scene", index: 1, report: &mut report };
 //! let lines = outline::lines(b"fire:\n    light 3 m\n    smoke \"grey\n", &limits, &mut file).unwrap_or_default();
 //! let outline = Outline::of(lines, &limits, &mut file);
