@@ -24,7 +24,7 @@ pub struct SocketOptions {
     /// received by any process of the machine, so only measuring servers should ask. Stamps begin a moment after the first request;
     /// until then the time is that of reading.
     ///
-    /// [`ReceivedDatagram::arrived_unix`]: crate::Datagram::arrived_unix
+    /// [`ReceivedDatagram::arrived_unix`]: crate::ReceivedDatagram::arrived_unix
     pub arrival_times: bool,
 }
 

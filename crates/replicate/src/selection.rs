@@ -75,13 +75,13 @@ fn stretch(pressure: f32, distance: f32, near: f32) -> f32 {
     1.0 + (pressure - 1.0) * (distance / (FULL_RATE_REACH * near.max(f32::MIN_POSITIVE)) - 1.0).max(0.0)
 }
 
-/// [`stretch`] at the edge of the nearest.
+/// `stretch` at the edge of the nearest.
 #[must_use]
 pub fn near_edge_stretch(pressure: f32) -> f32 {
     stretch(pressure, 1.0, 1.0)
 }
 
-/// Least world ticks between two updates of a moving avatar under pressure: [`stretch`] × the time between two sends, at most 60.
+/// Least world ticks between two updates of a moving avatar under pressure: `stretch` × the time between two sends, at most 60.
 /// Stops do not wait. Without pressure it is the time between two sends.
 #[must_use]
 pub fn period_ticks(pressure: f32, distance: f32, near: f32) -> f32 {

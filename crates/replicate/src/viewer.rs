@@ -431,7 +431,7 @@ impl Told {
 }
 
 impl Lister {
-    /// Lists the viewer every LIST_TICKS × `stretch` ticks, with `stretch` within 1 to [`LIST_STRETCH_MAX`]: each entry or exit costs a
+    /// Lists the viewer every LIST_TICKS × `stretch` ticks, with `stretch` within 1 to `LIST_STRETCH_MAX`: each entry or exit costs a
     /// full update, an animation and an appearance.
     pub const fn set_stretch(&mut self, stretch: f32) {
         self.extra_stretch = stretch.clamp(1.0, LIST_STRETCH_MAX) - 1.0;

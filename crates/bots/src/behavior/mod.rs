@@ -87,7 +87,7 @@ pub enum Behavior {
     /// Stands behind a connection with much less bandwidth than it requests, see [`crate::link::Narrow`], and handles event-queue
     /// replies late.
     SlowReader,
-    /// Stands and attacks the server with the packets of a [`Kind`](crate::hostile::Kind) of attacker; its number selects the kind.
+    /// Stands and attacks the server with the packets of a [kind of attack](crate::hostile::AttackKind); its number selects the kind.
     Hostile,
 }
 
