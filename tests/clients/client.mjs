@@ -239,10 +239,6 @@ export class Client {
     return this.#bot.clientCommands.movement.sitOnObject(id, new Vector3([0, 0, 0]));
   }
 
-  standUp() {
-    this.#bot.clientCommands.movement.stand();
-  }
-
   /** Teleports by handle; resolves after arrival, in the same region or another. */
   async teleport(handle, x, y, z = 40) {
     const position = new Vector3([x, y, z]);

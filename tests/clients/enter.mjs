@@ -115,8 +115,8 @@ await main(async ({ clients: count, loginUri, step, api, log }) => {
     await walker.sit(box.FullID);
     const sits = (client) => mapDistance(client.sees(walker.id).position, box.Position) < SAME_PLACE_M && client.isStanding(walker.id);
     await until('all see it on the box', () => clients.every(sits));
-    walker.standUp();
-    walker.hold(ControlFlags.AGENT_CONTROL_AT_POS);
+    // Both keys until it is seen to walk: updates are sent once each, and a lost one must not leave it on its seat.
+    walker.hold(ControlFlags.AGENT_CONTROL_STAND_UP | ControlFlags.AGENT_CONTROL_AT_POS);
     await until('all see it walk on', () => clients.every((c) => mapDistance(c.sees(walker.id).position, box.Position) > WALK_M));
     walker.release();
     await until('it stands for all', () => clients.every((client) => client.isStanding(walker.id)));
