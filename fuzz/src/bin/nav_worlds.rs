@@ -4,7 +4,10 @@
 
 use glam::{EulerRot, Quat, Vec2, Vec3};
 use libfuzzer_sys::fuzz_target;
-use nav::{PathEnd, GroundHeights, NavMesh, Path, PathFinder, PolyRef, SightObstacles, Solid, Solids, MeshPoint, WalkerSize};
+use nav::{
+    GroundHeights, MeshPoint, NavMesh, Path, PathEnd, PathFinder, PolyRef, SightObstacles, Solid, Solids,
+    WalkerSize,
+};
 use std::sync::Arc;
 
 /// Numbers out of the input; zeros once it has ended.
