@@ -110,7 +110,7 @@ pub enum ToShard {
     Switch {
         /// The circuit.
         circuit: CircuitKey,
-        /// Where it leads: the same place.
+        /// Destination: the same place.
         place: PlaceId,
         /// The world to show from now on.
         world: WorldId,

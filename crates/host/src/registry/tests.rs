@@ -186,7 +186,7 @@ impl Node {
         self.drain();
     }
 
-    /// The gateway's count of a world's occupants, after so many admissions.
+    /// The gateway's count of a world's occupants, with the admissions that it includes.
     fn count(&mut self, world: WorldId, n: u32, as_of: u64) {
         let count = OccupantCount { n, as_of: AdmissionNumber(as_of) };
         self.registry.handle_notice(self.now, GatewayNotice::Occupants { world, count });

@@ -1,4 +1,4 @@
-//! Limits of the node: memory, worker time, quotas of tokens, local ids, and what is refused for them.
+//! Limits of the node: memory, worker time, quotas of tokens, local ids, and the refusals that follow.
 
 use super::*;
 
