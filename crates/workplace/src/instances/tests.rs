@@ -6,6 +6,7 @@
 mod casts;
 mod portals;
 mod room;
+mod startup;
 mod suspending;
 mod together;
 
@@ -22,6 +23,7 @@ use host::capacity::Shortage;
 use host::script::load_cast;
 use ids::{Epoch, Instant, WorldId};
 use link::{AdmissionNumber, GroundSpec, OccupantCount, Portal, PortalTo, Scenery, Terrain, WorldSpec};
+use startup::{StartUp, Started};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
@@ -199,46 +201,20 @@ fn start_clock() -> Clock {
 
 impl Node {
     fn start(data: &TempDir, config: &TestConfig) -> Self {
-        let clock = start_clock();
-        let metrics = Arc::new(Metrics::new());
-        let mut fuses = Fuses::default();
-        let places = Arc::new(regions(["Cave", "Cave"]));
-        let worlds = worlds::start(2, &places, &clock, &metrics, Recorder::off(), &mut fuses).unwrap();
-        let hub_config = HubConfig {
-            udp_ports: vec![9_000],
-            http_port: 9_000,
+        let crowd = GatewayModel::default();
+        let started = StartUp {
+            config,
+            url: url(data),
+            clock: start_clock(),
+            portals: ["Cave", "Cave"],
             sessions_max: 10,
             arrival_timeout: Duration::from_secs(10),
+            entropy: Box::new(|| [7; 16]),
+            shards: Vec::new(),
+            orders: None,
+            model: Some(crowd.clone()),
         };
-        let hub = Hub::new(hub_config, Arc::clone(&places), Box::new(|| [7; 16]));
-        let (records, _) = sync_channel(10);
-        let mailbox = InstanceMailbox::new();
-        let (orders, lookups) = (mailbox.take_orders(), sync_channel(1).0);
-        let sessions =
-            Arc::new(Sessions::new(hub, Vec::new(), records, orders, lookups, LockWait::default()));
-        let (depot, known) =
-            InstanceStore::open(&url(data), fuses.at("instances"), &clock, &metrics).unwrap();
-        let crowd = GatewayModel::default();
-        let start = Start {
-            limits: config.limits,
-            known,
-            mailbox,
-            parts: WorkplaceParts {
-                templates: config.templates.iter().map(TestTemplate::build).collect(),
-                depot: &depot,
-                inboxes: &worlds.inboxes,
-                pool: worlds.workplace(),
-                long: worlds.long(),
-                sessions: &sessions,
-                clock: &clock,
-                dead_reckoning: true,
-                metrics: &metrics,
-            },
-            metrics: &metrics,
-            unix_start_s: UNIX_START_S,
-            recorder: Recorder::off(),
-        };
-        let (instances, admission, threads) = start_with(start, Box::new(crowd.clone())).unwrap();
+        let Started { instances, admission, threads, depot, fuses, metrics, worlds, .. } = started.start();
         Self { instances, admission, threads: Some(threads), crowd, depot, fuses, metrics, worlds }
     }
 

@@ -4,7 +4,7 @@
 //! unless an instance refuses it.
 
 use super::*;
-use gateway::hub::{HubConfig, Login, Order as Ordered};
+use gateway::hub::{Login, Order as Ordered};
 use gateway::mail::{CircuitKey, Closed, FromShard, Request, ShardIndex, Spot, ToShard};
 use gateway::places::PlaceId;
 use gateway::sessions::{Mailbox, TakeOrder};
@@ -72,57 +72,27 @@ impl Hall {
         let time_ms = Arc::new(AtomicU64::new(100_000));
         let now = Arc::clone(&time_ms);
         let clock: Clock = Arc::new(move || Instant::from_millis(now.fetch_add(1, Ordering::Relaxed)));
-        let metrics = Arc::new(Metrics::new());
-        let places = Arc::new(regions(["Cave", "Plain"]));
-        let fuses = &mut Fuses::default();
-        let worlds = worlds::start(2, &places, &clock, &metrics, Recorder::off(), fuses).expect("threads");
-        let hub_config = HubConfig {
-            udp_ports: (9_000..9_016).collect(),
-            http_port: 9_000,
-            sessions_max: 100,
-            arrival_timeout: Duration::from_secs(1_000_000_000),
-        };
         let mut entropy = Dice(seed);
         let entropy = move || {
             let mut bytes = [0; 16];
             bytes.fill_with(|| entropy.roll(256) as u8);
             bytes
         };
-        let hub = Hub::new(hub_config, Arc::clone(&places), Box::new(entropy));
         let (mailbox, mail) = sync_channel(1 << 16);
-        let (records, _) = sync_channel(1);
-        let mailbox_of_instances = InstanceMailbox::new();
-        let orders: TakeOrder = match caught {
-            Some(caught) => Box::new(move |order| caught.try_send(order)),
-            None => mailbox_of_instances.take_orders(),
-        };
-        let shards = vec![Mailbox { sender: mailbox.clone(), wake: Box::new(|| {}) }];
-        let sessions =
-            Arc::new(Sessions::new(hub, shards, records, orders, sync_channel(1).0, LockWait::default()));
         let data = tempfile::tempdir().expect("a directory");
-        let url = store::StoreUrl::of_directory(data.path());
-        let (depot, known) =
-            InstanceStore::open(&url, fuses.at("instances"), &clock, &metrics).expect("a database");
-        let (instances, _, threads) = start(Start {
-            limits: config.limits,
-            known,
-            mailbox: mailbox_of_instances,
-            parts: WorkplaceParts {
-                templates: config.templates.iter().map(TestTemplate::build).collect(),
-                depot: &depot,
-                inboxes: &worlds.inboxes,
-                pool: worlds.workplace(),
-                long: worlds.long(),
-                sessions: &sessions,
-                clock: &clock,
-                dead_reckoning: true,
-                metrics: &metrics,
-            },
-            metrics: &metrics,
-            unix_start_s: UNIX_START_S,
-            recorder: Recorder::off(),
-        })
-        .expect("threads");
+        let started = StartUp {
+            config: &config,
+            url: url(&data),
+            clock: Arc::clone(&clock),
+            portals: ["Cave", "Plain"],
+            sessions_max: 100,
+            arrival_timeout: Duration::from_secs(1_000_000_000),
+            entropy: Box::new(entropy),
+            shards: vec![Mailbox { sender: mailbox.clone(), wake: Box::new(|| {}) }],
+            orders: caught.map(|caught| -> TakeOrder { Box::new(move |order| caught.try_send(order)) }),
+            model: None,
+        };
+        let Started { instances, threads, sessions, worlds, .. } = started.start();
         let standing = Standing::default();
         let shard = Shard {
             sessions,
