@@ -105,9 +105,21 @@ impl Host {
     }
 
     pub(crate) fn open(&mut self, spec: WorldSpec, cast: Option<Arc<Cast>>, share: f32) {
-        let (world, life) = (spec.world, Life::new(WorldConfig::new(&spec, cast), share));
-        let former = self.residents.insert(world, Resident::new(spec, life, &self.casts));
+        let life = Life::new(WorldConfig::new(&spec, cast), share);
+        self.open_life(spec, life);
+    }
+
+    /// Takes a world that was made from its description.
+    pub(crate) fn open_life(&mut self, spec: WorldSpec, life: Life) {
+        let (world, resident) = (spec.world, Resident::new(spec, life, &self.casts));
+        let former = self.residents.insert(world, resident);
         assert!(former.is_none(), "a world is on one host once");
+    }
+
+    /// Removes a world for good.
+    pub(crate) fn close(&mut self, world: WorldId) {
+        let closed = self.residents.remove(&world);
+        assert!(closed.is_some(), "the world is on the host that the placement names");
     }
 
     pub(crate) fn get(&self, world: WorldId) -> &Resident {
@@ -214,6 +226,11 @@ impl Resident {
     /// Keeps the state before each step from now on.
     pub(crate) fn keep_stale(&mut self) {
         self.stale = Some(self.life.world().snapshot());
+    }
+
+    /// The state before the last step, if it is kept.
+    pub(crate) fn stale_snapshot(&self) -> Option<&[u8]> {
+        self.stale.as_deref()
     }
 
     fn id(&self) -> WorldId {

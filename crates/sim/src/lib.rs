@@ -18,6 +18,7 @@
 //! |---|---|
 //! | the loop, and the phases of a run | `simulation` |
 //! | the server's parts, wired: gateway, hosts | `node`, `host` |
+//! | instances: registry, hub and hosts | `instances` |
 //! | the reference of a world that moves | `reference` |
 //! | a client and its intents | `client` |
 //! | faults, as data | [`Faults`], `network`, `strangers` |
@@ -34,6 +35,7 @@ mod fades;
 mod faults;
 mod follower;
 mod host;
+mod instances;
 mod network;
 mod node;
 mod panics;
@@ -52,6 +54,7 @@ pub mod workload;
 
 pub use checks::{Failure, Rule};
 pub use faults::{Faults, LinkFaults, Panics, Partitions, ScarceCpu, Split};
+pub use instances::{InstanceReport, InstanceSabotage, InstanceScenario};
 pub use report::{Failed, Report};
 pub use sabotage::Sabotage;
 pub use scenario::{MOVE_PERIOD, Scenario};

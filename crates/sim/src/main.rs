@@ -1,7 +1,8 @@
 //! Runs one scenario and prints its result: `cargo run -p sim -- --seed 7 --faults rough`.
 
 use clap::{Parser, value_parser};
-use sim::{Faults, Report, Scenario, Setting};
+use sim::{Faults, InstanceReport, InstanceScenario, Report, Scenario, Setting};
+use std::panic::catch_unwind;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -30,9 +31,12 @@ struct Arguments {
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u16).range(1..=16))]
     hosts: u16,
     /// Moves the worlds between the hosts at random ticks, and compares each in every tick with one that stays. Implies `--village`
-    /// without a crowd.
+    /// without a crowd, and a run of instances on the same hosts.
     #[arg(long)]
     moves: bool,
+    /// Runs instances only: created, entered, suspended, resumed, ended, panicking, killed and restarted.
+    #[arg(long, conflicts_with_all = ["crowd", "village"])]
+    instances: bool,
     /// All clients in one region of 512 m, which displays the nearest avatars only, instead of travel between two.
     #[arg(long)]
     crowd: bool,
@@ -65,6 +69,7 @@ fn main() -> ExitCode {
         restores,
         hosts,
         moves,
+        instances,
         crowd,
         village,
         seeds,
@@ -79,6 +84,19 @@ fn main() -> ExitCode {
     };
     let mut is_well = true;
     for seed in seed..seed.saturating_add(seeds) {
+        if moves || instances {
+            let scenario = InstanceScenario { seed, hosts, moves, sabotage: None };
+            match run_instances(scenario, twice) {
+                Ok(report) => println!("seed {seed}, instances: {report}"),
+                Err(failed) => {
+                    eprintln!("{failed}");
+                    is_well = false;
+                }
+            }
+        }
+        if instances {
+            continue;
+        }
         let scenario = Scenario {
             seed,
             setting,
@@ -110,6 +128,16 @@ fn run(scenario: &Scenario, twice: bool) -> Result<Report, String> {
         if let Some(difference) = report.trace.difference(&again.trace) {
             return Err(format!("two runs part at {difference:?}: {scenario}"));
         }
+    }
+    Ok(report)
+}
+
+/// A check that fails has told its reason on standard error.
+fn run_instances(scenario: InstanceScenario, twice: bool) -> Result<InstanceReport, String> {
+    let run = || catch_unwind(|| scenario.run()).map_err(|_| format!("repeat it with: {scenario}"));
+    let report = run()?;
+    if twice && run()? != report {
+        return Err(format!("two runs differ: {scenario}"));
     }
     Ok(report)
 }

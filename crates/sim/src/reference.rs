@@ -35,6 +35,11 @@ impl WorldReference {
         }
     }
 
+    /// Its state between two ticks.
+    pub(crate) fn snapshot(&self) -> Vec<u8> {
+        self.world.snapshot()
+    }
+
     /// Adds commands for the next step.
     pub(crate) fn send(&mut self, commands: &[Command]) {
         self.inbox.extend_from_slice(commands);

@@ -43,6 +43,8 @@ pub(crate) enum Purpose {
     Moves,
     /// Ticks at which a template's behaviours are reloaded.
     Reloads,
+    /// Acts of users, programs and accidents in a run of instances.
+    Instances,
 }
 
 /// The stream of one purpose for one subject, of which there are fewer than 2⁵⁶.

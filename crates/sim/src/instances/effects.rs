@@ -1,16 +1,21 @@
 //! The models: effects of jobs on the store and the worlds, of orders on the hub, and of mail on the shard.
 
+use super::stepping::enter;
 use super::*;
+use link::Action;
 
-impl Node {
+impl InstanceRun {
     pub(super) fn tell(&mut self, from: FromShard) {
         self.process.hub.handle(self.now, ShardIndex(0), from);
     }
 
     pub(super) fn close(&mut self, circuit: CircuitKey, why: Closed) {
         let Some(&agent) = self.process.agents.get(&circuit) else { return };
-        if self.process.standing.get(&agent).is_some_and(|(known, _)| *known == circuit) {
+        if let Some(&(known, world)) = self.process.standing.get(&agent)
+            && known == circuit
+        {
             self.process.standing.remove(&agent);
+            self.command(world, circuit.session, Action::Leave);
         }
         self.process.agents.remove(&circuit);
         self.tell(FromShard::Closed { circuit, why, agent, spot: None, next_sequence: 1 });
@@ -37,10 +42,14 @@ impl Node {
 
     pub(super) fn let_in(&mut self, circuit: CircuitKey, world: WorldId) {
         let Some(scene) = self.process.hub.places().scene(world) else { return };
-        if !scene.is_shared && self.dice.roll(6) == 0 {
+        if !scene.is_shared && self.roll(6) == 0 {
             return self.tell(FromShard::Refused(circuit, world, Refusal::Full));
         }
-        self.process.standing.insert(self.process.agents[&circuit], (circuit, world));
+        let agent = self.process.agents[&circuit];
+        if let Some((former, world)) = self.process.standing.insert(agent, (circuit, world)) {
+            self.command(world, former.session, Action::Leave);
+        }
+        self.command(world, circuit.session, enter(agent));
         self.tell(FromShard::Arrived(circuit, world));
     }
 
@@ -73,7 +82,7 @@ impl Node {
                         there.visits += 1;
                         self.visits.insert(there.id, there.visits);
                         self.seen.insert(there.id, self.now);
-                        self.n_admitted += 1;
+                        self.report.admitted += 1;
                         Ok(hub.occupants_of(world))
                     }
                     Err(why) => Err(why.to_string().into()),
@@ -92,7 +101,7 @@ impl Node {
 
     pub(super) fn on_reply(&mut self, id: RequestId, reply: Result<InstanceReply, InstanceRefusal>) {
         let asker = self.process.asked.remove(&id).expect("one reply for each request");
-        self.n_replies += 1;
+        self.report.replies += 1;
         match (&reply, &asker) {
             (Ok(InstanceReply::Created(id) | InstanceReply::Exists(id)), _) => {
                 assert!(self.store.rows.contains_key(id), "{id} is acknowledged before it is durable");
@@ -120,8 +129,9 @@ impl Node {
         match job {
             Job::WriteRow(row) => {
                 let written = if self.store.refuses { refused() } else { Ok(()) };
-                if written.is_ok() && self.sabotage != Some(Sabotage::LostRow) {
-                    self.store.rows.insert(row.id, row);
+                if written.is_ok() && !self.is_sabotaged(InstanceSabotage::LostRow) {
+                    let owner = row.owner.filter(|_| !self.is_sabotaged(InstanceSabotage::LostOwner));
+                    self.store.rows.insert(row.id, InstanceRow { owner, ..row });
                 }
                 Some(JobOutcome::RowWritten(written))
             }
@@ -131,6 +141,8 @@ impl Node {
                 if deleted.is_ok() {
                     self.store.rows.remove(&id);
                     self.store.visits.remove(&id);
+                    self.store.images.remove(&id);
+                    self.images.remove(&id);
                     self.visits.remove(&id);
                     self.seen.remove(&id);
                     self.acknowledged.remove(&id);
@@ -139,54 +151,41 @@ impl Node {
             }
             Job::Start { request: _, world, instance, template, name, local_ids } => {
                 assert!(self.store.rows.contains_key(&instance), "{instance} is not durable");
-                if self.dice.roll(12) == 0 {
+                if self.roll(12) == 0 {
                     let failure = StartFailure::Failed("the long task has panicked".into());
                     return Some(JobOutcome::Started(Err(failure)));
                 }
                 let number = TEMPLATES.iter().position(|(name, _)| *name == &*template).expect("known");
                 let land = Arc::clone(&self.lands[number]);
                 let name = name.to_string();
-                let scene = Scene::new(spec(world, name, local_ids, &land), land);
+                let epoch = Epoch(self.store.next_epoch);
+                self.store.next_epoch += 1;
+                let spec = WorldSpec { epoch, ..spec(world, name, local_ids, &land) };
+                let scene = Scene::new(spec, land);
                 let visits = self.store.visits.get(&instance).copied().unwrap_or(0);
                 let truth = self.visits.get(&instance).copied().unwrap_or(0);
                 assert_eq!(visits, truth, "visits of {instance} are not in its saved state");
-                self.n_resumed += u64::from(visits > 0);
-                self.process.hub.places().add_instance(Arc::new(scene));
-                let begun = WorldModel { id: instance, visits, down_until: Instant::ZERO };
+                self.report.resumed += u64::from(visits > 0);
+                let begun = self.start_world(instance, scene, visits);
                 let former = self.process.worlds.insert(world, begun);
                 assert!(former.is_none(), "world {} is in memory twice", world.0);
                 Some(JobOutcome::Started(Ok(Some(1 << 20))))
             }
             Job::Suspend(targets) => {
-                let visitors = self.process.hub.visitors();
-                let refuses = self.store.refuses;
-                let outcome = |SuspendTarget { world, is_changed }: SuspendTarget| {
-                    let there = &self.process.worlds[&world];
-                    if refuses || there.down_until > self.now {
-                        let until = self.now + Duration::from_secs(3);
-                        return (world, SuspendOutcome::Kept { until, failure: None });
-                    }
-                    let is_free = self.is_stopping || !visitors.contains_key(&world);
-                    assert!(is_free, "world {} is suspended under a visitor", world.0);
-                    if is_changed && self.sabotage != Some(Sabotage::LostState) {
-                        self.store.visits.insert(there.id, there.visits);
-                    }
-                    self.process.worlds.remove(&world);
-                    self.process.hub.places().remove_instance(world);
-                    self.n_suspended += 1;
-                    (world, SuspendOutcome::Saved(Some(2 << 20)))
-                };
-                Some(JobOutcome::Suspended(targets.into_iter().map(outcome).collect()))
+                let outcomes = targets.into_iter().map(|target| (target.world, self.suspend(target)));
+                Some(JobOutcome::Suspended(outcomes.collect()))
             }
             Job::SaveState(world) => {
                 if self.store.refuses {
                     return Some(JobOutcome::StateSaved(Err(self.now + Duration::from_secs(3))));
                 }
-                if let Some(there) = self.process.worlds.get(&world)
-                    && self.sabotage != Some(Sabotage::LostState)
-                    && self.store.rows.contains_key(&there.id)
+                if self
+                    .process
+                    .worlds
+                    .get(&world)
+                    .is_some_and(|there| self.store.rows.contains_key(&there.id))
                 {
-                    self.store.visits.insert(there.id, there.visits);
+                    self.save_state(world);
                 }
                 Some(JobOutcome::StateSaved(Ok(())))
             }
@@ -201,6 +200,7 @@ impl Node {
             }
             Job::Remove(world) => {
                 let removed = self.process.worlds.remove(&world).expect("a removed world was in memory");
+                self.process.hosts[removed.host].close(world);
                 self.process.hub.places().remove_instance(world);
                 assert!(!self.store.rows.contains_key(&removed.id), "{} has not ended", removed.id);
                 None

@@ -9,8 +9,17 @@ fn lands() -> Vec<Arc<Land>> {
     TEMPLATES.iter().map(land).collect()
 }
 
+fn hosts(scenario: &InstanceScenario, casts: &Arc<CastLibrary>) -> impl Iterator<Item = Host> {
+    (0..scenario.hosts).map(|_| Host::new(Arc::clone(casts)))
+}
+
 impl Process {
-    fn start(seed: u64, lands: &[Arc<Land>], rows: &BTreeMap<Uuid, InstanceRow>) -> Self {
+    fn start(
+        seed: u64,
+        hosts: impl Iterator<Item = Host>,
+        lands: &[Arc<Land>],
+        rows: &BTreeMap<Uuid, InstanceRow>,
+    ) -> Self {
         let portal = |(n, (template, _)): (usize, &(&str, u32))| Portal {
             at: Vec3::new(20.0 + 10.0 * n as f32, 20.0, 22.0),
             radius_m: 1.0,
@@ -29,12 +38,6 @@ impl Process {
             http_port: 9_000,
             sessions_max: 100,
             arrival_timeout: Duration::from_secs(30),
-        };
-        let mut entropy = Dice(seed);
-        let entropy = move || {
-            let mut bytes = [0; 16];
-            bytes.fill_with(|| entropy.roll(256) as u8);
-            bytes
         };
         let config_of_registry = RegistryConfig {
             instances_max: INSTANCES_MAX,
@@ -55,8 +58,9 @@ impl Process {
         let mut registry = Registry::new(config_of_registry, TEMPLATES.iter().map(facts).collect());
         rows.values().for_each(|row| registry.load(row.clone(), None));
         Self {
-            hub: Hub::new(config, places, Box::new(entropy)),
+            hub: Hub::new(config, places, entropy_of(seed)),
             registry,
+            hosts: hosts.collect(),
             worlds: BTreeMap::new(),
             jobs: BTreeMap::new(),
             asked: BTreeMap::new(),
@@ -65,36 +69,53 @@ impl Process {
             agents: BTreeMap::new(),
             next_census: Instant::ZERO,
             next_request: 0,
+            next_command: 1,
         }
     }
 }
 
-impl Node {
-    pub(super) fn new(seed: u64, sabotage: Option<Sabotage>) -> Self {
-        let (store, lands) = (StoreModel::default(), lands());
+impl InstanceRun {
+    pub(super) fn new(scenario: InstanceScenario) -> Self {
+        let seed = scenario.seed;
+        let (store, lands, casts) = (StoreModel::default(), lands(), Arc::default());
         Self {
-            dice: Dice(seed),
+            scenario,
+            rng: stream(seed, Purpose::Instances, 0),
+            moves_rng: stream(seed, Purpose::Moves, 0),
+            tick: Tick(0),
             now: Instant::from_millis(100_000),
-            process: Process::start(seed, &lands, &store.rows),
+            process: Process::start(seed, hosts(&scenario, &casts), &lands, &store.rows),
             store,
-            sabotage,
             visits: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            images: BTreeMap::new(),
             seen: BTreeMap::new(),
             ending: BTreeSet::new(),
-            n_expired: 0,
             is_stopping: false,
             acknowledged: BTreeSet::new(),
             ended: BTreeSet::new(),
             lands,
-            n_replies: 0,
-            n_suspended: 0,
-            n_resumed: 0,
-            n_admitted: 0,
+            casts,
+            report: InstanceReport::default(),
         }
     }
 
+    /// From 0 up to `sides`.
+    pub(super) fn roll(&mut self, sides: u64) -> u64 {
+        roll(&mut self.rng, sides)
+    }
+
+    /// Less than `max` milliseconds.
+    pub(super) fn ms(&mut self, max: u64) -> Duration {
+        Duration::from_millis(self.roll(max))
+    }
+
+    pub(super) fn is_sabotaged(&self, sabotage: InstanceSabotage) -> bool {
+        self.scenario.sabotage == Some(sabotage)
+    }
+
     pub(super) fn id(&mut self) -> Uuid {
-        Uuid::from_u64_pair(self.dice.roll(u64::MAX), self.dice.roll(u64::MAX))
+        Uuid::from_u64_pair(self.roll(u64::MAX), self.roll(u64::MAX))
     }
 
     pub(super) fn request(&mut self, request: InstanceRequest, asker: Asker) {
@@ -121,16 +142,16 @@ impl Node {
 
     /// One act of a user, a program or an accident.
     pub(super) fn act(&mut self) {
-        let user = u128::from(self.dice.roll(USERS as u64));
+        let user = u128::from(self.roll(USERS as u64));
         let agent = agent(user);
         let known: Vec<Uuid> = self.process.registry.summaries().map(|summary| summary.row.id).collect();
         // Now and then one that does not exist.
-        let id = known.get(self.dice.roll(known.len() as u64 + 1) as usize).copied().unwrap_or(Uuid::nil());
+        let id = known.get(self.roll(known.len() as u64 + 1) as usize).copied().unwrap_or(Uuid::nil());
         let session = self.process.standing.get(&agent).map(|(circuit, _)| circuit.session);
-        match self.dice.roll(20) {
+        match self.roll(20) {
             0..3 => {
-                let (template, _) = TEMPLATES[self.dice.roll(2) as usize];
-                let owner = (self.dice.roll(2) == 0).then_some(agent);
+                let (template, _) = TEMPLATES[self.roll(2) as usize];
+                let owner = (self.roll(2) == 0).then_some(agent);
                 let new = self.new_instance(template, owner);
                 self.request(InstanceRequest::Open(new), Asker::Program);
             }
@@ -143,7 +164,7 @@ impl Node {
             }
             7..10 => {
                 if let Some(&(circuit, world)) = self.process.standing.get(&agent) {
-                    let number = self.dice.roll(2) as u8;
+                    let number = self.roll(2) as u8;
                     self.tell(FromShard::Request(circuit, Request::Portal { world, number }));
                 }
             }
@@ -156,7 +177,7 @@ impl Node {
             12 => self.request(InstanceRequest::Suspend(id), Asker::Program),
             13 => self.request(InstanceRequest::Resume(id), Asker::Program),
             14 => {
-                if self.dice.roll(2) == 0 {
+                if self.roll(2) == 0 {
                     // From here on it may be gone, whatever the reply.
                     self.acknowledged.remove(&id);
                     self.ending.insert(id);
@@ -168,26 +189,37 @@ impl Node {
                 None => self.log_in(user),
             },
             16 => {
-                let n = self.dice.roll(self.process.worlds.len() as u64 + 1) as usize;
-                let down_until = self.now + self.dice.ms(4_000);
+                let n = self.roll(self.process.worlds.len() as u64 + 1) as usize;
                 if let Some(world) = self.process.worlds.values_mut().nth(n) {
-                    world.down_until = down_until;
+                    world.is_to_panic = true;
                 }
             }
-            17 => self.store.refuses = self.dice.roll(4) == 0,
-            18 if self.dice.roll(12) == 0 => self.kill(),
+            17 => self.store.refuses = self.roll(4) == 0,
+            18 if self.roll(12) == 0 => self.kill(),
             _ => self.log_in(user),
+        }
+        let standing: Vec<(CircuitKey, WorldId)> = self.process.standing.values().copied().collect();
+        for (circuit, world) in standing {
+            if self.process.worlds.contains_key(&world) && self.roll(4) == 0 {
+                self.walk_or_talk(circuit, world);
+            }
+        }
+        // Their commands wait in the inbox then.
+        if self.scenario.moves && roll(&mut self.moves_rng, 10) == 0 {
+            self.move_any_world();
         }
     }
 
     pub(super) fn new_instance(&mut self, template: &str, owner: Option<AgentId>) -> NewInstance {
-        NewInstance { id: self.id(), template: template.into(), name: None, owner, created_s: 0, maker: None }
+        let id = self.id();
+        self.owners.insert(id, owner);
+        NewInstance { id, template: template.into(), name: None, owner, created_s: 0, maker: None }
     }
 
     /// The process ends at once. Each transaction under way was committed, or was not.
     pub(super) fn kill(&mut self) {
         for job in std::mem::take(&mut self.process.jobs).into_values() {
-            if self.dice.roll(2) == 0 {
+            if self.roll(2) == 0 {
                 self.carry_out(job);
             }
         }
@@ -200,15 +232,22 @@ impl Node {
         self.visits.clone_from(&self.store.visits);
         // Last visits are written with a delay.
         self.seen.clear();
-        self.n_expired += self.process.registry.counters().expired;
-        let seed = self.dice.roll(u64::MAX);
-        self.process = Process::start(seed, &self.lands, &self.store.rows);
+        self.report.expired += self.process.registry.counters().expired;
+        self.report.kills += 1;
+        let seed = self.roll(u64::MAX);
+        self.process =
+            Process::start(seed, hosts(&self.scenario, &self.casts), &self.lands, &self.store.rows);
+        for summary in self.process.registry.summaries() {
+            let InstanceRow { id, owner, .. } = summary.row;
+            assert_eq!(owner, self.owners[&id], "the owner of {id} is lost");
+        }
     }
 
     /// Lets time pass until the next turn.
     pub(super) fn pass(&mut self, time: Duration) {
         self.now += time;
         let now = self.now;
+        self.step_worlds();
         while self.process.mail.front().is_some_and(|(at, _)| *at <= now) {
             let (_, mail) = self.process.mail.pop_front().expect("looked at");
             self.on_mail(mail);
@@ -226,7 +265,7 @@ impl Node {
             self.process.next_census = now + CENSUS_PERIOD;
             let as_of = self.process.hub.last_admission();
             let mut visitors = self.process.hub.visitors();
-            if self.sabotage == Some(Sabotage::BlindCensus) {
+            if self.is_sabotaged(InstanceSabotage::BlindCensus) {
                 visitors.clear();
             }
             for &world in self.process.worlds.keys() {
@@ -251,7 +290,7 @@ impl Node {
                 let takes = match job {
                     // Its world is stepped no more once the order is given.
                     Job::Remove(_) => Duration::ZERO,
-                    _ => self.dice.ms(400),
+                    _ => self.ms(400),
                 };
                 self.process.jobs.insert((self.now + takes, id), job);
             } else if let Some(order) = self.process.registry.poll_order() {
@@ -263,7 +302,7 @@ impl Node {
             } else if let Some((_, mail)) = self.process.hub.poll_output() {
                 // In order, each some time after the one before.
                 let last = self.process.mail.back().map_or(self.now, |(at, _)| *at);
-                let at = last.max(self.now) + self.dice.ms(40);
+                let at = last.max(self.now) + self.ms(40);
                 self.process.mail.push_back((at, mail));
             } else if self.process.hub.poll_record().is_none() && self.process.hub.poll_lookup().is_none() {
                 return;
@@ -288,9 +327,13 @@ impl Node {
     /// Stops the node, occupied or not: each world is saved.
     pub(super) fn stop(&mut self) {
         self.store.refuses = false;
+        let until = self.now + REST;
+        // Worlds that are down begin again.
+        while self.is_any_world_down() {
+            assert!(self.now < until, "a world stays down");
+            self.pass(Duration::from_millis(100));
+        }
         self.is_stopping = true;
-        // Those that are down have begun again.
-        self.process.worlds.values_mut().for_each(|world| world.down_until = Instant::ZERO);
         self.process.registry.begin_stop(self.now);
         let until = self.now + Duration::from_secs(10);
         // A server does not wait for worlds under construction; the model does, to see them answered.
@@ -303,7 +346,7 @@ impl Node {
         for (id, visits) in &self.visits {
             assert_eq!(self.store.visits.get(id), Some(visits), "visits of {id} are not saved");
         }
-        self.n_expired += self.process.registry.counters().expired;
+        self.report.expired += self.process.registry.counters().expired;
     }
 
     /// What has to hold once everything has come to rest.
