@@ -1,0 +1,141 @@
+//! Textures, body parts, uploads and items.
+
+use super::{alerts, furnished, image, last};
+use crate::coverage::Feature;
+use crate::testing::{Client, HARBOUR, Node};
+use grid::capability::{BODY_PARTS, HeldTextures, stored_asset};
+use grid::inventory::AssetType;
+use ids::Uuid;
+use md5::{Digest, Md5};
+use std::collections::BTreeMap;
+use wire::messages::*;
+
+#[test]
+fn a_body_part_arrives_by_transfer_and_an_unknown_asset_is_refused() {
+    let (mut node, ada) = furnished();
+    let part = &BODY_PARTS[0];
+    let mut params = part.asset.as_bytes().to_vec();
+    params.extend_from_slice(&13_i32.to_le_bytes());
+    let request = |params| TransferRequest {
+        transfer_info: TransferRequestTransferInfo {
+            transfer_id: Uuid::from_u128(7),
+            channel_type: 2,
+            source_type: 2,
+            priority: 1.0,
+            params,
+        },
+    };
+    node.clients[ada].send(&request(params.clone()).into());
+    node.run_ms(500);
+    let mut content = Vec::new();
+    for message in &node.clients[ada].inbox {
+        if let Message::TransferPacket(m) = message {
+            content.extend_from_slice(&m.transfer_data.data);
+        }
+    }
+    assert_eq!(content, part.text.as_bytes());
+    let info = |client: &Client| {
+        last(client, |message| match message {
+            Message::TransferInfo(m) => Some((m.transfer_info.status, m.transfer_info.size)),
+            _ => None,
+        })
+    };
+    assert_eq!(info(&node.clients[ada]), (0, part.text.len() as i32));
+    params[0] ^= 1;
+    node.clients[ada].send(&request(params).into());
+    node.run_ms(500);
+    assert_eq!(info(&node.clients[ada]), (-2, 0));
+}
+
+#[test]
+fn a_texture_arrives_over_udp_in_parts_that_make_it_whole() {
+    let (mut node, ada) = furnished();
+    let mut request = RequestImage::default();
+    request.agent_data.agent_id = node.clients[ada].agent.0;
+    request.agent_data.session_id = node.clients[ada].session_id.0;
+    request.request_image.push(image(ids::PLYWOOD_TEXTURE, 0));
+    node.clients[ada].send(&request.into());
+    node.run_ms(2_000);
+    let (mut parts, mut stated) = (BTreeMap::new(), (0, 0));
+    for message in &node.clients[ada].inbox {
+        match message {
+            Message::ImageData(m) => {
+                stated = (m.image_id.size as usize, usize::from(m.image_id.packets));
+                parts.insert(0, m.image_data.data.clone());
+            }
+            Message::ImagePacket(m) => {
+                parts.insert(m.image_id.packet, m.image_data.data.clone());
+            }
+            _ => {}
+        }
+    }
+    let texture = stored_asset(&HeldTextures::default(), ids::PLYWOOD_TEXTURE, AssetType::TEXTURE);
+    let texture = texture.expect("the server has it");
+    assert_eq!(stated, (texture.len(), parts.len()));
+    assert_eq!(parts.into_values().collect::<Vec<_>>().concat(), *texture);
+}
+
+#[test]
+fn a_refused_upload_names_the_asset_that_the_client_waits_for() {
+    let mut node = Node::new();
+    let spot = node.spot(HARBOUR, 128.0, 128.0);
+    let admission = node.admit("Ada", spot).expect("there is room");
+    node.relay();
+    let ada = node.add_client("Ada", &admission);
+    node.clients[ada].open();
+    node.run_until(|node| node.clients[ada].sees_itself());
+    let transaction_id = Uuid::from_u128(0x55);
+    let mut upload = AssetUploadRequest::default();
+    upload.asset_block.transaction_id = transaction_id;
+    node.clients[ada].send(&upload.into());
+    node.run_ms(300);
+    let asked = last(&node.clients[ada], |message| match message {
+        Message::RequestXfer(m) => Some(m.xfer_id.clone()),
+        _ => None,
+    });
+    for packet in [0, 1, 2 | 1 << 31] {
+        assert!(!node.clients[ada].got(AssetUploadComplete::NUMBER));
+        assert!(!node.clients[ada].got(AbortXfer::NUMBER));
+        let xfer_id = SendXferPacketXferID { id: asked.id, packet };
+        let data_packet = SendXferPacketDataPacket { data: vec![7; 1_000] };
+        node.clients[ada].send(&SendXferPacket { xfer_id, data_packet }.into());
+        node.run_ms(300);
+        let confirmed = last(&node.clients[ada], |message| match message {
+            Message::ConfirmXferPacket(m) => Some((m.xfer_id.id, m.xfer_id.packet)),
+            _ => None,
+        });
+        assert_eq!(confirmed, (asked.id, packet & 3));
+    }
+    let complete = last(&node.clients[ada], |message| match message {
+        Message::AssetUploadComplete(m) => Some(m.asset_block.clone()),
+        _ => None,
+    });
+    let both = [transaction_id.into_bytes(), admission.secure_session_id.into_bytes()].concat();
+    assert_eq!(complete.uuid, Uuid::from_bytes(Md5::digest(both).into()));
+    assert_eq!(asked.v_file_id, complete.uuid);
+    assert!(!complete.success);
+    let aborted = last(&node.clients[ada], |message| match message {
+        Message::AbortXfer(m) => Some(m.xfer_id.id),
+        _ => None,
+    });
+    assert_eq!(aborted, asked.id);
+}
+
+#[test]
+fn an_item_that_is_not_made_is_answered_with_a_null_item_for_the_callback() {
+    let (mut node, ada) = furnished();
+    let mut create = CreateInventoryItem::default();
+    create.agent_data.agent_id = node.clients[ada].agent.0;
+    create.agent_data.session_id = node.clients[ada].session_id.0;
+    create.inventory_block.callback_id = 77;
+    node.clients[ada].send(&create.into());
+    node.run_ms(300);
+    let client = &node.clients[ada];
+    let (approved, rows) = last(client, |message| match message {
+        Message::UpdateCreateInventoryItem(m) => Some((m.agent_data.sim_approved, m.inventory_data.clone())),
+        _ => None,
+    });
+    assert_eq!((approved, rows.len(), rows[0].callback_id), (false, 1, 77));
+    assert!(rows[0].item_id.is_nil(), "viewers skip it");
+    assert_eq!(alerts(client), [Feature::Inventory.to_string()]);
+}
