@@ -93,7 +93,7 @@ pub enum Action {
     AlwaysRun(bool),
     /// Put a snapshot of everything into the following frames: a replica saw a gap.
     Resync,
-    /// Sit down on a static object, from any posture. It stands up as from the ground.
+    /// Sit down on a static object, from any posture. An avatar that stands up from it falls to the ground.
     Sit {
         /// Point on the object's upper side, metres from the region's corner.
         seat: Vec3,

@@ -4,7 +4,9 @@
 //! spiral that widens with every try, so that the cost does not depend on the number of avatars there.
 
 use crate::{
+    animations,
     contacts::Contacts,
+    gait::KERB_M,
     ground::SolidGround,
     local_ids::LocalIds,
     presence::{Presence, Stance},
@@ -76,6 +78,16 @@ pub(crate) fn sit_down(presence: &mut Presence, seat: Vec3, ground: &SolidGround
     presence.controls.pressed.posture = None;
     presence.news.arriving = false;
     presence.news.touched = true;
+}
+
+/// Has a sitter stand up. Objects are not solid: from a seat on one it falls to the ground, and is shown standing until it is shown
+/// falling.
+pub(crate) fn stand_up(presence: &mut Presence, ground: &SolidGround) {
+    let position = presence.motion.position;
+    let is_on_ground = position.z <= ground.height(position.truncate()) + presence.half_height() + KERB_M;
+    presence.stance =
+        if is_on_ground { Stance::Standing } else { Stance::Airborne { jumped: false, sub_steps: 0 } };
+    presence.news.animated |= presence.animator.show_movement(animations::STAND);
 }
 
 fn free_spot(presence: &Presence, random: u64, ground: &SolidGround, contacts: &Contacts) -> Vec3 {

@@ -55,7 +55,7 @@ const CREEP_M_PER_S: f32 = 0.05;
 
 /// Going down, feet keep to ground that drops up to 75° (and a kerb more); below that one falls.
 const DESCENT_MAX: f32 = 3.73;
-const KERB_M: f32 = 0.05;
+pub(crate) const KERB_M: f32 = 0.05;
 
 /// Sub-steps from the press to the jump, unless FINISH_ANIM ends it: 0.45 s.
 pub(crate) const PRE_JUMP: u16 = 27;

@@ -4,13 +4,14 @@
 //! motion and wish takes part only in the first, so that a resting crowd is cheap.
 
 use crate::{
-    arrivals::settle_arrivals,
+    arrivals::{settle_arrivals, stand_up},
     contacts::Contacts,
     gait::{
         self, CROUCH_M_PER_S, FLY_M_PER_S, FLY_VERTICAL_M_PER_S, PRE_JUMP, RUN_M_PER_S, SUB_STEPS_PER_S,
         WALK_M_PER_S,
     },
     gestures,
+    ground::SolidGround,
     local_ids::LocalIds,
     presence::{Controls, Posture, Presence, Pressed, Stance, upright},
     roster::Roster,
@@ -80,7 +81,7 @@ impl Movement {
     ) {
         System::WorldMovement.enter();
         assert!(dt <= STEP_MAX, "a step of {dt:?}: schedulers dilate time, they do not lengthen steps");
-        self.steer(roster);
+        self.steer(roster, &setting.ground);
         let sub_steps = self.sub_steps_due(dt);
         let arrivals = roster.iter().any(|(_, presence)| presence.news.arriving);
         if arrivals || (sub_steps > 0 && !self.movers.is_empty()) {
@@ -103,7 +104,7 @@ impl Movement {
     }
 
     /// Turns flags into stances and wished velocities, and lists the movers.
-    fn steer(&mut self, roster: &mut Roster) {
+    fn steer(&mut self, roster: &mut Roster, ground: &SolidGround) {
         self.movers.clear();
         for (slot, presence) in roster.iter_mut() {
             let busy = !matches!(presence.stance, Stance::Standing | Stance::Sitting);
@@ -115,7 +116,7 @@ impl Movement {
                 continue;
             }
             let flags = presence.controls.flags();
-            take_stance(presence);
+            take_stance(presence, ground);
             presence.controls.pressed = Pressed::default();
             if presence.stance != Stance::Sitting {
                 turn(presence);
@@ -157,11 +158,11 @@ impl Movement {
 }
 
 /// Applies presses and FLY to the stance.
-fn take_stance(presence: &mut Presence) {
+fn take_stance(presence: &mut Presence, ground: &SolidGround) {
     let Pressed { flags, jump, posture } = presence.controls.pressed;
     let grounded = presence.stance.is_grounded();
     match posture {
-        Some(Posture::Stand) if presence.stance == Stance::Sitting => presence.stance = Stance::Standing,
+        Some(Posture::Stand) if presence.stance == Stance::Sitting => stand_up(presence, ground),
         Some(Posture::Sit) if grounded => {
             presence.stance = Stance::Sitting;
             presence.motion.velocity = Vec3::ZERO;

@@ -204,15 +204,41 @@ fn an_avatar_in_the_air_or_still_arriving_sits_on_an_object_too() {
 }
 
 #[test]
-fn an_avatar_stands_up_from_an_object_and_walks_down_from_it() {
+fn an_avatar_that_stands_up_from_an_object_falls_to_the_ground_without_a_key() {
     let mut stage = seated_on_object();
     stage.press(1, ControlFlags::STAND_UP);
-    stage.step();
-    assert_eq!(stage.animations(1), [animations::STAND]);
-    assert_eq!(stage.motion(1).position, SEAT + Vec3::Z * STANDING);
-    stage.press(1, ControlFlags::AT_POS);
+    stage.press(1, ControlFlags::default());
+    let mut heights = vec![stage.motion(1).position.z];
+    for _ in 0..40 {
+        stage.step();
+        assert_ne!(stage.animations(1), [animations::SIT_GROUND]);
+        heights.push(stage.motion(1).position.z);
+    }
+    assert!(heights.is_sorted_by(|higher, lower| higher >= lower), "{heights:?}");
+    assert!(heights[1] > 21.0 + STANDING, "it falls from its seat: {heights:?}");
+    assert_eq!(stage.motion(1).position, Vec3::new(SEAT.x, SEAT.y, 21.0 + STANDING));
+    assert_eq!(stage.motion(1).velocity, Vec3::ZERO);
     stage.run(40);
-    assert_eq!(stage.motion(1).position.z, 21.0 + STANDING);
+    assert_eq!(stage.animations(1), [animations::STAND]);
+    assert!(stage.is_still());
+}
+
+#[test]
+fn an_avatar_that_flies_when_it_stands_up_from_an_object_stays_at_its_height() {
+    let mut stage = seated_on_object();
+    stage.press(1, ControlFlags::STAND_UP.union(ControlFlags::FLY));
+    stage.run(20);
+    assert_eq!(stage.motion(1).position, SEAT + Vec3::Z * STANDING);
+}
+
+#[test]
+fn an_avatar_stands_up_from_an_object_and_walks_on() {
+    let mut stage = seated_on_object();
+    stage.press(1, ControlFlags::STAND_UP.union(ControlFlags::AT_POS));
+    stage.run(40);
+    let position = stage.motion(1).position;
+    assert_eq!(position.z, 21.0 + STANDING);
+    assert!(position.distance(SEAT) > 1.0, "{position}");
 }
 
 #[test]
