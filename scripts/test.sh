@@ -6,7 +6,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # In the order of running: the page comes before everything that compiles, since it is embedded in the binary.
-STEPS="toolchain format words web clippy rustdoc deny test postgres crowd preflight clients page dashboards experiments fuzz"
+STEPS="toolchain format words web clippy rustdoc deny test postgres cgroup crowd preflight clients page dashboards experiments fuzz"
 SKIP=77
 FUZZ_SECONDS=${FUZZ_SECONDS:-10}
 
@@ -51,6 +51,12 @@ step_test() { cargo test --workspace --locked; }
 # The same tests of the store on its other engine, and what only a real server can show.
 step_postgres() {
   scripts/postgres.sh cargo test --workspace --locked --lib --bins --tests postgres -- --ignored
+}
+
+# The server under a limit of the kernel's.
+step_cgroup() {
+  build_throng
+  scripts/cgroup.sh cargo test --workspace --locked --test running_server memory_group -- --ignored
 }
 
 # 2,000 simulated clients, twice.

@@ -4,6 +4,7 @@ mod api;
 mod capabilities;
 mod data_directory;
 mod foreign_pages;
+mod memory_group;
 mod pages;
 mod server;
 mod silent_clients;
