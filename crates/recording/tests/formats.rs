@@ -7,9 +7,10 @@
 #[path = "support/golden_name.rs"]
 mod golden_name;
 
-use golden_name::golden_name;
+use golden_name::{golden_name, parts};
 use link::Frame;
 use recording::{Recording, Replay, Step, Writer, upgrade};
+use std::collections::BTreeSet;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -113,6 +114,44 @@ fn every_file_belongs_to_a_format_and_is_named_after_the_versions_in_it() {
     }
     let n_files = std::fs::read_dir(directory()).unwrap().count();
     assert_eq!(n_files, n_golden + 1, "a file beside README.md is not read by any test");
+}
+
+/// Tag, version and golden file of each part, as the document lists them, and the whole document.
+fn documented() -> (Vec<(String, u16, String)>, String) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/internals/formats.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+        let [_, tag, version, file, _, _] = cells[..] else { return None };
+        (tag.len() == 4).then_some(())?;
+        Some((tag.to_owned(), version.parse().ok()?, file.to_owned()))
+    };
+    (text.lines().filter_map(row).collect(), text)
+}
+
+#[test]
+fn the_document_names_a_golden_file_of_each_part_and_version() {
+    let (rows, text) = documented();
+    let tests = directory().join("..");
+    for (tag, version, file) in &rows {
+        let name = file.split('/').next_back().unwrap();
+        let format = FORMATS.into_iter().find(|format| name.starts_with(format)).unwrap_or("recording");
+        let folder = if name == file { "formats" } else { "" };
+        let bytes = std::fs::read(tests.join(folder).join(file)).unwrap();
+        assert_eq!(parts(format, &bytes).get(tag), Some(version), "{file} as the golden file of {tag}");
+    }
+    let rows: BTreeSet<(String, u16)> = rows.into_iter().map(|(tag, version, _)| (tag, version)).collect();
+    for format in FORMATS {
+        for Golden { name, bytes, .. } in golden(format) {
+            let is_listed = ["`", ".throngrec`"].iter().any(|end| text.contains(&format!("`{name}{end}")));
+            assert!(is_listed, "{name} is not listed");
+            let missing: Vec<_> =
+                parts(format, &bytes).into_iter().filter(|part| !rows.contains(part)).collect();
+            assert!(missing.is_empty(), "{name} has parts that are not listed: {missing:?}");
+        }
+    }
+    // No file of `formats` has this part.
+    assert!(rows.contains(&("CAST".to_owned(), 1)));
 }
 
 #[test]

@@ -17,10 +17,12 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use world::{Actor, Cast, Script, Spawn, World, WorldConfig, animations};
+use world::{Actor, Cast, CastReload, Script, Spawn, World, WorldConfig, animations};
 
 const TICK: Duration = Duration::from_millis(50);
 const STEPS: u64 = 900;
+/// Step at which the world reloads its behaviours.
+const RELOAD_STEP: u64 = 450;
 const VISITORS: u64 = 12;
 const GROUND_M: f32 = 21.0;
 
@@ -51,7 +53,7 @@ fn recordings_in(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn recordings_of_earlier_builds_replay() {
-    let mut n_files = 0;
+    let mut n_reloads = 0;
     for path in recordings_in(&directory()) {
         let mut recording =
             Recording::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -68,9 +70,10 @@ fn recordings_of_earlier_builds_replay() {
         let (world, counts) = (replay.world(), replay.world().npc_counts());
         assert!(counts.falls > 0 && counts.respawns > 0 && counts.paths > 0, "{counts:?}");
         assert!(Game::of(world).expect("a game").missions().any(|mission| mission.completed > 0));
-        n_files += 1;
+        assert_eq!(world.counters().reload_behaviors, recording.later_casts().len() as u64);
+        n_reloads += recording.later_casts().len();
     }
-    assert!(n_files > 0, "no golden recording");
+    assert!(n_reloads > 0, "no golden recording of a world that reloads its behaviours");
 }
 
 #[test]
@@ -155,6 +158,15 @@ fn config() -> WorldConfig {
     }
 }
 
+/// The same folk with slower wolves.
+fn reload(config: &WorldConfig) -> Arc<CastReload> {
+    let from = config.cast.as_ref().expect("a cast");
+    let behaviors = BEHAVIORS.replace("0.5 s damage 20", "1 s damage 20");
+    let files = vec![("golden.behaviour".into(), behaviors.into())];
+    let to = from.with_script(Script { files, ..from.script().clone() }, &config.terrain).expect("a cast");
+    Arc::new(CastReload::new(Arc::clone(from), Arc::new(to)).expect("the same folk"))
+}
+
 /// Visitors come, walk into the fight, strike, talk, fly, teleport, and go.
 fn commands(tick: u64) -> Vec<Command> {
     let mut commands = Vec::new();
@@ -221,8 +233,14 @@ fn write_the_recording_of_this_build() {
     let about = About::new("Golden", "golden", 1_700_000_000, &config);
     let mut writer = Writer::begin(Vec::new(), &about, &config.terrain, &config.scenery, &world.snapshot())
         .expect("memory");
+    let reload = reload(&config);
     for tick in 20..20 + STEPS {
-        let given = commands(tick);
+        let mut given = commands(tick);
+        if tick == 20 + RELOAD_STEP {
+            given.push(reload.command(tick * 100 + given.len() as u64));
+            world.offer_reload(Arc::clone(&reload));
+            writer.cast(reload.to()).expect("memory");
+        }
         world.step(Tick(tick), TICK, 1.0, &mut given.clone(), &mut frame);
         let state_hash = Some(frame.state_hash);
         let step =

@@ -15,17 +15,27 @@ const LAST_WITHOUT_RECORDS: [(&str, u16); 4] =
 /// # Panics
 /// When it is of another format, or cut off.
 pub(crate) fn golden_name(format: &str, bytes: &[u8]) -> String {
-    // The first layout of images and journals began with its number.
-    let at = if bytes.starts_with(b"THR") { 4 } else { 0 };
-    let layout = u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-    let mut name = format!("{format}-{layout}");
-    let without_records = LAST_WITHOUT_RECORDS.iter().find(|(of, _)| *of == format).expect("a format").1;
-    if layout > without_records {
-        for (tag, version) in versions(bytes).into_iter().filter(|(_, version)| *version > 1) {
-            name.push_str(&format!("-{}{version}", tag.trim().to_ascii_lowercase()));
-        }
+    let mut name = format!("{format}-{}", layout(bytes));
+    for (tag, version) in parts(format, bytes).into_iter().filter(|(_, version)| *version > 1) {
+        name.push_str(&format!("-{}{version}", tag.trim().to_ascii_lowercase()));
     }
     name
+}
+
+/// Version of each part in a file of a format, by tag; a layout without records has none.
+///
+/// # Panics
+/// When it is of another format, or cut off.
+pub(crate) fn parts(format: &str, bytes: &[u8]) -> BTreeMap<String, u16> {
+    let without_records = LAST_WITHOUT_RECORDS.iter().find(|(of, _)| *of == format).expect("a format").1;
+    if layout(bytes) > without_records { versions(bytes) } else { BTreeMap::new() }
+}
+
+/// Number of a file's layout.
+fn layout(bytes: &[u8]) -> u16 {
+    // The first layout of images and journals began with its number.
+    let at = if bytes.starts_with(b"THR") { 4 } else { 0 };
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
 
 /// Version of each part's records, by tag.
