@@ -1,20 +1,30 @@
 #!/usr/bin/env bash
-# previous.sh COMMIT: saves with the program of that commit, and loads with this one. Builds the program in its own folder, which takes
-# about ten minutes on two cores the first time and is therefore no part of `make test`; test.sh opens a directory that such a build left.
+# previous.sh [COMMIT]: saves with the program of that commit, and loads with this one. Without COMMIT it is the one in
+# scripts/previous-commit, the last before the newest change of what a data directory contains. Its program is built once, with the
+# dependencies that this checkout has compiled, and kept in the cache. Exit status 77 in a checkout without that commit.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 need_cargo
-[ $# -eq 1 ] || missing "a commit is missing" "make previous COMMIT=main~1"
-commit=$(git rev-parse --verify --quiet --short=12 "$1^{commit}") ||
-  missing "there is no commit $1" "make previous COMMIT=main~1"
-source=$cache/previous/$commit
-bin=$source/target/debug/throng
-if [ ! -x "$bin" ]; then
-  mkdir -p "$source"
-  git archive "$commit" | tar -x -C "$source"
+wanted=${1:-$(cat scripts/previous-commit)}
+if ! commit=$(git rev-parse --verify --quiet --short=12 "$wanted^{commit}"); then
+  echo "this checkout has no commit $wanted, whose program is to save: git fetch --unshallow"
+  exit 77
+fi
+previous=$cache/previous/$commit
+if [ ! -x "$previous/throng" ]; then
+  began=$SECONDS
+  rm -rf "$previous"
+  mkdir -p "$previous/source"
+  git archive "$commit" | tar -x -C "$previous/source"
   # The page is embedded in the program, and these tests do not look at it.
-  mkdir -p "$source/web/dist"
-  (cd "$source" && CARGO_TARGET_DIR=$source/target cargo build --locked -p throng)
+  mkdir -p "$previous/source/web/dist"
+  # As step test compiles it, so that dependencies are compiled once for both.
+  (cd "$previous/source" &&
+    CARGO_TARGET_DIR=$target CARGO_INCREMENTAL=0 cargo test --workspace --locked --no-run --test previous_build)
+  cp "$target/debug/throng" "$previous/building"
+  mv "$previous/building" "$previous/throng"
+  rm -rf "$previous/source"
+  echo "the program of $commit was built in $((SECONDS - began)) s"
 fi
 mkdir -p web/dist
-THRONG_PREVIOUS_BIN=$bin cargo test --locked -p throng --test previous_build
+THRONG_PREVIOUS_BIN=$previous/throng cargo test --workspace --locked --test previous_build

@@ -210,24 +210,26 @@ fn store_migrate_upgrades_every_state_in_place() {
         assert!(output.status.success(), "{output:?}");
         serde_json::from_slice::<Value>(&output.stdout).unwrap()
     };
-    let n_states =
-        before.iter().map(|one| usize::from(one.image.is_some()) + usize::from(one.journal.is_some()));
-    let n_states: usize = n_states.sum();
-    assert!(n_states >= 4, "{before:?}");
+    // A previous build may write some formats as this one does.
+    let n_former = before.iter().map(|state| {
+        let image =
+            state.image.as_ref().and_then(|one| world::saved::upgrade_image(&one.bytes).expect("an image"));
+        let journal = state
+            .journal
+            .as_ref()
+            .and_then(|one| world::saved::upgrade_journal(&one.bytes).expect("a journal"));
+        usize::from(image.is_some()) + usize::from(journal.is_some())
+    });
+    let n_former: usize = n_former.sum();
+    assert!(n_former >= 3, "{before:?}");
     let report = migrate();
-    assert_eq!((&report["states_upgraded"], &report["problems"]), (&json!(n_states), &json!([])), "{report}");
+    assert_eq!((&report["states_upgraded"], &report["problems"]), (&json!(n_former), &json!([])), "{report}");
     for (n, before) in (1..).zip(before) {
         let after = state(&data, n);
         let sequences = |state: &InstanceState| {
             [&state.image, &state.journal].map(|state| state.as_ref().map(|state| state.sequence))
         };
         assert_eq!(sequences(&after), sequences(&before));
-        for (former, bytes) in [(before.image, &after.image), (before.journal, &after.journal)] {
-            assert!(
-                former.is_none_or(|former| Some(&former) != bytes.as_ref()),
-                "instance {n} has changed its form"
-            );
-        }
         assert!(after.image.is_none_or(|image| world::saved::upgrade_image(&image.bytes).unwrap().is_none()));
         assert!(after.journal.is_none_or(|one| world::saved::upgrade_journal(&one.bytes).unwrap().is_none()));
     }
