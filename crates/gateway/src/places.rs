@@ -278,6 +278,8 @@ pub const PARCEL_LOCAL_ID: i32 = 1;
 #[derive(Debug)]
 pub struct Places {
     places: Vec<Arc<Place>>,
+    /// Place of each shared world.
+    by_world: BTreeMap<WorldId, PlaceId>,
     /// One for each size of worlds.
     apart: Vec<Place>,
     /// Those that are in memory. Locked for a lookup, when a circuit opens or another world comes behind it; never in a client's turn.
@@ -287,20 +289,22 @@ pub struct Places {
 }
 
 impl Places {
-    /// Builds the places. World `n` is behind place `n`.
+    /// Builds the places, numbered from 0 in the order of `settings`.
     ///
     /// # Panics
-    /// If it is not, or one of them is an instance.
+    /// If two places have the same world, or a world is an instance.
     #[must_use]
     pub fn new(settings: Vec<PlaceSettings>) -> Self {
         assert!(settings.len() < FIRST_APART.into(), "{} places", settings.len());
-        let place = |(n, settings): (usize, PlaceSettings)| {
-            assert_eq!(settings.spec.world.0 as usize, n, "places are numbered as their worlds");
-            Arc::new(Place::new(PlaceId(n as u16), settings))
-        };
-        let places = settings.into_iter().enumerate().map(place).collect();
+        let place = |(n, settings): (u16, PlaceSettings)| Arc::new(Place::new(PlaceId(n), settings));
+        let places: Vec<Arc<Place>> = (0..).zip(settings).map(place).collect();
+        let mut by_world = BTreeMap::new();
+        for place in &places {
+            let former = by_world.insert(place.world(), place.id);
+            assert!(former.is_none(), "world {} has two places", place.world().0);
+        }
         let apart = (0..).zip(REGION_SIZES_M).map(|(n, size_m)| Place::apart(n, size_m)).collect();
-        Self { places, apart, instances: RwLock::default(), visitors: AtomicUsize::new(0) }
+        Self { places, by_world, apart, instances: RwLock::default(), visitors: AtomicUsize::new(0) }
     }
 
     /// The place with this number. Numbers come from here, so it exists.
@@ -312,7 +316,7 @@ impl Places {
     /// The place of a shared world; none for an instance.
     #[must_use]
     pub fn of_world(&self, world: WorldId) -> Option<&Arc<Place>> {
-        self.places.iter().find(|place| place.world() == world)
+        self.by_world.get(&world).map(|&place| self.get(place))
     }
 
     /// Adds an instance that has come into memory.
@@ -322,7 +326,7 @@ impl Places {
     pub fn add_instance(&self, scene: Arc<Scene>) {
         let world = scene.world;
         let former = self.instances.write().unwrap_or_else(PoisonError::into_inner).insert(world, scene);
-        assert!(former.is_none() && self.of_world(world).is_none(), "world {} is there once", world.0);
+        assert!(former.is_none() && !self.by_world.contains_key(&world), "world {} is there once", world.0);
     }
 
     /// Removes an instance that has left memory. Clients that are shown it keep what they are shown until they are elsewhere.

@@ -4,6 +4,8 @@
 //! takes long leaves as data and returns as data. Start with [`registry`].
 
 pub mod capacity;
+pub mod local_ids;
 pub mod registry;
 pub mod restart;
 pub mod script;
+pub mod world_numbers;

@@ -63,7 +63,7 @@ impl SessionKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CircuitCode(pub u32);
 
-/// An entity's number inside messages, unique on the node so that two worlds never share one on a circuit.
+/// An entity's number inside messages, unique on the grid so that two worlds never share one on a circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LocalId(pub u32);
 
@@ -77,7 +77,7 @@ pub const GROUND_TEXTURES: u64 = 0x7468_726f_6e67_4005;
 /// The texture of a plain box. Viewers know the id as that of plywood.
 pub const PLYWOOD_TEXTURE: Uuid = Uuid::from_u128(0x8955_6747_24cb_43ed_920b_47ca_ed15_465f);
 
-/// A world on this node, in order of creation.
+/// Id of a world, unique on the grid. Shared worlds: 1 to 2,047, by configuration; instances: from 2^31, by host and sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WorldId(pub u32);
 

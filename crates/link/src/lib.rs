@@ -15,6 +15,7 @@ mod generate;
 mod host;
 mod looks;
 mod name;
+mod numbers;
 mod scenery;
 mod spec;
 mod terrain;
@@ -34,6 +35,10 @@ pub use host::{
 };
 pub use looks::{Looks, LooksError};
 pub use name::is_misleading;
+pub use numbers::{
+    HostNumber, INSTANCE_LOCAL_IDS, INSTANCE_WORLDS_PER_HOST, LOCAL_ID_BLOCK, SHARED_WORLDS_MAX,
+    instance_world, shared_local_ids,
+};
 pub use scenery::{Prim, Scenery, SceneryError, Standing, is_arch, plain_texture};
 pub use spec::{BOX_NAME, GroundSpec, Portal, PortalTo, WorldSpec};
 pub use terrain::{CEILING_M, Terrain, TerrainError, is_region_size};

@@ -6,6 +6,7 @@
 //! Beside the commands an inbox holds at most one change of the cast, which the world makes between two steps. It does not resume a
 //! world: an idle one makes it at its next step.
 
+use super::world_map::WorldMap;
 use ids::WorldId;
 use link::Command;
 use schedule::{TaskId, Waker};
@@ -191,33 +192,32 @@ impl Inbox {
 /// Inboxes of all worlds.
 #[derive(Debug, Default)]
 pub struct Inboxes {
-    /// Of the worlds that lie at a place, which are there as long as the server runs.
-    shared: Vec<Inbox>,
+    /// Inboxes of the shared worlds, for as long as the server runs.
+    shared: WorldMap<Inbox>,
     instances: RwLock<BTreeMap<WorldId, Inbox>>,
 }
 
 impl Inboxes {
-    /// `shared[n]` is world `n`'s.
-    pub fn new(shared: Vec<Inbox>) -> Self {
+    /// Inboxes of the shared worlds, without instances.
+    pub fn new(shared: WorldMap<Inbox>) -> Self {
         Self { shared, instances: RwLock::default() }
     }
 
-    /// Inboxes of the worlds that lie at a place.
-    pub fn shared(&self) -> &[Inbox] {
+    /// Inboxes of the shared worlds.
+    pub const fn shared(&self) -> &WorldMap<Inbox> {
         &self.shared
     }
 
     /// A world's, while there is that world.
     pub fn of(&self, world: WorldId) -> Option<Inbox> {
-        let shared = self.shared.get(world.0 as usize).cloned();
+        let shared = self.shared.get(world).cloned();
         shared.or_else(|| self.instances.read().unwrap_or_else(PoisonError::into_inner).get(&world).cloned())
     }
 
     /// World of each task of the pool.
     pub fn worlds_by_task(&self) -> BTreeMap<TaskId, WorldId> {
         let instances = self.instances.read().unwrap_or_else(PoisonError::into_inner);
-        let shared = (0..).map(WorldId).zip(&self.shared);
-        let all = shared.chain(instances.iter().map(|(&world, inbox)| (world, inbox)));
+        let all = self.shared.iter().chain(instances.iter().map(|(&world, inbox)| (world, inbox)));
         all.map(|(world, inbox)| (inbox.waker.id(), world)).collect()
     }
 
@@ -238,7 +238,7 @@ impl Inboxes {
             return;
         }
         let instances = self.instances.read().unwrap_or_else(PoisonError::into_inner);
-        let inbox_of = |world: WorldId| self.shared.get(world.0 as usize).or_else(|| instances.get(&world));
+        let inbox_of = |world: WorldId| self.shared.get(world).or_else(|| instances.get(&world));
         let mut full: Vec<WorldId> = Vec::new();
         let mut last: Option<(WorldId, &Inbox)> = None;
         commands.retain(|(world, command)| {
@@ -305,31 +305,34 @@ mod tests {
     #[test]
     fn a_full_world_holds_up_no_other_and_loses_nothing() {
         let pool = pool();
-        let inboxes = Inboxes::new(vec![inbox(&pool, 2), inbox(&pool, 10)]);
+        let inboxes = Inboxes::new(
+            [(WorldId(9), inbox(&pool, 2)), (WorldId(1), inbox(&pool, 10))].into_iter().collect(),
+        );
         inboxes.add(WorldId(7), inbox(&pool, 1));
-        let worlds = [0, 0, 0, 1, 7, 7, 0, 1];
+        let worlds = [9, 9, 9, 1, 7, 7, 9, 1];
         let mut commands: Vec<_> = (0..).zip(worlds).map(|(n, world)| (WorldId(world), command(n))).collect();
         inboxes.deliver(&mut commands);
         let left: Vec<_> = commands.iter().map(|(world, command)| (world.0, command.sequence)).collect();
-        assert_eq!(left, [(0, 2), (7, 5), (0, 6)]);
-        assert_eq!(sequences(&inboxes.shared()[0]), [0, 1]);
-        assert_eq!(sequences(&inboxes.shared()[1]), [3, 7]);
+        assert_eq!(left, [(9, 2), (7, 5), (9, 6)]);
+        let taken = |world| sequences(&inboxes.of(WorldId(world)).expect("it is there"));
+        assert_eq!(taken(9), [0, 1]);
+        assert_eq!(taken(1), [3, 7]);
         inboxes.deliver(&mut commands);
-        assert_eq!(sequences(&inboxes.shared()[0]), [2, 6]);
+        assert_eq!(taken(9), [2, 6]);
         assert_eq!(commands.len(), 1, "the instance has taken nothing yet");
     }
 
     #[test]
     fn commands_for_a_world_that_has_ended_are_dropped() {
         let pool = pool();
-        let inboxes = Inboxes::new(vec![inbox(&pool, 2)]);
+        let inboxes = Inboxes::new([(WorldId(1), inbox(&pool, 2))].into_iter().collect());
         inboxes.add(WorldId(7), inbox(&pool, 1));
         assert!(inboxes.of(WorldId(7)).is_some());
         inboxes.remove(WorldId(7));
-        let mut commands = vec![(WorldId(7), command(0)), (WorldId(0), command(1))];
+        let mut commands = vec![(WorldId(7), command(0)), (WorldId(1), command(1))];
         inboxes.deliver(&mut commands);
         assert!(commands.is_empty());
-        assert_eq!(sequences(&inboxes.shared()[0]), [1]);
+        assert_eq!(sequences(&inboxes.of(WorldId(1)).expect("it is there")), [1]);
     }
 
     #[test]

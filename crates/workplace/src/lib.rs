@@ -22,6 +22,7 @@ mod ledger;
 pub mod lines;
 pub mod long;
 pub mod restarts;
+pub mod world_map;
 pub mod worlds;
 
 use ids::Instant;

@@ -36,7 +36,7 @@ const IDLE: Duration = Duration::from_secs(3_600);
 pub struct Restarts {
     thread: JoinHandle<Vec<Down>>,
     stop: Sender<()>,
-    standings: Vec<Arc<Mutex<Standing>>>,
+    standings: Standings,
 }
 
 /// State of a world across restarts.
@@ -49,6 +49,9 @@ pub struct Standing {
     /// Reason for which it is down, if it is.
     pub trouble: Option<String>,
 }
+
+/// States of the shared worlds, each by its name.
+pub type Standings = Vec<(String, Arc<Mutex<Standing>>)>;
 
 /// A world with the parts for its restart.
 struct Line {
@@ -130,12 +133,13 @@ pub fn start(
         ),
     }
     };
-    let line = |(place, inbox): (&Arc<Place>, &Inbox)| {
-        let line = Line::new(&place.scene, inbox.clone(), clock(), figures(place.name()));
-        (place.world(), line)
+    let line = |place: &Arc<Place>| {
+        let inbox = worlds.inboxes.of(place.world()).expect("a shared world has an inbox");
+        (place.world(), Line::new(&place.scene, inbox, clock(), figures(place.name())))
     };
-    let lines: BTreeMap<WorldId, Line> = places.iter().zip(worlds.inboxes.shared()).map(line).collect();
-    let standings = lines.values().map(|line| Arc::clone(&line.standing)).collect();
+    let lines: BTreeMap<WorldId, Line> = places.iter().map(line).collect();
+    let standings =
+        lines.values().map(|line| (line.scene.name.clone(), Arc::clone(&line.standing))).collect();
     let (stop, stopped) = bounded(0);
     let thread = Thread {
         lines,
@@ -159,7 +163,7 @@ pub fn start(
 
 impl Restarts {
     /// States of the worlds, for the `watch` thread.
-    pub fn watch(&self) -> Vec<Arc<Mutex<Standing>>> {
+    pub fn watch(&self) -> Standings {
         self.standings.clone()
     }
 

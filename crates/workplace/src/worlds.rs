@@ -4,6 +4,7 @@
 
 use crate::faults::Fuses;
 use crate::inboxes::{Inbox, Inboxes, Waiting};
+use crate::world_map::WorldMap;
 use crate::{Clock, ThreadError};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use gateway::places::Places;
@@ -14,7 +15,7 @@ use schedule::long::LongTasks;
 use schedule::{FrameRecord, FrameSummary, FrameTrace, Panicked, Pool, PoolBalance, StepStats, TaskId};
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::{AddAssign, Range};
+use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -37,8 +38,6 @@ const INSTANCE_INBOX_MAX: usize = 1_024;
 /// Frames on their way to the replica thread, all worlds together: two seconds of two worlds. A frame without room is dropped, and a
 /// snapshot heals the gap.
 const FRAMES_MAX: usize = 64;
-/// Local ids of one world: at 20 arrivals a second they last 14 hours, and then the oldest are used again.
-const LOCAL_IDS: u32 = 1 << 20;
 
 /// The pool, until the server stops. All users take the read lock: a removal waits for the world's step without blocking the others.
 type SharedPool = Arc<RwLock<Option<Pool>>>;
@@ -53,11 +52,17 @@ pub struct Worlds {
     pub frames: Receiver<Box<Frame>>,
     /// Frames that have been used.
     pub spent: Sender<Box<Frame>>,
-    seen: Vec<Arc<Seen>>,
+    shared: WorldMap<SharedWorld>,
     instances: SeenInstances,
-    names: Vec<String>,
-    /// Receivers of new recordings.
-    tapes: Vec<Sender<Tape>>,
+}
+
+/// Outer side of a shared world: name, counters, recordings.
+#[derive(Clone, Debug)]
+struct SharedWorld {
+    name: String,
+    seen: Arc<Seen>,
+    /// Receiver of new recordings.
+    tapes: Sender<Tape>,
 }
 
 /// Counters of a world, as of its last step.
@@ -187,9 +192,8 @@ pub fn start(
     let (frame_sender, frames) = bounded(FRAMES_MAX);
     let (spent, spent_receiver) = bounded(FRAMES_MAX);
     let mut inboxes = Vec::new();
-    let mut watched = Vec::new();
-    let mut tapes = Vec::new();
-    for place in places.iter() {
+    let mut shared = Vec::new();
+    for (place, n) in places.iter().zip(0_u16..) {
         // A recording that is asked for while another one waits is refused.
         let (tape_sender, tape_receiver) = bounded(1);
         let waiting = Waiting::new(INBOX_MAX);
@@ -197,10 +201,7 @@ pub fn start(
         let seen = Arc::new(Seen { counted, ..Seen::default() });
         let stepper = Stepper {
             scene: Arc::clone(&place.scene),
-            life: Life::new(
-                WorldConfig::new(place.scene.spec(), None),
-                place.world().0 as f32 / places.len() as f32,
-            ),
+            life: Life::new(WorldConfig::new(place.scene.spec(), None), f32::from(n) / places.len() as f32),
             waiting: Arc::clone(&waiting),
             commands: Vec::new(),
             outlet: Outlet::Away { frames: frame_sender.clone(), spent: spent_receiver.clone() },
@@ -223,54 +224,49 @@ pub fn start(
             next_tick: Tick(0),
             is_steady: false,
         };
-        tapes.push(tape_sender);
         let waker = pool.add(Box::new(stepper), place.scene.dt(), Tick(0));
-        inboxes.push(Inbox { waiting, waker });
-        watched.push(seen);
+        inboxes.push((place.world(), Inbox { waiting, waker }));
+        shared.push((place.world(), SharedWorld { name: place.name().to_owned(), seen, tapes: tape_sender }));
     }
-    let names = places.iter().map(|place| place.name().to_owned()).collect();
     let long = pool.long();
     let pool = Arc::new(RwLock::new(Some(pool)));
-    let inboxes = Arc::new(Inboxes::new(inboxes));
+    let inboxes = Arc::new(Inboxes::new(inboxes.into_iter().collect()));
     let instances = SeenInstances::default();
-    Ok(Worlds { pool, long, inboxes, frames, spent, seen: watched, instances, names, tapes })
-}
-
-/// Local ids of the n-th shared world; 0 is no id.
-pub const fn local_ids(n: u32) -> Range<u32> {
-    let first = n * LOCAL_IDS + 1;
-    first..first + LOCAL_IDS - 1
+    Ok(Worlds { pool, long, inboxes, frames, spent, shared: shared.into_iter().collect(), instances })
 }
 
 /// The view of the `watch` thread.
 pub struct Watch {
     pool: SharedPool,
-    seen: Vec<Arc<Seen>>,
+    shared: WorldMap<SharedWorld>,
     instances: SeenInstances,
-    /// By world.
-    pub names: Vec<String>,
 }
 
 impl Watch {
-    /// Counters of each world.
-    pub fn counted(&self) -> Vec<Counted> {
-        let counted = |seen: &Arc<Seen>| *seen.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        self.seen.iter().map(counted).collect()
+    /// Counters of each shared world, with its name.
+    pub fn counted(&self) -> Vec<(String, Counted)> {
+        let counted = |world: &SharedWorld| {
+            (world.name.clone(), *world.seen.counted.lock().unwrap_or_else(PoisonError::into_inner))
+        };
+        self.shared.values().map(counted).collect()
     }
 
     /// Ticks that worlds missed since the last call.
     pub fn take_missed(&self) -> impl Iterator<Item = MissedTick> {
-        let mut missed: Vec<MissedTick> = self.seen.iter().flat_map(|seen| seen.take_missed()).collect();
+        let mut missed: Vec<MissedTick> =
+            self.shared.values().flat_map(|world| world.seen.take_missed()).collect();
         let mut instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
         missed.extend(instances.gone_missed.drain(..));
         missed.extend(instances.there.values().flat_map(|seen| seen.take_missed()));
         missed.into_iter()
     }
 
-    /// By world, when the step began that it is in; `None` between two steps.
-    pub fn in_step_since(&self) -> impl Iterator<Item = Option<Instant>> {
-        let since = |seen: &Arc<Seen>| seen.in_step_since.load(Ordering::Relaxed);
-        self.seen.iter().map(since).map(|since| (since > 0).then_some(Instant(since)))
+    /// The shared worlds that are in a step, by number and name, with the time when it began.
+    pub fn in_step_since(&self) -> impl Iterator<Item = (WorldId, &str, Instant)> {
+        self.shared.iter().filter_map(|(id, world)| {
+            let since = world.seen.in_step_since.load(Ordering::Relaxed);
+            (since > 0).then_some((id, world.name.as_str(), Instant(since)))
+        })
     }
 
     /// Counters of the instances in the pool.
@@ -330,9 +326,8 @@ impl Worlds {
     pub fn watch(&self) -> Watch {
         Watch {
             pool: Arc::clone(&self.pool),
-            seen: self.seen.clone(),
+            shared: self.shared.clone(),
             instances: Arc::clone(&self.instances),
-            names: self.names.clone(),
         }
     }
 
@@ -356,9 +351,9 @@ impl Worlds {
         &self.long
     }
 
-    /// Senders of new recordings, by world.
-    pub fn tapes(&self) -> &[Sender<Tape>] {
-        &self.tapes
+    /// Sender of new recordings of a shared world.
+    pub fn tapes(&self, world: WorldId) -> Option<&Sender<Tape>> {
+        self.shared.get(world).map(|world| &world.tapes)
     }
 
     /// Ends the steps and the long tasks; a task that ignores this is left behind after some seconds.

@@ -30,8 +30,8 @@ fn place(size_m: u32) -> Places {
     };
     let flat = Arc::new(Terrain::flat(256, 25.0));
     Places::new(vec![
-        settings(0, "Hills", (1_000, 1_000), terrain),
-        settings(1, "Flat", (1_010, 1_000), flat),
+        settings(9, "Hills", (1_000, 1_000), terrain),
+        settings(4, "Flat", (1_010, 1_000), flat),
     ])
 }
 
@@ -98,6 +98,25 @@ fn a_position_belongs_to_the_place_that_contains_it() {
     }
     assert_eq!(places.by_name("fLaT").map(|place| place.id), Some(PlaceId(1)));
     assert!(places.by_name("Fla").is_none());
+}
+
+#[test]
+#[should_panic(expected = "world 9 has two places")]
+fn a_world_has_one_place() {
+    let land = Arc::new(Land::new(GroundSpec::new(Arc::new(Terrain::flat(256, 25.0)), Arc::default(), 20.0)));
+    let at = |x| {
+        let spec = WorldSpec { is_shared: true, ..instance_spec(WorldId(9), "Hills", 1..1_000, &land) };
+        PlaceSettings { grid: (x, 1_000), spec, land: Arc::clone(&land) }
+    };
+    let _ = Places::new(vec![at(1_000), at(1_010)]);
+}
+
+#[test]
+fn a_world_is_found_by_its_number_wherever_it_stands_in_the_list() {
+    let places = place(256);
+    let of = |world| places.of_world(WorldId(world)).map(|place| place.name().to_owned());
+    assert_eq!([9, 4].map(of), [Some("Hills".to_owned()), Some("Flat".to_owned())]);
+    assert_eq!([0, 1, 5, u32::MAX].map(of), [const { None }; 4]);
 }
 
 #[test]

@@ -250,7 +250,7 @@ impl Node {
         }
     }
 
-    /// An instance, with this number of boxes; its index among the regions is its world's number.
+    /// An instance, with this number of boxes.
     pub(crate) fn instance(&mut self, name: &str, size_m: u32, boxes: u32, max_avatars: u32) -> Arc<Scene> {
         self.instance_for(name, (size_m, boxes), max_avatars, max_avatars as usize)
     }
@@ -522,7 +522,7 @@ impl Node {
         }
         while let Some((_, world, command)) = self.lagging.pop_front_if(|(at, ..)| *at <= self.steps) {
             // A world that has ended takes none.
-            if let Some(region) = self.regions.get_mut(world.0 as usize) {
+            if let Some(region) = self.regions.iter_mut().find(|region| region.scene.world == world) {
                 region.commands.push(command);
             }
         }
@@ -535,7 +535,7 @@ impl Node {
             }
             let events = self.regions[index].step(self.now, tick);
             if !events.is_empty() {
-                self.happen(WorldId(index as u32), events);
+                self.happen(self.regions[index].scene.world, events);
             }
         }
     }
@@ -630,6 +630,11 @@ fn gate(to: PortalTo) -> Arc<[Portal]> {
     Arc::new([Portal { at: GATE, radius_m: 2.0, to }])
 }
 
+/// Id of the n-th world. Ids count down, so that a lookup by position in a list fails.
+const fn world_of(n: u32) -> WorldId {
+    WorldId(1_000 - 7 * n)
+}
+
 /// Local ids of a world of tests.
 const fn local_ids(n: u32) -> Range<u32> {
     n * 1_000_000 + 1..(n + 1) * 1_000_000
@@ -645,7 +650,7 @@ fn land(size_m: u32, boxes: u32) -> Arc<Land> {
 /// World number `n`: an instance without portals.
 fn spec(n: u32, name: &str, land: &Land) -> WorldSpec {
     WorldSpec {
-        world: WorldId(n),
+        world: world_of(n),
         epoch: Epoch(0),
         is_shared: false,
         name: name.into(),

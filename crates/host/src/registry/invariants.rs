@@ -42,9 +42,9 @@ impl Registry {
                 );
             }
         }
-        assert_eq!(local_ids, self.local_ids, "local ids belong to worlds in memory");
-        let disjoint =
-            self.local_ids.iter().zip(self.local_ids.keys().skip(1)).all(|((_, end), next)| end <= next);
+        let used: BTreeMap<u32, u32> = self.local_ids.used().map(|ids| (ids.start, ids.end)).collect();
+        assert_eq!(local_ids, used, "local ids belong to worlds in memory");
+        let disjoint = used.iter().zip(used.keys().skip(1)).all(|((_, end), next)| end <= next);
         assert!(disjoint, "a local id has one world");
         let is_active = |world| self.record(world).phase.is_active();
         assert!(self.empty.iter().all(|&(_, world)| is_active(world)), "only active worlds are candidates");

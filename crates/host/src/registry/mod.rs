@@ -34,11 +34,13 @@ pub use message::{InstanceRow, Job, JobId, JobOutcome, StartFailure, SuspendOutc
 pub use room::ROOM_WAITERS_MAX;
 
 use crate::capacity::{NodeSample, Shortage, WorldCapacity};
+use crate::local_ids::{LocalIdPool, LocalIdSpace};
+use crate::world_numbers::InstanceWorlds;
 use ids::{Instant, Uuid, WorldId};
+use link::HostNumber;
 use phase::{ActiveInstance, InstancePhase};
 use room::RoomWaiter;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use stop::StopProgress;
@@ -62,10 +64,10 @@ pub struct RegistryConfig {
     pub active_max: usize,
     /// Time without occupants until an instance is suspended.
     pub suspend_after: Duration,
-    /// Number of the first instance's world; rises with each instance.
-    pub first_world: u32,
+    /// Host whose instances these are; their worlds' numbers contain it.
+    pub host: HostNumber,
     /// Local ids for instances.
-    pub local_ids: (u32, u32),
+    pub local_ids: LocalIdSpace,
     /// Seconds since 1970 at [`Instant::ZERO`].
     pub unix_start_s: i64,
 }
@@ -176,10 +178,9 @@ pub struct Registry {
     templates: Vec<TemplateFacts>,
     instances: BTreeMap<WorldId, InstanceRecord>,
     by_id: BTreeMap<Uuid, WorldId>,
-    /// Local ids of the worlds in memory, by their first.
-    local_ids: BTreeMap<u32, u32>,
-    next_local_id: u32,
-    next_world: u32,
+    /// Local ids of the worlds in memory.
+    local_ids: LocalIdPool,
+    worlds: InstanceWorlds,
     /// Empty active instances, by the start of that time.
     empty: BTreeSet<(Instant, WorldId)>,
     room_waiters: VecDeque<RoomWaiter>,
@@ -215,14 +216,12 @@ impl Registry {
     /// A node without instances.
     #[must_use]
     pub fn new(config: RegistryConfig, templates: Vec<TemplateFacts>) -> Self {
-        assert!(config.local_ids.0 < config.local_ids.1, "no local ids for instances");
         Self {
             templates,
             instances: BTreeMap::new(),
             by_id: BTreeMap::new(),
-            local_ids: BTreeMap::new(),
-            next_local_id: config.local_ids.0,
-            next_world: config.first_world,
+            local_ids: LocalIdPool::new(config.local_ids),
+            worlds: InstanceWorlds::new(config.host),
             empty: BTreeSet::new(),
             room_waiters: VecDeque::new(),
             capacity: WorldCapacity::default(),
@@ -381,7 +380,7 @@ impl Registry {
     }
 
     fn n_in_memory(&self) -> usize {
-        self.local_ids.len()
+        self.local_ids.n_used()
     }
 
     /// Marks active worlds as suspending and orders the job.
@@ -408,8 +407,7 @@ impl Registry {
     }
 
     fn insert(&mut self, row: InstanceRow, phase: InstancePhase) -> WorldId {
-        let world = WorldId(self.next_world);
-        self.next_world += 1;
+        let world = self.worlds.deal(|world| self.instances.contains_key(&world));
         let former = self.by_id.insert(row.id, world);
         assert!(former.is_none(), "an instance id stands for one world");
         let record = InstanceRecord {
@@ -520,19 +518,4 @@ impl InstanceRecord {
                 .map(|(Blocked::Damaged(why) | Blocked::Misfit(why))| Arc::clone(why)),
         }
     }
-}
-
-/// A range that is free.
-fn gap(taken: &BTreeMap<u32, u32>, from: u32, end: u32, n: u32) -> Option<Range<u32>> {
-    let mut first = from;
-    for (&start, &stop) in taken {
-        if stop <= first {
-            continue;
-        }
-        if first.checked_add(n).is_some_and(|last| last <= start) {
-            break;
-        }
-        first = stop;
-    }
-    first.checked_add(n).filter(|&last| last <= end).map(|last| first..last)
 }

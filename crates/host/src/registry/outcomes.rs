@@ -68,7 +68,7 @@ impl Registry {
         let facts = self.template(&template).ok().filter(|_| has_slot).cloned();
         match reserved.zip(facts) {
             Some((bytes, facts)) => {
-                if self.begin_start(world, &facts, bytes, None).is_ok() {
+                if self.begin_start(now, world, &facts, bytes, None).is_ok() {
                     return;
                 }
             }
@@ -118,7 +118,7 @@ impl Registry {
             Err(failure) => failure,
         };
         self.capacity.cancel_reservation(reserved_bytes);
-        self.release_local_ids(&local_ids);
+        self.local_ids.release(now, &local_ids);
         self.set_phase(world, InstancePhase::Suspended);
         let has_changed = self.revision != revision;
         let record = self.record_mut(world);
@@ -174,7 +174,7 @@ impl Registry {
                     self.capacity.learn_from_use(&template, size);
                 }
                 self.capacity.note_freed(size.unwrap_or(active.bytes));
-                self.release_local_ids(&active.local_ids);
+                self.local_ids.release(now, &active.local_ids);
                 self.set_phase(world, InstancePhase::Suspended);
             }
             SuspendOutcome::Kept { until, failure } => {
@@ -211,7 +211,7 @@ impl Registry {
                     let reason = "That world has ended.".into();
                     self.orders.push_back(GatewayOrder::Empty { world, reason });
                     self.push_job(Job::Remove(world));
-                    self.release_local_ids(&active.local_ids);
+                    self.local_ids.release(now, &active.local_ids);
                     self.capacity.note_freed(active.bytes);
                 }
                 self.remove(world, &failure.unwrap_or(InstanceRefusal::Ended));

@@ -256,7 +256,7 @@ impl Registry {
         let template = self.template(&record.row.template).map_err(gone)?.clone();
         match self.acquire_slot(now, &template)? {
             RoomOutcome::Pending(why) => return Ok(Progress::NeedsRoom(why)),
-            RoomOutcome::Reserved(bytes) => self.begin_start(world, &template, bytes, Some(id))?,
+            RoomOutcome::Reserved(bytes) => self.begin_start(now, world, &template, bytes, Some(id))?,
         }
         self.record_mut(world).waiting.push_front((id, ask));
         Ok(Progress::Taken)

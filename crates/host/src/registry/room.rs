@@ -2,10 +2,9 @@
 
 use super::phase::{InstancePhase, StartingInstance};
 use super::requests::Progress;
-use super::{InstanceRefusal, InstanceRequest, Job, Registry, RequestId, TemplateFacts, gap};
+use super::{InstanceRefusal, InstanceRequest, Job, Registry, RequestId, TemplateFacts};
 use crate::capacity::Shortage;
 use ids::{Instant, WorldId};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Requests that wait for room; more are refused as [`InstanceRefusal::Busy`].
@@ -114,12 +113,13 @@ impl Registry {
     /// reservation ends if local ids are short.
     pub(super) fn begin_start(
         &mut self,
+        now: Instant,
         world: WorldId,
         template: &TemplateFacts,
         reserved_bytes: u64,
         request: Option<RequestId>,
     ) -> Result<(), InstanceRefusal> {
-        let Some(local_ids) = self.take_local_ids(template.n_local_ids) else {
+        let Some(local_ids) = self.local_ids.allocate(now, template.n_local_ids) else {
             self.capacity.cancel_reservation(reserved_bytes);
             return Err(InstanceRefusal::LocalIds(template.n_local_ids));
         };
@@ -141,22 +141,5 @@ impl Registry {
         };
         self.push_job_for(vec![world], job);
         Ok(())
-    }
-
-    /// Local ids of no other world in memory. They are dealt in turn, so that those of a removed world rest for one round.
-    fn take_local_ids(&mut self, n: u32) -> Option<Range<u32>> {
-        let (first, end) = self.config.local_ids;
-        let found = gap(&self.local_ids, self.next_local_id, end, n)
-            .or_else(|| gap(&self.local_ids, first, end, n))?;
-        self.next_local_id = found.end;
-        let former = self.local_ids.insert(found.start, found.end);
-        assert!(former.is_none(), "local ids belong to one world");
-        Some(found)
-    }
-
-    /// Returns the local ids of a world that has left memory.
-    pub(super) fn release_local_ids(&mut self, ids: &Range<u32>) {
-        let end = self.local_ids.remove(&ids.start);
-        assert_eq!(end, Some(ids.end), "local ids are released once");
     }
 }

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 const HALL: &str = "Hall";
 const N_IDS: u32 = 10;
+/// World of the first instance.
+const FIRST: WorldId = WorldId(1 << 31 | 1 << 20);
 /// Expected size of a world of the template before the first creation.
 const HALL_BYTES: u64 = 128 * 1024;
 
@@ -23,8 +25,8 @@ fn config() -> RegistryConfig {
         instances_max: 6,
         active_max: 3,
         suspend_after: Duration::from_secs(5),
-        first_world: 1,
-        local_ids: (1_000, 1_060),
+        host: HostNumber(1),
+        local_ids: LocalIdSpace { first: 1_000, end: 1_400, block: 50 },
         portal_max: 4,
         per_user_max: 0,
         unix_start_s: UNIX_START_S,

@@ -28,11 +28,11 @@ impl Process {
         let portals: Arc<[Portal]> = TEMPLATES.iter().enumerate().map(portal).collect();
         let region = |n: u32| {
             let (land, portals) = (Arc::clone(&lands[0]), Arc::clone(&portals));
-            let spec = spec(WorldId(n), format!("Region {n}"), 1 + n * 1_000..(n + 1) * 1_000, &land);
+            let spec = spec(WorldId(n + 1), format!("Region {n}"), 1 + n * 1_000..(n + 1) * 1_000, &land);
             let spec = WorldSpec { is_shared: true, portals, max_avatars: 100, ..spec };
             PlaceSettings { grid: (1_000 + n, 1_000), spec, land }
         };
-        let places = Arc::new(Places::new((0..FIRST_WORLD).map(region).collect()));
+        let places = Arc::new(Places::new((0..N_REGIONS).map(region).collect()));
         let config = HubConfig {
             udp_ports: (9_000..9_016).collect(),
             http_port: 9_000,
@@ -43,7 +43,7 @@ impl Process {
             instances_max: INSTANCES_MAX,
             active_max: ACTIVE_MAX,
             suspend_after: SUSPEND_AFTER,
-            first_world: FIRST_WORLD,
+            host: HostNumber(1),
             local_ids: LOCAL_IDS,
             portal_max: PORTAL_MAX,
             per_user_max: 0,
@@ -354,7 +354,10 @@ impl InstanceRun {
         let Process { hub, registry, worlds, asked, .. } = &self.process;
         assert!(asked.is_empty(), "{} requests unanswered", asked.len());
         let visitors = hub.visitors();
-        assert!(visitors.keys().all(|world| world.0 < FIRST_WORLD), "all are in regions: {visitors:?}");
+        assert!(
+            visitors.keys().all(|world| world.0 <= SHARED_WORLDS_MAX),
+            "all are in regions: {visitors:?}"
+        );
         assert_eq!(registry.counts().1, 0, "empty instances are suspended");
         assert!(worlds.is_empty(), "worlds are left without an instance");
         let known: BTreeSet<Uuid> = registry.summaries().map(|summary| summary.row.id).collect();

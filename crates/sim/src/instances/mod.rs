@@ -20,13 +20,16 @@ use gateway::hub::{Hub, HubConfig, Login, Order};
 use gateway::mail::{CircuitKey, Closed, FromShard, Request, ShardIndex, Spot, ToShard};
 use gateway::places::{Land, PlaceId, PlaceSettings, Places, Scene};
 use glam::Vec3;
+use host::local_ids::LocalIdSpace;
 use host::registry::{
     GatewayNotice, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, InstanceRow, Job, JobId,
     JobOutcome, NewInstance, Registry, RegistryConfig, RequestId, StartFailure, SuspendOutcome,
     SuspendTarget, TemplateFacts, Visitor,
 };
 use ids::{AgentId, Epoch, Incarnation, Instant, SessionKey, Tick, Uuid, WorldId};
-use link::{GroundSpec, OccupantCount, Portal, PortalTo, Refusal, Terrain, WorldSpec};
+use link::{
+    GroundSpec, HostNumber, OccupantCount, Portal, PortalTo, Refusal, SHARED_WORLDS_MAX, Terrain, WorldSpec,
+};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -47,9 +50,9 @@ const UNIX_START_S: i64 = 1_700_000_000;
 const CENSUS_PERIOD: Duration = Duration::from_millis(700);
 /// Time for everything to come to rest: teleports are given up, worlds restart, instances are suspended.
 const REST: Duration = Duration::from_secs(120);
-/// Local ids for three worlds at once, so that now and then there are none.
-const LOCAL_IDS: (u32, u32) = (1 << 31, (1 << 31) + 350);
-const FIRST_WORLD: u32 = 2;
+/// Local ids for eight worlds in use or at rest, so that a start is refused now and then.
+const LOCAL_IDS: LocalIdSpace = LocalIdSpace { first: 1 << 31, end: (1 << 31) + 800, block: 200 };
+const N_REGIONS: u32 = 2;
 const TEMPLATES: [(&str, u32); 2] = [("Cave", 256), ("Plain", 512)];
 
 /// From 0 up to `sides`.

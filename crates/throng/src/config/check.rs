@@ -3,6 +3,7 @@
 use super::problem::ConfigProblem;
 use super::{Config, ConfigSection, PortalSection};
 use figment::value::{Dict, Value};
+use link::SHARED_WORLDS_MAX;
 
 /// Checks each value by itself. `origin` names the source of a value.
 pub(super) fn values(values: &Dict, origin: impl Fn(&Value) -> String) -> Vec<ConfigProblem> {
@@ -94,7 +95,19 @@ pub(super) fn together(config: &Config) -> Vec<ConfigProblem> {
                 "is missing: every region has a name".into(),
             );
         }
+        let world = region.world(index);
+        if world.0 > SHARED_WORLDS_MAX {
+            let message = format!(
+                "is {} by the region's position; state an `id` of at most {SHARED_WORLDS_MAX}",
+                world.0
+            );
+            problem(&format!("region[{index}].id"), region.id.to_string(), message);
+        }
         for (other_index, other) in config.region.iter().enumerate().take(index) {
+            if world == other.world(other_index) {
+                let message = format!("is the world id {}, as for region[{other_index}]", world.0);
+                problem(&format!("region[{index}].id"), region.id.to_string(), message);
+            }
             if region.name.to_lowercase() == other.name.to_lowercase() {
                 let message = format!("is the name of region[{other_index}] already");
                 problem(&format!("region[{index}].name"), format!("{:?}", region.name), message);

@@ -5,6 +5,8 @@ use super::key::{KeyKind, section};
 use super::{PublicAddress, StoreAddress};
 use gateway::hub::PORTS_MAX;
 use gateway::shard::FilterMode;
+use ids::WorldId;
+use link::SHARED_WORLDS_MAX;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -457,6 +459,10 @@ section! {
         ///
         /// People type it to teleport; landmarks and `start` addresses contain it.
         name: String = String::new(), "–", KeyKind::Name;
+        /// Id of its world, unique on the grid; 0 stands for the position among the regions, from 1.
+        ///
+        /// Local ids of the world are derived from it. A stated id does not change when regions are added or removed before this one.
+        id: u32 = 0, "–", KeyKind::whole(0, SHARED_WORLDS_MAX as i64);
         /// Column of its south-west corner on the grid's map, in squares of 256 m.
         ///
         /// Clients draw regions with adjacent squares as one landscape, but one cannot walk across yet, so leave a gap.
@@ -583,6 +589,14 @@ section! {
 /// Steps a second of a world that is given this rate, when those without one have the other.
 pub(crate) const fn hz_or(given: u32, usual: u32) -> u32 {
     if given == 0 { usual } else { given }
+}
+
+impl RegionSection {
+    /// World id of the region at this index.
+    pub(crate) fn world(&self, index: usize) -> WorldId {
+        let by_place = || u32::try_from(index + 1).unwrap_or(u32::MAX);
+        WorldId(if self.id == 0 { by_place() } else { self.id })
+    }
 }
 
 impl PortalSection {

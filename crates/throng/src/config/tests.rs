@@ -103,6 +103,7 @@ fn a_value_of_the_wrong_type_or_range_is_named_with_what_is_allowed() {
         ("[login]\nopen_registration = \"yes\"", "must be true or false"),
         ("[page]\npublic_chat = \"all\"", "must be \"loopback\", \"everyone\" or \"nobody\""),
         ("[[region]]\nname = \"A\"\nsize_m = 300", "must be a multiple of 256 from 256 to 1024"),
+        ("[[region]]\nname = \"A\"\nid = 2048", "from 0 to 2047"),
         ("[[template]]\nname = \"A\"\nhz = 25", "must be 0, 20, 30 or 45"),
         ("[[region]]\nname = \"A\"\nhz = \"20\"", "must be 0, 20, 30 or 45"),
         ("[[region]]\nname = \"A\"\nwater_m = -1", "must be a number from 0 to 255"),
@@ -162,6 +163,10 @@ fn values_that_contradict_each_other_are_refused() {
         (
             "[[region]]\nname = \"A\"\nsize_m = 512\n[[region]]\nname = \"B\"\nx = 1001",
             "overlaps region[0] (\"A\")",
+        ),
+        (
+            "[[region]]\nname = \"A\"\nid = 2\n[[region]]\nname = \"B\"\nx = 7",
+            "is the world id 2, as for region[0]",
         ),
         ("[[template]]\nseed = 5", "every template has a name"),
         ("[[template]]\nname = \"A\"\n[[template]]\nname = \"a\"", "is the name of template[0] already"),

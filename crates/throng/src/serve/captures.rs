@@ -8,7 +8,7 @@ use super::{Clock, ServeError};
 use crate::config::tunables::Tunables;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use gateway::sessions::Sessions;
-use ids::SessionKey;
+use ids::{SessionKey, WorldId};
 use operator_api::{CaptureRequest, SystemsView};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -56,8 +56,8 @@ pub(super) struct Captures {
 pub(super) struct Eye {
     pub(super) recorder: Recorder,
     pub(super) sessions: Arc<Sessions>,
-    /// Names of worlds, by number.
-    pub(super) worlds: Vec<String>,
+    /// Names of the shared worlds.
+    pub(super) worlds: Vec<(WorldId, String)>,
     /// Time budget of a frame.
     pub(super) tick: Duration,
 }
@@ -66,8 +66,8 @@ impl SystemsView for Eye {
     /// With names.
     fn capture(&self, horizon: Duration) -> Capture {
         let mut capture = self.recorder.capture(horizon);
-        let worlds = self.worlds.iter().zip(0..);
-        capture.labels.extend(worlds.map(|(name, world)| ((Arg::World, world), name.clone())));
+        let worlds = self.worlds.iter();
+        capture.labels.extend(worlds.map(|(world, name)| ((Arg::World, world.0.into()), name.clone())));
         let names = names(&clients(&capture), |clients, found| {
             self.sessions.with(|hub| {
                 let name_of = |&client: &u64| Some((client, hub.session_name(SessionKey(client))?));

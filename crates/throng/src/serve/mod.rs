@@ -40,10 +40,12 @@ use gateway::places::{Land, Places};
 use grid::capability::HeldTextures;
 use grid::login::LoginService;
 use grid::password::{Cost, LoadHint, Passwords};
+use host::local_ids::LocalIdSpace;
 use host::registry::RegistryConfig;
 use ids::Instant;
 use instances::Owners;
 use limits::{HttpConnections, MemoryLimit};
+use link::HostNumber;
 use operator_api::{Diagnose, FrameLog};
 use recordings::Recordings;
 use std::io::Write as _;
@@ -56,8 +58,8 @@ use telemetry::recorder::{Recorder, RecorderConfig, frame_end};
 use telemetry::{LogFormat, Metrics, cgroup, process};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::Notify;
-use workplace::instances::{InstanceMailbox, InstanceStore, Start, WorkplaceParts, local_ids, start};
-use workplace::{Clock, faults, inboxes, lines, restarts, worlds};
+use workplace::instances::{InstanceMailbox, InstanceStore, Start, WorkplaceParts, start};
+use workplace::{Clock, faults, inboxes, lines, restarts, world_map, worlds};
 
 /// Message to visitors when the server stops.
 const FAREWELL: &str = "The server is about to stop. Please come back later.";
@@ -216,7 +218,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let templates = places::templates(config, worlds.long())?;
     templates.iter().for_each(|template| hold_map(&portal.textures, &template.land));
     let (instances, admission, instance_threads) = start(Start {
-        limits: registry_config(config, places.len() as u32, unix_start_s),
+        limits: registry_config(config, unix_start_s),
         known,
         mailbox,
         parts: WorkplaceParts {
@@ -268,7 +270,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let eye = Eye {
         recorder,
         sessions: Arc::clone(&sessions.sessions),
-        worlds: places.iter().map(|place| place.name().to_owned()).collect(),
+        worlds: places.iter().map(|place| (place.world(), place.name().to_owned())).collect(),
         tick: Duration::from_secs(1) / config.world.hz,
     };
     let captures = captures::start(captures::Start {
@@ -293,7 +295,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         let inboxes = Arc::clone(&worlds.inboxes);
         let main_turn = Arc::clone(&main_turn);
         let wake = move || {
-            inboxes.shared().iter().for_each(|inbox| inbox.waker.wake());
+            inboxes.shared().values().for_each(|inbox| inbox.waker.wake());
             wakers.iter().for_each(net::PollWaker::wake);
             main_turn.notify_one();
         };
@@ -400,8 +402,8 @@ fn n_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Limits of instances. Their worlds are numbered behind those of the regions.
-fn registry_config(config: &Config, first_world: u32, unix_start_s: u64) -> RegistryConfig {
+/// Limits of instances. This process is the one host of its grid.
+fn registry_config(config: &Config, unix_start_s: u64) -> RegistryConfig {
     let config = &config.instances;
     RegistryConfig {
         instances_max: config.max as usize,
@@ -409,8 +411,8 @@ fn registry_config(config: &Config, first_world: u32, unix_start_s: u64) -> Regi
         per_user_max: config.per_user_max as usize,
         active_max: config.active_max as usize,
         suspend_after: Duration::from_secs(config.suspend_after_s.into()),
-        first_world,
-        local_ids: local_ids(),
+        host: HostNumber::default(),
+        local_ids: LocalIdSpace::INSTANCES,
         unix_start_s: unix_start_s.cast_signed(),
     }
 }

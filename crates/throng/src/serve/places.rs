@@ -5,15 +5,14 @@ use crate::config::{self, Config, TerrainShape, hz_or};
 use gateway::places::{Land, PlaceSettings};
 use glam::Vec3;
 use host::script::{ScriptProblems, load_cast};
-use ids::{Epoch, RegionHandle, WorldId};
-use link::{GroundSpec, Portal, PortalTo, Scenery, Terrain, WorldSpec};
+use ids::{Epoch, RegionHandle};
+use link::{GroundSpec, Portal, PortalTo, Scenery, Terrain, WorldSpec, shared_local_ids};
 use schedule::long::{LongContext, LongTasks};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use workplace::instances::{ScriptDisk, Template};
 use workplace::long::{self, LongFailure};
-use workplace::worlds::local_ids;
 
 /// Flat ground lies this far above the water, in metres.
 const FLAT_ABOVE_WATER_M: f32 = 2.0;
@@ -23,23 +22,24 @@ const GROUND_ESTIMATE: Duration = Duration::from_millis(20);
 const MESH_ESTIMATE: Duration = Duration::from_millis(500);
 
 pub(super) fn settings(config: &Config) -> Vec<PlaceSettings> {
-    let place = |(n, region): (u32, &config::RegionSection)| {
+    let place = |(index, region): (usize, &config::RegionSection)| {
         let (land, portals) = Ground::of_region(region).build(config);
+        let world = region.world(index);
         let spec = WorldSpec {
-            world: WorldId(n),
+            world,
             epoch: Epoch(0),
             is_shared: true,
             name: region.name.clone(),
             max_avatars: region.max_avatars,
             hz: hz_or(region.hz, config.world.hz),
-            local_ids: local_ids(n),
+            local_ids: shared_local_ids(world),
             ground: Arc::clone(land.spec()),
             portals,
             seed: RegionHandle::from_grid(region.x, region.y).0,
         };
         PlaceSettings { grid: (region.x, region.y), spec, land }
     };
-    (0..).zip(&config.region).map(place).collect()
+    config.region.iter().enumerate().map(place).collect()
 }
 
 /// Templates of instances, made by long tasks in turn.

@@ -50,11 +50,10 @@ impl Recordings {
         unix_start_s: u64,
         folder: PathBuf,
     ) -> Self {
-        let lines = places.iter().zip(worlds.tapes()).map(|(place, tapes)| Line {
-            place: Arc::clone(place),
-            tapes: tapes.clone(),
-            inbox: worlds.inboxes.shared()[place.world().0 as usize].clone(),
-            is_busy: Arc::default(),
+        let lines = places.iter().map(|place| {
+            let tapes = worlds.tapes(place.world()).expect("a shared world takes recordings").clone();
+            let inbox = worlds.inboxes.of(place.world()).expect("a shared world has an inbox");
+            Line { place: Arc::clone(place), tapes, inbox, is_busy: Arc::default() }
         });
         Self { lines: lines.collect(), clock: Arc::clone(clock), unix_start_s, folder }
     }

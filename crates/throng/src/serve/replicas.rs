@@ -4,6 +4,7 @@ use super::ServeError;
 use super::faults::Fuse;
 use super::inboxes::Inbox;
 use super::lines::{Followed, Line};
+use super::world_map::WorldMap;
 use super::worlds::Worlds;
 use crossbeam_channel::{Receiver, Sender, select};
 use gateway::http::Portal;
@@ -62,15 +63,18 @@ pub(super) fn start(start: Start<'_>) -> Result<Replicas, ServeError> {
     };
     let ways = places
         .iter()
-        .zip(worlds.inboxes.shared())
-        .map(|(place, inbox)| Way {
-            line: line(&place.scene, inbox),
-            region: place.id.0.into(),
-            timing: metrics.timing(
-                "throng_replica_encode_seconds",
-                "Time to encode and publish one frame of the world.",
-                &[("world", place.name())],
-            ),
+        .map(|place| {
+            let inbox = worlds.inboxes.shared().get(place.world()).expect("a shared world has an inbox");
+            let way = Way {
+                line: line(&place.scene, inbox),
+                region: place.id.0.into(),
+                timing: metrics.timing(
+                    "throng_replica_encode_seconds",
+                    "Time to encode and publish one frame of the world.",
+                    &[("world", place.name())],
+                ),
+            };
+            (place.world(), way)
         })
         .collect();
     let counters = Arc::new(Counters::default());
@@ -109,7 +113,7 @@ impl Replicas {
 }
 
 struct Thread {
-    ways: Vec<Way>,
+    ways: WorldMap<Way>,
     frames: Receiver<Box<Frame>>,
     spent: Sender<Box<Frame>>,
     stopped: Receiver<()>,
@@ -139,7 +143,7 @@ impl Thread {
         let _scope = ENCODE.enter(frame.world.0.into());
         let began_at = (self.portal.clock)();
         self.fuse.strike();
-        let way = &mut self.ways[frame.world.0 as usize];
+        let way = self.ways.get_mut(frame.world).expect("only shared worlds send frames to this thread");
         way.line.follow(&frame);
         way.timing.record((self.portal.clock)() - began_at);
         let region = way.region;
@@ -159,7 +163,7 @@ impl Thread {
     }
 
     fn count(&self) {
-        let sum = |of: fn(&Followed) -> u64| self.ways.iter().map(|way| of(&way.line.followed())).sum();
+        let sum = |of: fn(&Followed) -> u64| self.ways.values().map(|way| of(&way.line.followed())).sum();
         let counters = &self.counters;
         counters.frames.fetch_add(1, Ordering::Relaxed);
         counters.blocks_encoded.store(sum(|followed| followed.blocks_encoded), Ordering::Relaxed);

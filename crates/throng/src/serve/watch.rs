@@ -9,7 +9,7 @@ mod restarts;
 
 use super::crashes::Crashes;
 use super::limits::HttpConnections;
-use super::restarts::Standing;
+use super::restarts::Standings;
 use super::shards::Watched;
 use super::{Clock, ServeError, instances, replicas, worlds};
 use crate::config::tunables::Tunables;
@@ -19,7 +19,7 @@ use export::Export;
 pub(super) use frames::PoolTracer;
 use gateway::http::{Figures, Portal};
 use grid::password::LoadHint;
-use ids::Instant;
+use ids::{Instant, WorldId};
 use operator_api::FrameLog;
 use schedule::long::{LongId, LongInfo, LongTasks};
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +54,7 @@ pub(super) struct Start {
     pub(super) frames: Arc<FrameLog>,
     pub(super) missed: Arc<MissedTicks>,
     pub(super) long: LongTasks,
-    pub(super) standings: Vec<Arc<Mutex<Standing>>>,
+    pub(super) standings: Standings,
     pub(super) shards: Vec<Arc<Watched>>,
     pub(super) replicas: Arc<replicas::Counters>,
     pub(super) portal: Arc<Portal>,
@@ -145,7 +145,7 @@ struct Eye {
     busy_ns: Vec<u64>,
     turns: Vec<(u64, Instant)>,
     /// By world, the beginning of the last reported step that did not end.
-    unended: Vec<Instant>,
+    unended: BTreeMap<WorldId, Instant>,
     /// Reported long tasks that did not end.
     overdue: BTreeSet<LongId>,
     threads: BTreeMap<String, ThreadUse>,
@@ -159,7 +159,7 @@ impl Eye {
             export: Export::new(&start),
             busy_ns: vec![0; start.shards.len()],
             turns: vec![(0, now); start.shards.len()],
-            unended: vec![Instant::ZERO; start.worlds.names.len()],
+            unended: BTreeMap::new(),
             seen_at: now,
             packets_in: 0,
             packets_out: 0,
@@ -218,7 +218,7 @@ impl Eye {
             packets_in_per_s: rate(sum(|c| c.figures.shard.datagrams_in), &mut self.packets_in),
             packets_out_per_s: rate(sum(|c| c.sent.sent), &mut self.packets_out),
             bytes_out_per_s: rate(sum(|c| c.sent.sent_bytes), &mut self.bytes_out),
-            dilation: worlds.iter().map(|world| world.dilation).fold(1.0, f32::min),
+            dilation: worlds.iter().map(|(_, world)| world.dilation).fold(1.0, f32::min),
             uptime_s: now.0 as f32 / 1e9,
         };
         self.start.portal.live.record_figures(figures);
@@ -289,15 +289,16 @@ impl Eye {
                 trouble = Some(format!("shard-{n} does not run."));
             }
         }
-        for (n, since) in self.start.worlds.in_step_since().enumerate() {
-            let Some(since) = since else { continue };
+        for (world, name, since) in self.start.worlds.in_step_since() {
             let in_step = now.since(since);
             // One capture for each such step, not one a second.
-            if self.unended[n] != since && UNENDED.note(n as u64, in_step.as_nanos() as u64, u64::MAX) {
-                self.unended[n] = since;
+            if self.unended.get(&world) != Some(&since)
+                && UNENDED.note(world.0.into(), in_step.as_nanos() as u64, u64::MAX)
+            {
+                self.unended.insert(world, since);
             }
             if in_step > STUCK {
-                trouble = Some(format!("{} does not run.", self.start.worlds.names[n]));
+                trouble = Some(format!("{name} does not run."));
             }
         }
         if self.start.worlds.instance_in_step_since().is_some_and(|since| now.since(since) > STUCK) {

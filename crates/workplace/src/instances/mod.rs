@@ -53,9 +53,6 @@ use telemetry::recorder::Recorder;
 use thiserror::Error;
 use workplace::{InstanceWorkplace, Journal, WorkplaceThreads, job_queue, write_journal};
 
-/// Local ids of instances begin here; those below belong to shared worlds.
-const FIRST_LOCAL_ID: u32 = 1 << 31;
-
 /// The handle of instances.
 pub struct Instances {
     mail: InstanceSender,
@@ -194,11 +191,6 @@ fn start_with(
     let instances =
         Instances { mail: mail.clone(), workplace: Arc::clone(&workplace), sessions, clock, unix_start_s };
     Ok((Arc::new(instances), admission, InstanceThreads { mail, workplace, driver, journal: None, workers }))
-}
-
-/// Local ids that instances may have.
-pub const fn local_ids() -> (u32, u32) {
-    (FIRST_LOCAL_ID, u32::MAX)
 }
 
 fn row_of(listed: Listed) -> (InstanceRow, Option<Arc<str>>) {

@@ -20,9 +20,13 @@ use gateway::http::fault::{Fault, FaultKind};
 use gateway::hub::{HubConfig, Order as Ordered};
 use gateway::places::{Land, PlaceSettings, Places};
 use host::capacity::Shortage;
+use host::local_ids::LocalIdSpace;
 use host::script::load_cast;
 use ids::{Epoch, Instant, WorldId};
-use link::{AdmissionNumber, GroundSpec, OccupantCount, Portal, PortalTo, Scenery, Terrain, WorldSpec};
+use link::{
+    AdmissionNumber, GroundSpec, HostNumber, OccupantCount, Portal, PortalTo, Scenery, Terrain, WorldSpec,
+    shared_local_ids,
+};
 use startup::{StartUp, Started};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -155,14 +159,15 @@ fn regions(templates: [&str; 2]) -> Places {
     let region = |(n, template): (u32, &str)| {
         let terrain = Arc::new(Terrain::flat([256, 512][n as usize], 22.0));
         let land = Arc::new(Land::new(GroundSpec::new(terrain, Arc::default(), 20.0)));
+        let world = WorldId(n + 1);
         let spec = WorldSpec {
-            world: WorldId(n),
+            world,
             epoch: Epoch(0),
             is_shared: true,
             name: ["Harbour", "Meadows"][n as usize].into(),
             max_avatars: 100,
             hz: 20,
-            local_ids: worlds::local_ids(n),
+            local_ids: shared_local_ids(world),
             ground: Arc::clone(land.spec()),
             portals: portals(&[PortalTo::Own(template.into())]),
             seed: n.into(),
@@ -186,8 +191,8 @@ fn config(templates: &[&'static str], active_max: usize) -> TestConfig {
         per_user_max: 0,
         active_max,
         suspend_after: Duration::from_secs(3_600),
-        first_world: 2,
-        local_ids: local_ids(),
+        host: HostNumber(0),
+        local_ids: LocalIdSpace::INSTANCES,
         unix_start_s: UNIX_START_S.cast_signed(),
     };
     TestConfig { templates: templates.iter().copied().map(TestTemplate::new).collect(), limits }

@@ -98,7 +98,7 @@ fn an_instance_that_cannot_be_saved_goes_on_and_is_spared_for_a_while() {
     node.now = at(5);
     node.registry.handle_timeout(node.now);
     node.drain();
-    let (entered, world) = (node.ask(enter(1)), WorldId(1));
+    let (entered, world) = (node.ask(enter(1)), FIRST);
     node.end_only(JobOutcome::Suspended(vec![(world, kept(at(20)))]));
     assert!(node.replies.remove(&entered).is_some_and(|reply| reply.is_ok()), "its visitor finds it");
     node.leave(1);
@@ -147,12 +147,12 @@ fn the_time_in_a_phase_begins_with_the_phase_and_not_with_an_attempt_to_leave_it
     node.now = at(4);
     let asked = node.ask(InstanceRequest::Suspend(Uuid::from_u128(1)));
     assert_eq!((node.phase(1), since(&node, 1)), ("suspending", at(4)));
-    node.end_only(JobOutcome::Suspended(vec![(WorldId(2), kept(at(0)))]));
+    node.end_only(JobOutcome::Suspended(vec![(WorldId(FIRST.0 + 1), kept(at(0)))]));
     assert_eq!(node.replies.remove(&asked), Some(Err(InstanceRefusal::InUse)), "it is about to restart");
     assert_eq!((node.phase(1), since(&node, 1)), ("active", at(3)));
     let asked = node.ask(InstanceRequest::Suspend(Uuid::from_u128(1)));
     let unsaved = SuspendOutcome::Kept { until: at(0), failure: Some(failed("disk full")) };
-    node.end_only(JobOutcome::Suspended(vec![(WorldId(2), unsaved)]));
+    node.end_only(JobOutcome::Suspended(vec![(WorldId(FIRST.0 + 1), unsaved)]));
     assert_eq!(node.replies.remove(&asked), Some(Err(InstanceRefusal::Failed(failed("disk full")))));
     node.now = at(5);
     node.done(InstanceRequest::Suspend(Uuid::from_u128(1))).unwrap();
@@ -199,7 +199,7 @@ fn a_stopping_node_saves_every_instance_or_gives_up_after_some_attempts() {
             let Job::Suspend(targets) = job else { panic!("{job:?}") };
             n_jobs += 1;
             let outcome = |target: &SuspendTarget| match target.world {
-                WorldId(1) => (target.world, SuspendOutcome::Saved(None)),
+                FIRST => (target.world, SuspendOutcome::Saved(None)),
                 _ => (target.world, kept(at(0))),
             };
             node.end(id, JobOutcome::Suspended(targets.iter().map(outcome).collect()));
@@ -209,7 +209,7 @@ fn a_stopping_node_saves_every_instance_or_gives_up_after_some_attempts() {
         node.drain();
     }
     assert_eq!((node.phase(1), node.phase(2), n_jobs), ("suspended", "active", STOP_TRIES_MAX));
-    assert_eq!(node.registry.unsaved().collect::<Vec<_>>(), [WorldId(2)]);
+    assert_eq!(node.registry.unsaved().collect::<Vec<_>>(), [WorldId(FIRST.0 + 1)]);
     assert_eq!(node.done(enter(1)), Err(InstanceRefusal::Stopping));
 }
 
@@ -221,7 +221,7 @@ fn stored_instances_are_there_in_their_order_whether_or_not_they_can_be_entered(
     node.registry.load(stored(8, "Castle"), None);
     node.registry.load(stored(7, HALL), Some(failed("damaged")));
     let listed: Vec<_> = node.registry.summaries().map(|one| (one.world.0, one.row.template)).collect();
-    assert_eq!(listed, [(1, HALL.into()), (2, "Castle".into()), (3, HALL.into())]);
+    assert_eq!(listed, [(FIRST.0, HALL.into()), (FIRST.0 + 1, "Castle".into()), (FIRST.0 + 2, HALL.into())]);
     assert!(node.done(enter(9)).is_ok());
     assert_eq!(node.done(enter(8)), Err(InstanceRefusal::TemplateGone("Castle".into())));
     assert_eq!(node.done(enter(7)), Err(InstanceRefusal::Blocked(failed("damaged"))));

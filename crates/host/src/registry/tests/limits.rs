@@ -70,7 +70,7 @@ fn a_token_creates_no_more_than_its_quota() {
 }
 
 #[test]
-fn worlds_are_numbered_for_ever_and_local_ids_go_round_past_those_in_use() {
+fn worlds_have_one_number_each_and_local_ids_rest_before_they_are_given_again() {
     let mut node = Node::new();
     let start_of = |node: &mut Node, id: u128| {
         node.ask(InstanceRequest::Open(new(id)));
@@ -80,23 +80,26 @@ fn worlds_are_numbered_for_ever_and_local_ids_go_round_past_those_in_use() {
         node.work();
         start
     };
-    assert_eq!(start_of(&mut node, 1), (1, 1_000));
+    assert_eq!(start_of(&mut node, 1), (FIRST.0, 1_000));
     for (n, first) in (2..).zip([1_010, 1_020, 1_030, 1_040, 1_050]) {
-        assert_eq!(start_of(&mut node, n.into()), (n, first), "former ids rest for one round");
+        assert_eq!(start_of(&mut node, n.into()), (FIRST.0 + n - 1, first), "former ids rest");
         node.done(InstanceRequest::End(Uuid::from_u128(n.into()))).unwrap();
     }
-    assert_eq!(start_of(&mut node, 7), (7, 1_010), "the first ones are in use still");
+    node.now += crate::local_ids::REST;
+    assert_eq!(start_of(&mut node, 7), (FIRST.0 + 6, 1_010), "the first ones are in use still");
 }
 
 #[test]
 fn without_local_ids_an_instance_stays_in_the_store_until_some_are_free() {
     let mut node = Node::new();
-    node.registry.config.local_ids = (1_000, 1_025);
+    node.registry.local_ids = LocalIdPool::new(LocalIdSpace { first: 1_000, end: 1_025, block: 25 });
     (1..=3).for_each(|id| assert!(node.open(id).is_ok()));
     assert_eq!([1, 2, 3].map(|id| node.phase(id)), ["active", "active", "suspended"]);
     assert_eq!(node.done(enter(3)), Err(InstanceRefusal::LocalIds(N_IDS)));
     assert_eq!(node.registry.capacity().reserved_bytes(), 2 * HALL_BYTES, "nothing is reserved in vain");
     node.done(InstanceRequest::End(Uuid::from_u128(2))).unwrap();
+    assert_eq!(node.done(enter(3)), Err(InstanceRefusal::LocalIds(N_IDS)), "those of the ended one rest");
+    node.now += crate::local_ids::REST;
     assert!(node.done(enter(3)).is_ok());
 }
 

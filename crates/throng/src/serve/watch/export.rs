@@ -16,9 +16,8 @@ use telemetry::{Counter, MetricLabel, MetricTable, Metrics, Timing};
 /// The handles of all metrics that stand for a core's plain counters.
 pub(super) struct Export {
     pub(super) metrics: Arc<Metrics>,
-    pub(super) world_names: Vec<String>,
     pub(super) table: MetricTable,
-    commands: BTreeMap<(usize, &'static str), Counter>,
+    commands: BTreeMap<(String, &'static str), Counter>,
     /// By world and metric.
     ticks: BTreeMap<(String, &'static str), Counter>,
     /// By world.
@@ -44,7 +43,6 @@ impl Export {
     pub(super) fn new(start: &Start) -> Self {
         Self {
             metrics: Arc::clone(&start.metrics),
-            world_names: start.worlds.names.clone(),
             table: MetricTable::new(Arc::clone(&start.metrics)),
             commands: BTreeMap::new(),
             ticks: BTreeMap::new(),

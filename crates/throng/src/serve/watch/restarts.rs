@@ -5,9 +5,8 @@ use crate::serve::restarts::Standing;
 use std::sync::{Arc, Mutex, PoisonError};
 
 impl Export {
-    pub(super) fn restarts(&mut self, standings: &[Arc<Mutex<Standing>>]) {
-        let names = self.world_names.clone();
-        for (standing, name) in standings.iter().zip(&names) {
+    pub(super) fn restarts(&mut self, standings: &[(String, Arc<Mutex<Standing>>)]) {
+        for (name, standing) in standings {
             let standing = standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let metrics = &self.metrics;
             let restarts = self.restarts.entry(name.clone()).or_insert_with(|| {
@@ -35,8 +34,8 @@ impl Export {
 }
 
 /// Worlds that are down, each with a sentence for the operator.
-pub(super) fn troubles(standings: &[Arc<Mutex<Standing>>]) -> Vec<String> {
-    let trouble = |standing: &Arc<Mutex<Standing>>| {
+pub(super) fn troubles(standings: &[(String, Arc<Mutex<Standing>>)]) -> Vec<String> {
+    let trouble = |(_, standing): &(String, Arc<Mutex<Standing>>)| {
         standing.lock().unwrap_or_else(PoisonError::into_inner).trouble.clone()
     };
     standings.iter().filter_map(trouble).collect()

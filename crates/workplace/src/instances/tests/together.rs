@@ -290,7 +290,7 @@ fn whatever_happens_at_once_everybody_is_in_one_world_and_nothing_is_left_of_tho
     for seed in 1..=6 {
         let node = Hall::start(seed);
         (0..USERS).for_each(|user| node.log_in(user));
-        let regions = || [WorldId(0), WorldId(1)];
+        let regions = || [WorldId(1), WorldId(2)];
         node.wait_until("everybody is in", || node.standing.lock().unwrap().len() == USERS as usize);
         std::thread::scope(|scope| {
             for thread in 0..THREADS {

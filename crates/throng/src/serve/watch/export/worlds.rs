@@ -4,14 +4,13 @@ use super::Export;
 use crate::serve::worlds::{self, TickTotals};
 
 impl Export {
-    pub(in crate::serve::watch) fn worlds(&mut self, counted: &[worlds::Counted]) {
-        let names = self.world_names.clone();
+    pub(in crate::serve::watch) fn worlds(&mut self, counted: &[(String, worlds::Counted)]) {
         let mut dirtied = 0;
         let mut lost = 0;
-        for (n, (world, name)) in counted.iter().zip(&names).enumerate() {
+        for (name, world) in counted {
             for (action, value) in world.world.commands() {
                 let metrics = &self.metrics;
-                let counter = self.commands.entry((n, action)).or_insert_with(|| {
+                let counter = self.commands.entry((name.clone(), action)).or_insert_with(|| {
                     let help = "Commands that reached the world, by action.";
                     metrics.counter(
                         "throng_world_commands_total",
