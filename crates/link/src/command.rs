@@ -243,3 +243,52 @@ impl Appearance {
         if known { Self::DEFAULT_SIZE.with_z(height.clamp(1.1, 2.5)) } else { Self::DEFAULT_SIZE }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_of_every_kind_survives_its_encoding() {
+        let (position, look_at) = (Vec3::new(1.0, 2.0, 3.0), Vec3::Y);
+        let appearance = Arc::new(Appearance {
+            texture_entry: vec![1, 2, 3],
+            visual_params: vec![7; 218],
+            cof_version: 4,
+            height_m: 1.8,
+        });
+        let enter = Enter {
+            agent: AgentId(Uuid::from_u128(3)),
+            first_name: "Ada".into(),
+            last_name: "Lovelace".into(),
+            position,
+            look_at,
+            flying: true,
+            appearance: Some(Arc::clone(&appearance)),
+        };
+        let control = Control { flags: ControlFlags(1 << 31), body_rotation: Quat::IDENTITY };
+        let actions = [
+            Action::Enter(Box::new(enter)),
+            Action::Leave,
+            Action::Control(control),
+            Action::Teleport { position, look_at },
+            Action::Appear(appearance),
+            Action::Animate(vec![(Uuid::from_u128(9), true)]),
+            Action::Chat { kind: ChatKind::Shout, channel: 0, text: "hé".into() },
+            Action::AlwaysRun(true),
+            Action::Resync,
+            Action::Sit { seat: position, look_at },
+            Action::ReloadBehaviors { cast: 11 },
+        ];
+        for (action, sequence) in actions.into_iter().zip(1..) {
+            let session = SessionKey(1 << 48);
+            for command in [
+                Command::by_session(session, sequence, action.clone()),
+                Command::by_node(session, sequence, action),
+            ] {
+                let bytes = postcard::to_stdvec(&command).unwrap();
+                assert_eq!(postcard::from_bytes(&bytes), Ok(command));
+            }
+        }
+    }
+}

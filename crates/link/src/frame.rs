@@ -202,3 +202,80 @@ pub struct SnapshotChunk {
     /// Avatars of this part, complete; what happens to them later comes as changes.
     pub entities: Vec<Arc<Entity>>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ChatKind;
+
+    fn appearance() -> Arc<Appearance> {
+        let (texture_entry, visual_params) = (vec![1, 2, 3], vec![7; 218]);
+        Arc::new(Appearance { texture_entry, visual_params, cof_version: 4, height_m: 1.8 })
+    }
+
+    fn entity() -> Arc<Entity> {
+        let animation = Animation { id: Uuid::from_u128(9), sequence: -1 };
+        let avatar = Avatar {
+            session: SessionKey(5 << 48 | 1),
+            agent: AgentId(Uuid::from_u128(3)),
+            first_name: "Ada".into(),
+            last_name: "Lovelace".into(),
+            size: Vec3::new(0.45, 0.6, 1.9),
+            appearance: Some(appearance()),
+            animations: [animation; 5].into_iter().collect(),
+        };
+        let motion = Motion { position: Vec3::new(1.0, 2.0, 3.0), velocity: Vec3::X, ..Motion::default() };
+        let audience = Audience::Session(SessionKey(u64::MAX));
+        Arc::new(Entity { id: LocalId(u32::MAX), audience, motion, avatar })
+    }
+
+    #[test]
+    fn a_frame_with_every_kind_of_change_and_event_survives_its_encoding() {
+        let session = SessionKey(1 << 48);
+        let chat = Chat {
+            source: Uuid::from_u128(3),
+            session,
+            name: "Ada".into(),
+            position: Vec3::Z,
+            radius_m: 20.0,
+            kind: ChatKind::Say,
+            channel: -7,
+            text: "hé".into(),
+        };
+        let id = LocalId(1 << 31);
+        let games = [
+            GameEvent::Struck { who: id, by: None, points: 9 },
+            GameEvent::Fell(id),
+            GameEvent::Rose(id),
+            GameEvent::Health { points: 100 },
+            GameEvent::Mission { mission: 1, done: 2, waypoints: 3, text: "Go on".into() },
+        ];
+        let mut events = vec![
+            Event::Chat(Arc::new(chat)),
+            Event::Refused { session, reason: Refusal::Full },
+            Event::Teleported(session),
+        ];
+        events.extend(games.map(|event| Event::Game(Audience::All, event)));
+        let animations = entity().avatar.animations.clone();
+        let frame = Frame {
+            world: WorldId(1 << 31),
+            epoch: Epoch(3),
+            sequence: 1 << 40,
+            tick: Tick(7),
+            dilation: 0.5,
+            changes: vec![
+                Change::Removed(id),
+                Change::Created(entity()),
+                Change::Moved(id, Motion::default()),
+                Change::Appeared(id, None),
+                Change::Appeared(id, Some(appearance())),
+                Change::Animated(id, animations),
+            ],
+            events,
+            snapshot: Some(SnapshotChunk { index: 1, count: 2, entities: vec![entity()] }),
+            state_hash: u64::MAX,
+        };
+        let bytes = postcard::to_stdvec(&frame).unwrap();
+        assert_eq!(postcard::from_bytes(&bytes), Ok(frame));
+    }
+}
