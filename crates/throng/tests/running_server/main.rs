@@ -5,6 +5,8 @@ mod capabilities;
 mod data_directory;
 mod foreign_pages;
 mod memory_group;
+mod message_client;
+mod messages;
 mod pages;
 mod server;
 mod silent_clients;
