@@ -1,6 +1,8 @@
 //! ARCHITECTURE's table of crates and arrows against what cargo says. Beside it: cycles between modules, the list of invariants,
-//! the signatures of the store, and the messages.
+//! the signatures of the store, the messages, and stated absences.
 
+#[path = "architecture/absences.rs"]
+mod absences;
 #[path = "architecture/cycles.rs"]
 mod cycles;
 #[path = "architecture/invariants.rs"]

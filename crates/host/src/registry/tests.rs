@@ -1,5 +1,6 @@
 //! The registry with a workplace and a gateway that do what the test says.
 
+mod broken;
 mod lifecycle;
 mod limits;
 mod portals;

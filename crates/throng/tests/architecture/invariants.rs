@@ -15,12 +15,14 @@ fn cited(cell: &str) -> Option<Cited<'_>> {
     Some(Cited { path, quoted })
 }
 
-/// True if a message stands in an assertion, or in the proof of an `expect`: between its macro's name and the message no statement ends.
+/// True if a message stands in an assertion, in the proof of an `expect`, or in a `panic`: between its macro's name and the message no statement ends.
 fn is_asserted(code: &str, message: &str) -> bool {
     code.match_indices(message).any(|(at, _)| {
         let before = &code[..at];
         let statement = before.rfind(";\n").map_or(before, |end| &before[end..]);
-        ["assert!(", "assert_eq!(", "assert_ne!(", ".expect("].iter().any(|call| statement.contains(call))
+        ["assert!(", "assert_eq!(", "assert_ne!(", ".expect(", "panic!("]
+            .iter()
+            .any(|call| statement.contains(call))
     })
 }
 

@@ -1,0 +1,72 @@
+//! Absences that ARCHITECTURE states, and that imports do not show.
+
+use super::cycles::production_code;
+use super::root;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// Words of threads, locks, files and clocks.
+const OF_DRIVERS: [&str; 8] =
+    ["std::thread", "std::fs", "std::net", "Mutex", "RwLock", "Condvar", "SystemTime", "Instant::now"];
+
+/// Source files below a folder that hold production code, with that.
+fn sources(folder: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        if entry.is_dir() {
+            if entry.file_name().is_some_and(|name| name != "tests") {
+                found.extend(sources(&entry));
+            }
+        } else if entry.extension().is_some_and(|end| end == "rs") && !entry.ends_with("tests.rs") {
+            let code = production_code(&fs::read_to_string(&entry).expect("a source"));
+            let path = entry.strip_prefix(root().join("crates")).expect("below the crates");
+            found.push((path.to_string_lossy().into_owned(), code));
+        }
+    }
+    found
+}
+
+#[test]
+fn unsafe_code_is_in_net_and_in_four_files_of_telemetry() {
+    let allows = |code: &str| {
+        let squeezed: String = code.split_whitespace().collect();
+        squeezed.contains("expect(unsafe_code") || squeezed.contains("allow(unsafe_code")
+    };
+    let mut found = BTreeSet::new();
+    for folder in fs::read_dir(root().join("crates")).expect("crates") {
+        let folder = folder.expect("an entry").path();
+        let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
+        let with_unsafe = sources(&folder.join("src")).into_iter().filter(|(_, code)| allows(code));
+        found.extend(with_unsafe.map(|(path, _)| path).filter(|_| name != "net"));
+        // Without the workspace's lints a crate could have `unsafe` anywhere.
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        let is_denied =
+            manifest.contains("[lints]\nworkspace = true") || manifest.contains("unsafe_code = \"deny\"");
+        assert!(is_denied, "crate {name} has no lint against `unsafe`");
+    }
+    let listed = ["allocations.rs", "crash/signals.rs", "recorder/memory.rs", "recorder/ticks.rs"];
+    assert_eq!(found, listed.map(|file| format!("telemetry/src/{file}")).into());
+}
+
+#[test]
+fn cores_have_no_thread_lock_file_or_clock() {
+    for core in [
+        "behavior",
+        "circuit",
+        "game",
+        "host",
+        "ids",
+        "link",
+        "nav",
+        "replicate",
+        "state_hash",
+        "wire",
+        "world",
+    ] {
+        for (path, code) in sources(&root().join("crates").join(core).join("src")) {
+            let named = OF_DRIVERS.iter().find(|word| code.contains(**word));
+            assert_eq!(named, None, "{path}");
+        }
+    }
+}
