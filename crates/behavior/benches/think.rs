@@ -207,7 +207,14 @@ impl Village {
             let sight = Acuity::default();
             // A wall of sorts; what a ray costs is another matter.
             let mut is_clear = |from: Vec3, to: Vec3| (from.x < 100.0) == (to.x < 100.0);
-            npc.perception.look(&eyes, &sight, &self.candidates, now, &mut is_clear, &mut spent.counts);
+            npc.perception.list_targets(
+                &eyes,
+                &sight,
+                &self.candidates,
+                now,
+                &mut is_clear,
+                &mut spent.counts,
+            );
             let ears = Listener { me: npc.id, position: npc.position, keenness: 1.0, interest: npc.hearing };
             npc.perception.listen(ears, &self.sounds, now, &mut spent.counts);
         }

@@ -60,7 +60,7 @@ impl Acks {
     }
 
     /// Passes the oldest acks, at most `max`, to `write`. The others keep their due time: they are nearly due.
-    pub(crate) fn take(&mut self, max: usize, write: impl FnOnce(&[u32])) {
+    pub(crate) fn take_batch(&mut self, max: usize, write: impl FnOnce(&[u32])) {
         let count = self.pending.len().min(max);
         write(&self.pending[..count]);
         self.pending.drain(..count);
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(acks.due_at(), Some(AT));
         assert!(!acks.is_due(Instant::from_millis(19)));
         assert!(acks.is_due(AT));
-        acks.take(BATCH_MAX, |ids| assert_eq!(ids, [1, 2]));
+        acks.take_batch(BATCH_MAX, |ids| assert_eq!(ids, [1, 2]));
         assert_eq!((acks.pending.len(), acks.due_at()), (0, None));
     }
 
@@ -100,9 +100,9 @@ mod tests {
             acks.push(id, AT);
         }
         assert!(acks.is_due(Instant::ZERO));
-        acks.take(BATCH_MAX, |ids| assert_eq!(ids.len(), BATCH_MAX));
+        acks.take_batch(BATCH_MAX, |ids| assert_eq!(ids.len(), BATCH_MAX));
         assert!(!acks.is_due(Instant::ZERO));
-        acks.take(BATCH_MAX, |ids| assert_eq!(ids.first(), Some(&255)));
+        acks.take_batch(BATCH_MAX, |ids| assert_eq!(ids.first(), Some(&255)));
         assert_eq!(acks.pending.len(), 0);
     }
 

@@ -131,7 +131,7 @@ impl Circuit {
             self.loss.on_acked();
             self.stats.acks_in += 1;
             if !packet.datagram.is_empty() {
-                self.spare.put(packet.datagram);
+                self.spare.return_buffer(packet.datagram);
             }
         }
     }

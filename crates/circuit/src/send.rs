@@ -31,12 +31,12 @@ impl Circuit {
         let message = self.prepare(reliability, message, zero_code)?;
         let len = message.len();
         if !self.lanes.express.has_room(len, self.config.queue_bytes_max) {
-            self.spare.put(message.0);
+            self.spare.return_buffer(message.0);
             return Err(SendError::QueueFull);
         }
         if message.is_reliable() {
             if !self.in_flight.has_room(len, self.config.in_flight_max, self.config.in_flight_bytes_max) {
-                self.spare.put(message.0);
+                self.spare.return_buffer(message.0);
                 return Err(SendError::InFlightFull);
             }
             self.in_flight.reserve(len);
@@ -61,7 +61,7 @@ impl Circuit {
     ) -> Result<(), SendError> {
         let message = self.prepare(reliability, message, zero_code)?;
         if !self.lanes.lane(category).has_room(message.len(), self.config.queue_bytes_max) {
-            self.spare.put(message.0);
+            self.spare.return_buffer(message.0);
             return Err(SendError::QueueFull);
         }
         self.lanes.push(category, message);
@@ -86,7 +86,7 @@ impl Circuit {
             Reliability::Unreliable => Flags::NONE,
             Reliability::Reliable => Flags::RELIABLE,
         };
-        let mut datagram = self.spare.take(HEADER_LEN + message.len());
+        let mut datagram = self.spare.take_buffer(HEADER_LEN + message.len());
         header::write_header(&mut datagram, flags, 0);
         if zero_code {
             zero_code::compress(message, &mut datagram);
@@ -99,7 +99,7 @@ impl Circuit {
             datagram.extend_from_slice(message);
         }
         if datagram.len() > DATAGRAM_MAX {
-            self.spare.put(datagram);
+            self.spare.return_buffer(datagram);
             return Err(SendError::TooLong { len: message.len() });
         }
         Ok(Unnumbered(datagram))
@@ -179,7 +179,7 @@ impl Circuit {
         let message = self.prepare(Reliability::Reliable, message, zero_code)?;
         let len = message.len();
         if !self.in_flight.has_room(len, self.config.in_flight_max, self.config.in_flight_bytes_max) {
-            self.spare.put(message.0);
+            self.spare.return_buffer(message.0);
             return Err(SendError::InFlightFull);
         }
         self.throttle.refill(now);

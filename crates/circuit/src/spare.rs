@@ -19,7 +19,7 @@ pub(crate) struct Spare {
 
 impl Spare {
     /// An empty buffer for about `len` bytes.
-    pub(crate) fn take(&mut self, len: usize) -> Vec<u8> {
+    pub(crate) fn take_buffer(&mut self, len: usize) -> Vec<u8> {
         self.was_used = true;
         let kept = if len <= SMALL { &mut self.small } else { &mut self.large };
         let mut buffer = kept.pop().unwrap_or_default();
@@ -28,7 +28,7 @@ impl Spare {
         buffer
     }
 
-    pub(crate) fn put(&mut self, mut buffer: Vec<u8>) {
+    pub(crate) fn return_buffer(&mut self, mut buffer: Vec<u8>) {
         let (kept, most) = match buffer.capacity() {
             0 => return,
             1..=SMALL => (&mut self.small, SMALL_MAX),
@@ -57,9 +57,9 @@ mod tests {
     #[test]
     fn a_buffer_comes_back_empty_with_its_memory() {
         let mut spare = Spare::default();
-        spare.put(vec![1; 1200]);
-        spare.put(vec![1; 100]);
-        let (small, large) = (spare.take(60), spare.take(1000));
+        spare.return_buffer(vec![1; 1200]);
+        spare.return_buffer(vec![1; 100]);
+        let (small, large) = (spare.take_buffer(60), spare.take_buffer(1000));
         assert!(small.is_empty() && (100..=SMALL).contains(&small.capacity()));
         assert!(large.is_empty() && large.capacity() >= 1200);
     }
@@ -67,12 +67,12 @@ mod tests {
     #[test]
     fn buffers_are_bounded_and_freed_when_idle() {
         let mut spare = Spare::default();
-        spare.take(100);
+        spare.take_buffer(100);
         for _ in 0..20 {
-            spare.put(vec![1; 100]);
-            spare.put(vec![1; 1200]);
+            spare.return_buffer(vec![1; 100]);
+            spare.return_buffer(vec![1; 1200]);
             // Left by an expired perishable packet.
-            spare.put(Vec::new());
+            spare.return_buffer(Vec::new());
         }
         assert_eq!((spare.small.len(), spare.large.len()), (SMALL_MAX, LARGE_MAX));
         assert!(!spare.shed_if_unused(), "used since the last time");

@@ -66,7 +66,7 @@ impl Circuit {
         }
         if self.acks.is_due(now) || self.finishing && self.acks.due_at().is_some() {
             let mut acks = std::mem::take(&mut self.acks);
-            acks.take(BATCH_MAX, |ids| self.write_acks(ids, out));
+            acks.take_batch(BATCH_MAX, |ids| self.write_acks(ids, out));
             self.acks = acks;
             return Some(TransmitKind::Ack);
         }
@@ -101,7 +101,7 @@ impl Circuit {
     fn write_ping(&mut self, now: Instant, id: u8, out: &mut Vec<u8>) {
         let oldest = self.in_flight.oldest().unwrap_or_else(|| self.sequence.next());
         if self.config.reliable_pings {
-            let mut ping = self.spare.take(PING_LEN);
+            let mut ping = self.spare.take_buffer(PING_LEN);
             header::write_header(&mut ping, Flags::RELIABLE, 0);
             control::write_start_ping_check(&mut ping, id, oldest);
             self.write_message(now, Unnumbered(ping), out);
@@ -128,7 +128,7 @@ impl Circuit {
             self.append_acks(start, out);
         }
         if !flags.contains(Flags::RELIABLE) {
-            self.spare.put(datagram);
+            self.spare.return_buffer(datagram);
             return sequence;
         }
         let timeout = self.ack_timeout(1);
@@ -141,7 +141,7 @@ impl Circuit {
         let room = (DATAGRAM_MAX - (out.len() - start)).saturating_sub(1) / 4;
         let max = room.min(header::APPENDED_ACKS_MAX);
         let stats = &mut self.stats;
-        self.acks.take(max, |ids| {
+        self.acks.take_batch(max, |ids| {
             if !ids.is_empty() {
                 out[start] |= Flags::ACKS.0;
                 header::write_acks(out, ids);

@@ -178,7 +178,7 @@ pub fn run(request: &RunParameters) -> Result<ExperimentReport, ExperimentError>
     };
     let mut findings = (experiment.run)(&run)?;
     run.references.sample();
-    references::tell(&run, &mut findings);
+    references::report_references(&run, &mut findings);
     let calibration = run.references.calibration();
     if !run.quick && calibration.lost > calibrate::LOST_MAX {
         let percent = report::number(calibration.lost * 100.0);

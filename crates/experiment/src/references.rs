@@ -145,7 +145,7 @@ impl References {
 }
 
 /// Adds medians and spreads as figures, and a section with their course.
-pub(crate) fn tell(run: &Run, findings: &mut Findings) {
+pub(crate) fn report_references(run: &Run, findings: &mut Findings) {
     let samples = run.references.samples();
     let mut table = Table::new(vec![
         Column::text("reference"),

@@ -22,7 +22,7 @@ use link::Event;
 use missions::MissionCourse;
 use state_hash::StateHasher;
 use std::{any::Any, sync::Arc};
-use world::{Cast, GameRules, GameSource, GameState, GameStateError, GameTick, World};
+use world::{GameRules, GameSource, GameState, GameStateError, GameTick, NpcCast, World};
 
 /// State of the game in one world.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +67,7 @@ impl Game {
 impl MissionScript {
     /// The missions and rules that a cast was made from; `None` when it has no game, or another one.
     #[must_use]
-    pub fn of(cast: &Cast) -> Option<&Self> {
+    pub fn of(cast: &NpcCast) -> Option<&Self> {
         let source: &dyn Any = &**cast.script().game.as_ref()?;
         source.downcast_ref()
     }

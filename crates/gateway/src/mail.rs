@@ -4,7 +4,7 @@
 use crate::places::PlaceId;
 use glam::Vec3;
 use ids::{AgentId, CircuitCode, Instant, RegionHandle, SessionId, SessionKey, Uuid, WorldId};
-use link::{Appearance, Event, Refusal};
+use link::{Appearance, EntryRefusal, Event};
 use std::sync::Arc;
 use wire::llsd::Llsd;
 use wire::messages::MessageNumber;
@@ -155,7 +155,7 @@ pub enum FromShard {
         spot: Option<Spot>,
     },
     /// This world did not let it in.
-    Refused(CircuitKey, WorldId, Refusal),
+    Refused(CircuitKey, WorldId, EntryRefusal),
     /// The circuit is gone, and with it the avatar.
     Closed {
         /// The circuit.

@@ -3,7 +3,7 @@
 //! Hub and shards name places and worlds by number, and find them here: [`Places`] is also the directory of the instances that are in memory.
 //!
 //! A place is a handle on the grid, and a world is bound to it: the shared one, or an instance that a session enters from there, see
-//! [`Place::showing`]. Messages with the same bytes for every arriving client (terrain, overlay) are in [`Land`], encoded once for all
+//! [`Place::showing`]. Messages with the same bytes for every arriving client (terrain, overlay) are in [`EncodedGround`], encoded once for all
 //! worlds with the same ground.
 
 use crate::feed::Feed;
@@ -47,14 +47,14 @@ pub struct Place {
 pub struct Scene {
     spec: WorldSpec,
     /// The ground of the description, encoded.
-    pub land: Arc<Land>,
+    pub land: Arc<EncodedGround>,
     /// Its newest state.
     pub feed: Feed,
 }
 
 /// A ground with the messages that describe it to clients.
 #[derive(Clone, Debug)]
-pub struct Land {
+pub struct EncodedGround {
     spec: Arc<GroundSpec>,
     /// The static objects as clients are sent them, but for the local ids of each world.
     pub things: Arc<StaticObjects>,
@@ -74,7 +74,7 @@ pub struct PlaceSettings {
     /// The shared world that lies there; its name has 1–63 bytes.
     pub spec: WorldSpec,
     /// Its ground, encoded.
-    pub land: Arc<Land>,
+    pub land: Arc<EncodedGround>,
 }
 
 /// Metres that one byte of the parcel overlay covers.
@@ -84,7 +84,7 @@ const OVERLAY_BYTES: usize = 1024;
 const OVERLAY_WEST_EDGE: u8 = 0x40;
 const OVERLAY_SOUTH_EDGE: u8 = 0x80;
 
-impl Land {
+impl EncodedGround {
     /// Encodes a ground.
     #[must_use]
     pub fn new(spec: impl Into<Arc<GroundSpec>>) -> Self {
@@ -127,7 +127,7 @@ impl Land {
     }
 }
 
-impl Deref for Land {
+impl Deref for EncodedGround {
     type Target = GroundSpec;
 
     fn deref(&self) -> &GroundSpec {
@@ -141,7 +141,7 @@ impl Scene {
     /// # Panics
     /// If the ground is not that of the description.
     #[must_use]
-    pub fn new(spec: WorldSpec, land: Arc<Land>) -> Self {
+    pub fn new(spec: WorldSpec, land: Arc<EncodedGround>) -> Self {
         assert!(
             Arc::ptr_eq(&spec.ground, land.spec()),
             "world {} is shown with another ground than its own",
@@ -172,8 +172,8 @@ impl Deref for Scene {
     }
 }
 
-fn replica_of(world: WorldId, local_ids: &Range<u32>, land: &Land) -> Replica {
-    let scenery = scenery::Scenery::new(Arc::clone(&land.things), local_ids.start);
+fn replica_of(world: WorldId, local_ids: &Range<u32>, land: &EncodedGround) -> Replica {
+    let scenery = scenery::SceneryReplica::new(Arc::clone(&land.things), local_ids.start);
     Replica::new(world, land.size_m as f32, scenery)
 }
 
@@ -193,7 +193,7 @@ impl Place {
             landing: Vec3::ZERO,
             ..GroundSpec::new(Arc::new(Terrain::flat(size_m, 0.0)), Arc::default(), 0.0)
         };
-        let bare = Land {
+        let bare = EncodedGround {
             spec: Arc::new(ground),
             layers: Vec::new(),
             overlay: Vec::new(),
@@ -253,7 +253,7 @@ impl Place {
 
     /// Ground and static objects.
     #[must_use]
-    pub fn land(&self) -> &Land {
+    pub fn land(&self) -> &EncodedGround {
         &self.scene.land
     }
 

@@ -6,7 +6,7 @@
 
 use glam::{Quat, Vec2, Vec3};
 use ids::{RegionHandle, Uuid};
-use link::{Scenery, Standing, Terrain};
+use link::{Scenery, StaticObject, Terrain};
 use md5::{Digest, Md5};
 use openjp2::{
     Codec, OPJ_CLRSPC_SRGB, OPJ_CODEC_J2K, Stream, opj_cparameters_t, opj_image, opj_image_comptparm,
@@ -120,7 +120,7 @@ impl DrawnRegion<'_> {
 }
 
 /// Fills the outline of a box as seen from above, one pixel at least.
-fn draw_box(standing: &Standing, corner: Vec2, pixel_m: f32, colours: &mut [Vec3]) {
+fn draw_box(standing: &StaticObject, corner: Vec2, pixel_m: f32, colours: &mut [Vec3]) {
     let (half, centre) = (standing.prim.scale / 2.0, standing.position.truncate() - corner);
     // Its reach along both axes, however it is turned.
     let reach = |axis: Vec3| {
@@ -235,7 +235,7 @@ mod tests {
         let prim = |position, scale| {
             let like = &Scenery::boxes(1, &terrain, 1).prims()[0].clone();
             let prim = link::Prim { scale, ..like.prim.clone() };
-            Standing { position, rotation: Quat::from_rotation_z(0.0), prim }
+            StaticObject { position, rotation: Quat::from_rotation_z(0.0), prim }
         };
         let scenery = Scenery::new(vec![
             prim(Vec3::new(200.5, 40.5, 42.0), Vec3::new(9.0, 3.0, 2.0)),

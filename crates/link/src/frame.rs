@@ -176,7 +176,7 @@ pub enum Event {
         /// The session.
         session: SessionKey,
         /// The reason.
-        reason: Refusal,
+        reason: EntryRefusal,
     },
     /// A teleport inside this world was carried out; the position is in the entity's motion.
     Teleported(SessionKey),
@@ -186,7 +186,7 @@ pub enum Event {
 
 /// Reasons for which a session cannot be in a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Refusal {
+pub enum EntryRefusal {
     /// `max_avatars` reached.
     Full,
 }
@@ -252,7 +252,7 @@ mod tests {
         ];
         let mut events = vec![
             Event::Chat(Arc::new(chat)),
-            Event::Refused { session, reason: Refusal::Full },
+            Event::Refused { session, reason: EntryRefusal::Full },
             Event::Teleported(session),
         ];
         events.extend(games.map(|event| Event::Game(Audience::All, event)));

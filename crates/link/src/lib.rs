@@ -24,8 +24,8 @@ pub use census::WorldCensus;
 pub use chat::{CHAT_BYTES_MAX, Chat, ChatKind};
 pub use command::{Action, Appearance, Author, Command, Control, ControlFlags, Enter};
 pub use frame::{
-    Animation, Animations, Audience, Avatar, Change, Entity, Event, Frame, Motion, Refusal, SnapshotChunk,
-    read_few,
+    Animation, Animations, Audience, Avatar, Change, Entity, EntryRefusal, Event, Frame, Motion,
+    SnapshotChunk, read_few,
 };
 pub use game::GameEvent;
 pub use gateway::{AdmissionNumber, GatewayNotice, GatewayOrder, OccupantCount};
@@ -39,6 +39,6 @@ pub use numbers::{
     HostNumber, INSTANCE_LOCAL_IDS, INSTANCE_WORLDS_PER_HOST, LOCAL_ID_BLOCK, SHARED_WORLDS_MAX,
     instance_world, shared_local_ids,
 };
-pub use scenery::{Prim, Scenery, SceneryError, Standing, is_arch, plain_texture};
+pub use scenery::{Prim, Scenery, SceneryError, StaticObject, is_arch, plain_texture};
 pub use spec::{BOX_NAME, GroundSpec, Portal, PortalTo, WorldSpec};
 pub use terrain::{CEILING_M, Terrain, TerrainError, is_region_size};

@@ -48,7 +48,7 @@ pub const fn plain_texture(texture: u128) -> [u8; 47] {
 
 /// A prim that stands in a region.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct StaticObject {
     /// Centre, metres from the region's corner.
     pub position: Vec3,
     /// Unit quaternion.
@@ -75,21 +75,21 @@ impl Prim {
 
 /// Everything that stands in a region.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<Standing>", into = "Vec<Standing>")]
+#[serde(try_from = "Vec<StaticObject>", into = "Vec<StaticObject>")]
 pub struct Scenery {
-    prims: Vec<Standing>,
+    prims: Vec<StaticObject>,
     fingerprint: u64,
 }
 
-impl TryFrom<Vec<Standing>> for Scenery {
+impl TryFrom<Vec<StaticObject>> for Scenery {
     type Error = SceneryError;
 
-    fn try_from(prims: Vec<Standing>) -> Result<Self, SceneryError> {
+    fn try_from(prims: Vec<StaticObject>) -> Result<Self, SceneryError> {
         Self::new(prims)
     }
 }
 
-impl From<Scenery> for Vec<Standing> {
+impl From<Scenery> for Vec<StaticObject> {
     fn from(scenery: Scenery) -> Self {
         scenery.prims
     }
@@ -111,9 +111,9 @@ impl Scenery {
     ///
     /// # Errors
     /// [`SceneryError`] with the first prim that cannot be.
-    pub fn new(prims: Vec<Standing>) -> Result<Self, SceneryError> {
+    pub fn new(prims: Vec<StaticObject>) -> Result<Self, SceneryError> {
         let mut hasher = StateHasher::new();
-        for (index, Standing { position, rotation, prim }) in prims.iter().enumerate() {
+        for (index, StaticObject { position, rotation, prim }) in prims.iter().enumerate() {
             if !position.is_finite() || !rotation.is_normalized() || !prim.scale.is_finite() {
                 return Err(SceneryError::NotANumber(index));
             }
@@ -145,7 +145,7 @@ impl Scenery {
             let (x, y, edge) = (share() * size_m, share() * size_m, 0.3 + 0.9 * share());
             // A turn about the upright axis without a sine: half the way round the circle by its chord.
             let (cosine, sine) = (share(), share() * 2.0 - 1.0);
-            Standing {
+            StaticObject {
                 position: Vec3::new(x, y, terrain.height(x, y) + edge / 2.0),
                 rotation: Quat::from_xyzw(0.0, 0.0, sine, cosine + 0.01).normalize(),
                 prim: Prim {
@@ -162,7 +162,7 @@ impl Scenery {
     #[must_use]
     pub fn with_arch(self, at: Vec3, half_width_m: f32) -> Self {
         let n = self.prims.len() as u64;
-        let part = |(part, offset, scale): (u64, Vec3, Vec3)| Standing {
+        let part = |(part, offset, scale): (u64, Vec3, Vec3)| StaticObject {
             position: at + offset,
             rotation: Quat::IDENTITY,
             prim: Prim {
@@ -185,7 +185,7 @@ impl Scenery {
 
     /// Everything, in the order of local ids.
     #[must_use]
-    pub fn prims(&self) -> &[Standing] {
+    pub fn prims(&self) -> &[StaticObject] {
         &self.prims
     }
 
@@ -217,7 +217,7 @@ mod tests {
         let terrain = Terrain::hills(256, 1);
         let boxes = Scenery::boxes(2_000, &terrain, 1);
         let mut quarters = [0; 4];
-        for Standing { position, prim, .. } in boxes.prims() {
+        for StaticObject { position, prim, .. } in boxes.prims() {
             assert_eq!(position.z, terrain.height(position.x, position.y) + prim.scale.z / 2.0);
             quarters[usize::from(position.x >= 128.0) + 2 * usize::from(position.y >= 128.0)] += 1;
         }

@@ -222,12 +222,12 @@ const fn one() -> usize {
 }
 
 #[derive(Serialize)]
-struct Error {
+struct FrameErrorBody {
     error: String,
 }
 
 fn refuse(status: StatusCode, error: String) -> Response {
-    (status, Json(Error { error })).into_response()
+    (status, Json(FrameErrorBody { error })).into_response()
 }
 
 /// The next frames, with which worker made which world's step. Waits for them.

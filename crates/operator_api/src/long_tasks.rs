@@ -92,7 +92,7 @@ struct DrillReply {
 }
 
 fn refuse(status: StatusCode, error: String) -> Response {
-    (status, Json(Error { error })).into_response()
+    (status, Json(LongTaskErrorBody { error })).into_response()
 }
 
 /// Begins long work on purpose, where `diagnose.allow_faults` is on.
@@ -128,7 +128,7 @@ struct EndReply {
 }
 
 #[derive(Serialize)]
-struct Error {
+struct LongTaskErrorBody {
     error: String,
 }
 

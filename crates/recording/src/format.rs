@@ -20,7 +20,7 @@ use link::{Scenery, Terrain};
 use record::{END, Format, Part};
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::Range, sync::Arc};
-use world::{Cast, Script, WorldConfig};
+use world::{NpcCast, Script, WorldConfig};
 
 /// Version of the layout that is written; each part has a version of its own beside.
 pub const VERSION: u16 = 5;
@@ -42,6 +42,7 @@ pub(crate) const SNAPSHOT: Part = Part::new(*b"WRLD", "world");
 /// Its version rises when a command or a step changes its form. Version 2: every command has an author.
 pub(crate) const STEPS: Part = Part { upgrades: &[steps1::upgrade], ..Part::new(*b"STEP", "steps") };
 
+/// A later [`NpcCast`]. The tag is part of the file format, and keeps the name it was introduced with.
 pub(crate) const CAST: Part = Part::new(*b"CAST", "cast");
 
 /// All parts that this build knows.
@@ -85,7 +86,7 @@ pub struct About {
 /// Ingredients of a world's cast beside its ground and static objects: the walkable area is computed anew.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Inhabitants {
-    /// [`Cast::fingerprint`]. A build that makes another cast of the same script cannot replay the world.
+    /// [`NpcCast::fingerprint`]. A build that makes another cast of the same script cannot replay the world.
     pub fingerprint: u64,
     /// Files of behaviours and all, but the game.
     pub script: Script,
@@ -96,7 +97,7 @@ pub struct Inhabitants {
 impl Inhabitants {
     /// Describes a cast.
     #[must_use]
-    pub fn of(cast: &Cast) -> Self {
+    pub fn of(cast: &NpcCast) -> Self {
         Self {
             fingerprint: cast.fingerprint(),
             script: cast.script().clone(),
@@ -138,7 +139,7 @@ impl About {
         &self,
         terrain: Arc<Terrain>,
         scenery: Arc<Scenery>,
-        cast: Option<Arc<Cast>>,
+        cast: Option<Arc<NpcCast>>,
     ) -> WorldConfig {
         WorldConfig {
             id: self.id,

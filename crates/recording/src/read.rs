@@ -4,14 +4,14 @@ use crate::error::RecordingError;
 use crate::format::{ABOUT, About, CAST, End, FORMAT, GROUND, Inhabitants, OBJECTS, SNAPSHOT, STEPS};
 use crate::source::{Reach, RecordSource};
 use crate::step::Step;
-use link::{Scenery, Standing, Terrain};
+use link::{Scenery, StaticObject, Terrain};
 use record::{END, Part, RecordError};
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use world::{Cast, World, WorldConfig};
+use world::{NpcCast, World, WorldConfig};
 
 /// A recording, checked from end to end.
 #[derive(Debug)]
@@ -20,9 +20,9 @@ pub struct Recording<R = BufReader<File>> {
     about: About,
     terrain: Arc<Terrain>,
     scenery: Arc<Scenery>,
-    cast: Option<Arc<Cast>>,
+    cast: Option<Arc<NpcCast>>,
     /// To which the world goes over, in the order of their records.
-    later_casts: Vec<Arc<Cast>>,
+    later_casts: Vec<Arc<NpcCast>>,
     snapshot: Vec<u8>,
     end: End,
     /// The steps, from their first record on.
@@ -70,7 +70,7 @@ impl<R: Read + Seek> Recording<R> {
             return Err(RecordingError::OtherTerrain { expected, found });
         }
         expect(&mut input, &mut raw, &OBJECTS)?;
-        let prims: Vec<Standing> = postcard::from_bytes(&raw)
+        let prims: Vec<StaticObject> = postcard::from_bytes(&raw)
             .map_err(|_| RecordingError::Undecodable("what stands in the world"))?;
         let scenery = Arc::new(Scenery::new(prims)?);
         if (scenery.fingerprint(), scenery.len()) != (about.scenery, about.n_objects as usize) {
@@ -110,7 +110,7 @@ impl<R: Read + Seek> Recording<R> {
 
     /// Casts to which the world goes over in its steps.
     #[must_use]
-    pub fn later_casts(&self) -> &[Arc<Cast>] {
+    pub fn later_casts(&self) -> &[Arc<NpcCast>] {
         &self.later_casts
     }
 
@@ -133,18 +133,22 @@ impl<R: Read + Seek> Recording<R> {
 }
 
 /// The NPCs that lived in it.
-fn cast(about: &About, terrain: &Terrain, scenery: &Scenery) -> Result<Option<Arc<Cast>>, RecordingError> {
+fn cast(about: &About, terrain: &Terrain, scenery: &Scenery) -> Result<Option<Arc<NpcCast>>, RecordingError> {
     let Some(inhabitants) = &about.inhabitants else { return Ok(None) };
-    let cast = Cast::new(inhabitants.whole_script(), terrain, scenery, about.water_m, &mut || true)?;
+    let cast = NpcCast::new(inhabitants.whole_script(), terrain, scenery, about.water_m, &mut || true)?;
     has_fingerprint(inhabitants, cast).map(Some)
 }
 
 /// A cast on the same ground, whose walkable area is that of the first one.
-fn later_cast(first: &Cast, later: &Inhabitants, terrain: &Terrain) -> Result<Arc<Cast>, RecordingError> {
+fn later_cast(
+    first: &NpcCast,
+    later: &Inhabitants,
+    terrain: &Terrain,
+) -> Result<Arc<NpcCast>, RecordingError> {
     has_fingerprint(later, first.with_script(later.whole_script(), terrain)?)
 }
 
-fn has_fingerprint(inhabitants: &Inhabitants, cast: Cast) -> Result<Arc<Cast>, RecordingError> {
+fn has_fingerprint(inhabitants: &Inhabitants, cast: NpcCast) -> Result<Arc<NpcCast>, RecordingError> {
     let (expected, found) = (inhabitants.fingerprint, cast.fingerprint());
     if found == expected { Ok(Arc::new(cast)) } else { Err(RecordingError::OtherCast { expected, found }) }
 }

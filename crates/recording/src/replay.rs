@@ -6,14 +6,14 @@ use crate::step::Step;
 use link::{Action, Command, Frame};
 use std::io::{Read, Seek};
 use std::sync::Arc;
-use world::{Cast, CastReload, World};
+use world::{CastReload, NpcCast, World};
 
 /// A world with the recorded inputs.
 #[derive(Debug)]
 pub struct Replay {
     world: World,
     /// To which it may go over.
-    casts: Vec<Arc<Cast>>,
+    casts: Vec<Arc<NpcCast>>,
     frame: Frame,
 }
 

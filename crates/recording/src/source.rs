@@ -2,7 +2,7 @@
 
 use crate::error::RecordingError;
 use crate::format::{FORMAT, PARTS};
-use crate::version4::{self, Chain};
+use crate::version4::{self, ChunkChecksum};
 use record::{PREAMBLE_LEN, Part, RecordCursor, RecordError};
 use std::borrow::Cow;
 use std::io::Read;
@@ -27,7 +27,7 @@ pub(crate) struct RecordSource {
 enum Layout {
     Records(RecordCursor),
     /// Of version 4. Offset of the next chunk.
-    Chunks(Chain, u64),
+    Chunks(ChunkChecksum, u64),
 }
 
 impl RecordSource {
@@ -37,7 +37,7 @@ impl RecordSource {
         input.by_ref().take(PREAMBLE_LEN as u64).read_to_end(&mut preamble)?;
         let layout = match FORMAT.number_of(&preamble)? {
             version4::NUMBER if preamble.len() == PREAMBLE_LEN => {
-                Layout::Chunks(Chain::default(), PREAMBLE_LEN as u64)
+                Layout::Chunks(ChunkChecksum::default(), PREAMBLE_LEN as u64)
             }
             _ => Layout::Records(RecordCursor::begin(&FORMAT, &preamble)?),
         };

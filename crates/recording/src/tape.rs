@@ -11,7 +11,7 @@ use link::Command;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use world::{Cast, Checkpoint, World};
+use world::{Checkpoint, NpcCast, World};
 
 /// Steps between a world and the writer: ten seconds at 20 Hz, in which a disk may stall.
 pub const QUEUE_STEPS_MAX: usize = 200;
@@ -27,7 +27,7 @@ struct Shared {
 pub(crate) struct Taped {
     pub(crate) step: Step,
     /// The cast to which the world goes over in it.
-    pub(crate) cast: Option<Arc<Cast>>,
+    pub(crate) cast: Option<Arc<NpcCast>>,
 }
 
 /// The world's end. Dropped before its time is over, it says that the world was stopped.
@@ -72,7 +72,7 @@ impl Tape {
     ///
     /// # Panics
     /// When no step was given.
-    pub fn give_cast(&mut self, cast: &Arc<Cast>) {
+    pub fn give_cast(&mut self, cast: &Arc<NpcCast>) {
         self.current.as_mut().expect("a step was given").cast = Some(Arc::clone(cast));
     }
 

@@ -36,9 +36,9 @@ fn part(kind: u8) -> Option<&'static Part> {
 
 /// Checksum of the chunk before, which each chunk's own covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Chain([u8; 8]);
+pub(crate) struct ChunkChecksum([u8; 8]);
 
-impl Chain {
+impl ChunkChecksum {
     fn next(self, checked: &[u8], body: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.0).update(checked).update(body);
@@ -51,7 +51,7 @@ impl Chain {
 /// Reads the next chunk into `raw`. `None` where the file ends between two of them.
 pub(crate) fn read(
     input: &mut impl Read,
-    chain: &mut Chain,
+    chain: &mut ChunkChecksum,
     offset: &mut u64,
     raw: &mut Vec<u8>,
 ) -> Result<Option<&'static Part>, RecordingError> {

@@ -7,7 +7,7 @@ use link::{Scenery, Terrain};
 use record::{END, Part, RecordBuffer};
 use std::io::{self, Write};
 use thiserror::Error;
-use world::Cast;
+use world::NpcCast;
 
 /// Steps of one record at most, six seconds at 20 Hz: bounds the memory of a reader and the loss of a file that is cut off.
 const RECORD_STEPS_MAX: u32 = 128;
@@ -66,7 +66,7 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// When `out` takes no more.
-    pub fn cast(&mut self, cast: &Cast) -> io::Result<()> {
+    pub fn cast(&mut self, cast: &NpcCast) -> io::Result<()> {
         let fingerprint = cast.fingerprint();
         if self.casts.contains(&fingerprint) {
             return Ok(());

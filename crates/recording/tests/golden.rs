@@ -17,7 +17,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use world::{Actor, Cast, CastReload, Script, Spawn, World, WorldConfig, animations};
+use world::{Actor, CastReload, NpcCast, Script, Spawn, World, WorldConfig, animations};
 
 const TICK: Duration = Duration::from_millis(50);
 const STEPS: u64 = 900;
@@ -143,7 +143,7 @@ fn config() -> WorldConfig {
         .into_source(),
         ..Script::default()
     };
-    let cast = Cast::new(script, &terrain, &scenery, 20.0, &mut || true).expect("a cast");
+    let cast = NpcCast::new(script, &terrain, &scenery, 20.0, &mut || true).expect("a cast");
     WorldConfig {
         id: WorldId(7),
         epoch: Epoch(2),

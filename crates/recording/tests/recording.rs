@@ -12,7 +12,7 @@ use recording::{
 use std::io::{self, Cursor, Write};
 use std::sync::Arc;
 use std::time::Duration;
-use world::{Actor, Cast, CastReload, Script, Spawn, World, WorldConfig};
+use world::{Actor, CastReload, NpcCast, Script, Spawn, World, WorldConfig};
 
 const TICK: Duration = Duration::from_millis(50);
 
@@ -294,7 +294,7 @@ fn inhabited() -> WorldConfig {
         spawns: (0..5).map(spawn).collect(),
         ..Script::default()
     };
-    let cast = Cast::new(script, &config.terrain, &config.scenery, config.water_m, &mut || true);
+    let cast = NpcCast::new(script, &config.terrain, &config.scenery, config.water_m, &mut || true);
     WorldConfig { cast: Some(Arc::new(cast.unwrap())), ..config }
 }
 

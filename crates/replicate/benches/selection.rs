@@ -12,7 +12,7 @@
 use glam::Vec3;
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid, WorldId};
 use link::{Appearance, Audience, Avatar, Change, Entity, Frame, Motion};
-use replicate::scenery::Scenery;
+use replicate::scenery::SceneryReplica;
 use replicate::selection::{Allowance, Selection};
 use replicate::{EncodedFrame, Encoder, Intake, Lister, Publisher, Replica, Viewer};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ fn scene(name: &str, n_avatars: u32, n_viewers: u32, sends: u32, moving: fn(u32,
     let mut lister = Lister::default();
     for viewer in viewers.iter_mut().filter(|_| knows) {
         let replica = stage.publisher.current();
-        viewer.look(replica, &mut lister);
+        viewer.update_visible_set(replica, &mut lister);
         for at in 0..viewer.shown().len() {
             viewer.showed(at as u32, &replica.hot()[viewer.shown()[at].slot as usize], 0);
         }
@@ -64,7 +64,7 @@ fn scene(name: &str, n_avatars: u32, n_viewers: u32, sends: u32, moving: fn(u32,
         let replica = Arc::clone(stage.publisher.current());
         for viewer in &mut viewers {
             let began = Instant::now();
-            viewer.look(&replica, &mut lister);
+            viewer.update_visible_set(&replica, &mut lister);
             selection.choose(viewer, &replica, ALLOWANCE);
             let tick = replica.tick.0 as u32;
             for &at in &selection.full {
@@ -92,7 +92,7 @@ struct Stage {
 
 impl Stage {
     fn new(n_avatars: u32) -> Self {
-        let replica = Replica::new(WorldId(0), 512.0, Scenery::default());
+        let replica = Replica::new(WorldId(0), 512.0, SceneryReplica::default());
         let mut stage = Self {
             encoder: Encoder::new(Duration::from_millis(50)),
             publisher: Publisher::new(replica),

@@ -23,4 +23,4 @@ pub use encoder::{AnimationMessage, EncodedChange, EncodedFrame, Encoder, Intake
 pub use publisher::Publisher;
 pub use reckoning::{BANDS, PLACE_M, ROTATION_RAD};
 pub use replica::{Hot, Replica, Slot};
-pub use viewer::{Lister, NEAR_MAX, Place, Shown, Told, Viewer, band_of, border_ranks};
+pub use viewer::{EntityHistory, Lister, NEAR_MAX, Place, Shown, Viewer, band_of, border_ranks};

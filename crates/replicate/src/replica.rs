@@ -8,7 +8,7 @@
 use crate::cells::{Cells, SlotIndex};
 use crate::encoder::{AnimationMessage, EncodedChange, EncodedFrame, full_motion};
 use crate::reckoning::BANDS;
-use crate::scenery::Scenery;
+use crate::scenery::SceneryReplica;
 use glam::Vec3;
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, WorldId};
 use link::{Appearance, Audience, Avatar, Motion};
@@ -92,7 +92,7 @@ pub struct Replica {
     terse: Vec<TerseBlock>,
     slots: Vec<Option<Slot>>,
     cells: Cells,
-    scenery: Scenery,
+    scenery: SceneryReplica,
     /// Avatars that have left since the beginning.
     removals: u64,
     /// True if an entity came, left or moved since the cells were filled.
@@ -106,7 +106,7 @@ pub struct Replica {
 impl Replica {
     /// Without avatars, for a region of `size_m` along a side, before the world's first frame.
     #[must_use]
-    pub fn new(world: WorldId, size_m: f32, scenery: Scenery) -> Self {
+    pub fn new(world: WorldId, size_m: f32, scenery: SceneryReplica) -> Self {
         Self {
             world,
             epoch: Epoch(0),
@@ -150,7 +150,7 @@ impl Replica {
 
     /// Static objects of the world. In no slot, and constant for the life of the world.
     #[must_use]
-    pub const fn scenery(&self) -> &Scenery {
+    pub const fn scenery(&self) -> &SceneryReplica {
         &self.scenery
     }
 

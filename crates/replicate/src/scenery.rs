@@ -5,11 +5,11 @@
 //! bit for each object.
 //!
 //! Worlds of equal scenery, as a template's instances, share one [`StaticObjects`]. They differ in their local ids, which no two worlds of a
-//! node have in common: a [`Scenery`] is shared objects with the first local id of one world.
+//! node have in common: a [`SceneryReplica`] is shared objects with the first local id of one world.
 
 use glam::Vec3;
 use ids::LocalId;
-use link::Standing;
+use link::StaticObject;
 use std::sync::Arc;
 use wire::object_update::{FullMotion, FullPrim, encode_prim, patch_local_id};
 
@@ -79,8 +79,8 @@ fn cell(along: f32, side: usize) -> usize {
     ((along / CELL_M) as usize).min(side - 1)
 }
 
-fn block(standing: &Standing) -> Box<[u8]> {
-    let Standing { position, rotation, prim } = standing;
+fn block(standing: &StaticObject) -> Box<[u8]> {
+    let StaticObject { position, rotation, prim } = standing;
     let mut block = Vec::new();
     encode_prim(
         &FullPrim {
@@ -100,13 +100,13 @@ fn block(standing: &Standing) -> Box<[u8]> {
 
 /// Static objects of one world: shared ones with local ids of its own.
 #[derive(Clone, Debug, Default)]
-pub struct Scenery {
+pub struct SceneryReplica {
     things: Arc<StaticObjects>,
     /// Local id of the first; the others follow.
     first_id: u32,
 }
 
-impl Scenery {
+impl SceneryReplica {
     /// Objects of a world with local ids from `first_id` on.
     #[must_use]
     pub const fn new(things: Arc<StaticObjects>, first_id: u32) -> Self {
@@ -175,14 +175,20 @@ pub struct Sight {
 impl Sight {
     /// True if objects near `eye` have to be sent, or may have to.
     #[must_use]
-    pub fn is_due(&self, scenery: &Scenery, eye: Vec3) -> bool {
+    pub fn is_due(&self, scenery: &SceneryReplica, eye: Vec3) -> bool {
         !scenery.is_empty()
             && self.complete.is_none_or(|from| from.distance_squared(eye) >= STRIDE_M * STRIDE_M)
     }
 
     /// Fills `found` with the nearest objects not sent yet, at most `most`, nearest first, with their squared distances. Fewer than
     /// `most` are all there are.
-    pub fn choose(&mut self, scenery: &Scenery, eye: Vec3, most: usize, found: &mut Vec<(f32, ThingIndex)>) {
+    pub fn choose(
+        &mut self,
+        scenery: &SceneryReplica,
+        eye: Vec3,
+        most: usize,
+        found: &mut Vec<(f32, ThingIndex)>,
+    ) {
         found.clear();
         found.extend(scenery.things.around(eye, REACH_M + STRIDE_M).filter(|&(_, index)| !self.has(index)));
         let nearest = |a: &(f32, ThingIndex), b: &(f32, ThingIndex)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
@@ -207,7 +213,7 @@ impl Sight {
     }
 
     /// Objects that the client was sent.
-    pub fn known(&self, scenery: &Scenery) -> impl Iterator<Item = LocalId> {
+    pub fn known(&self, scenery: &SceneryReplica) -> impl Iterator<Item = LocalId> {
         let sent = (0..scenery.len() as ThingIndex).filter(|&index| self.has(index));
         sent.map(|index| scenery.id(index))
     }
@@ -239,29 +245,29 @@ mod tests {
         (0.0f32..=256.0, 0.0f32..=256.0, 20.0f32..40.0).prop_map(Vec3::from)
     }
 
-    fn prim(n: u128, position: Vec3) -> Standing {
+    fn prim(n: u128, position: Vec3) -> StaticObject {
         let prim = Prim { id: Uuid::from_u128(n), scale: Vec3::ONE, texture_entry: Arc::default() };
-        Standing { position, rotation: Quat::IDENTITY, prim }
+        StaticObject { position, rotation: Quat::IDENTITY, prim }
     }
 
-    fn scenery(places: &[Vec3]) -> Scenery {
+    fn scenery(places: &[Vec3]) -> SceneryReplica {
         let prims = places.iter().zip(1..).map(|(&place, n)| prim(n, place)).collect();
         let scenery = link::Scenery::new(prims).expect("somewhere");
-        Scenery::new(Arc::new(StaticObjects::new(&scenery, 256.0)), 1)
+        SceneryReplica::new(Arc::new(StaticObjects::new(&scenery, 256.0)), 1)
     }
 
-    fn any_prim() -> impl Strategy<Value = Standing> {
+    fn any_prim() -> impl Strategy<Value = StaticObject> {
         let texture_entry = prop::collection::vec(any::<u8>(), 0..=Prim::TEXTURE_ENTRY_MAX);
         let of = (any::<u128>(), place(), 0.0f32..6.0, 0.01f32..64.0, texture_entry);
         of.prop_map(|(n, position, turn, size, texture_entry)| {
-            let Standing { prim, .. } = prim(n, position);
+            let StaticObject { prim, .. } = prim(n, position);
             let prim = Prim { scale: Vec3::new(size, 1.0, 2.0), texture_entry: texture_entry.into(), ..prim };
-            Standing { position, rotation: Quat::from_rotation_z(turn), prim }
+            StaticObject { position, rotation: Quat::from_rotation_z(turn), prim }
         })
     }
 
     /// Sends everything due, `most` at a time.
-    fn look(sight: &mut Sight, scenery: &Scenery, eye: Vec3, most: usize) -> Vec<ThingIndex> {
+    fn look(sight: &mut Sight, scenery: &SceneryReplica, eye: Vec3, most: usize) -> Vec<ThingIndex> {
         let mut all = Vec::new();
         let mut found = Vec::new();
         while sight.is_due(scenery, eye) {
@@ -285,8 +291,8 @@ mod tests {
             let things = link::Scenery::new(prims.clone()).expect("somewhere");
             let things = Arc::new(StaticObjects::new(&things, 256.0));
             for first_id in first_ids.map(|id| id.min(u32::MAX - 20)) {
-                let scenery = Scenery::new(Arc::clone(&things), first_id);
-                for (Standing { position, rotation, prim }, index) in prims.iter().zip(0..) {
+                let scenery = SceneryReplica::new(Arc::clone(&things), first_id);
+                for (StaticObject { position, rotation, prim }, index) in prims.iter().zip(0..) {
                     let local_id = LocalId(first_id + index);
                     let motion =
                         FullMotion { position: *position, rotation: *rotation, ..FullMotion::default() };
@@ -355,7 +361,7 @@ mod tests {
 
     #[test]
     fn nothing_is_due_where_nothing_stands() {
-        assert!(!Sight::default().is_due(&Scenery::default(), Vec3::splat(20.0)));
-        assert_eq!(Scenery::default().of_id(LocalId(0)), None);
+        assert!(!Sight::default().is_due(&SceneryReplica::default(), Vec3::splat(20.0)));
+        assert_eq!(SceneryReplica::default().of_id(LocalId(0)), None);
     }
 }

@@ -6,7 +6,7 @@
 //! their last one may be lost.
 
 use crate::replica::{Hot, Replica};
-use crate::viewer::{Place, Shown, Standing, Viewer};
+use crate::viewer::{Place, SendState, Shown, Viewer};
 use std::cmp::Ordering;
 use wire::terse::AVATAR_BLOCK_LEN;
 
@@ -95,7 +95,7 @@ const PERIOD_TICKS_MAX: f32 = 60.0;
 pub const FULL_BLOCK_BYTES: usize = 280;
 
 impl Selection {
-    /// Chooses for `viewer`, after [`Viewer::look`]. Gives the number of entities that were looked at.
+    /// Chooses for `viewer`, after [`Viewer::update_visible_set`]. Gives the number of entities that were looked at.
     pub fn choose(&mut self, viewer: &mut Viewer, replica: &Replica, allowance: Allowance) -> usize {
         self.full.clear();
         self.terse.clear();
@@ -250,7 +250,7 @@ enum Need {
 /// Rank of a full update among those wanted, the lowest first: the distance in metres. A stopped entity whose update may be lost precedes all
 /// newcomers: a client that displays it moves it on without limit. Behind 30 nearer newcomers on a thin path, such a stop came 1.3 s late.
 fn order_of_full(shown: &Shown, hot: &Hot) -> f32 {
-    if shown.standing == Standing::Doubtful && hot.at_rest && shown.is_behind(hot) {
+    if shown.standing == SendState::Doubtful && hot.at_rest && shown.is_behind(hot) {
         -0.5 / (1.0 + shown.distance)
     } else {
         shown.distance
@@ -258,7 +258,7 @@ fn order_of_full(shown: &Shown, hot: &Hot) -> f32 {
 }
 
 fn need(shown: &Shown, hot: &Hot, tick: u32) -> Option<Need> {
-    if shown.standing != Standing::Sent {
+    if shown.standing != SendState::Sent {
         return Some(Need::Full);
     }
     if shown.is_behind(hot) {

@@ -58,14 +58,14 @@ pub struct Shown {
     /// Distance band, which selects the changes worth sending.
     pub(crate) band: u8,
     /// The client's knowledge of it.
-    pub(crate) standing: Standing,
+    pub(crate) standing: SendState,
 }
 
 const _: () = assert!(size_of::<Shown>() == 16);
 
 /// State of one visible entity that only some sends need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct EntityHistory {
     /// Its local id.
     pub id: u32,
     /// Low 32 bits of the tick in which it was first shown.
@@ -80,7 +80,7 @@ pub struct Told {
 
 /// State of an entity at the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum SendState {
     /// It is in the set, and was not sent yet.
     Wanted,
     /// It was sent.
@@ -107,11 +107,11 @@ impl Shown {
     /// True once a full update of it has been sent.
     #[must_use]
     pub const fn is_sent(&self) -> bool {
-        !matches!(self.standing, Standing::Wanted)
+        !matches!(self.standing, SendState::Wanted)
     }
 }
 
-/// Index into [`Viewer::shown`], valid until the next [`Viewer::look`].
+/// Index into [`Viewer::shown`], valid until the next [`Viewer::update_visible_set`].
 pub type Place = u32;
 
 /// A client's view of one world.
@@ -131,7 +131,7 @@ pub struct Viewer {
     /// The own avatar first when it is in the world, then the [`NEAR_MAX`] nearest, then the others.
     pub(crate) shown: Vec<Shown>,
     /// In the same order.
-    told: Vec<Told>,
+    told: Vec<EntityHistory>,
     /// Distance of the last of the nearest [`NEAR_MAX`] of the latest list, in metres; 0 without any.
     near_m: f32,
     /// Tick of the last list.
@@ -148,7 +148,7 @@ pub struct Viewer {
 pub struct Lister {
     found: Vec<(f32, SlotIndex)>,
     /// By slot.
-    marks: Vec<Mark>,
+    marks: Vec<ListEntry>,
     n_lists: u32,
     /// Lists are taken every LIST_TICKS × (1 + extra_stretch) ticks.
     extra_stretch: f32,
@@ -163,12 +163,12 @@ pub struct Lister {
 #[derive(Clone, Copy, Debug)]
 struct Member {
     shown: Shown,
-    told: Told,
+    told: EntityHistory,
 }
 
 /// The result of a list for one slot.
 #[derive(Clone, Copy, Debug, Default)]
-struct Mark {
+struct ListEntry {
     /// By which list.
     list: u32,
     distance: f32,
@@ -203,7 +203,7 @@ impl Viewer {
 
     /// The rarely needed state of the visible set, in the order of [`Self::shown`].
     #[must_use]
-    pub fn told(&self) -> &[Told] {
+    pub fn told(&self) -> &[EntityHistory] {
         &self.told
     }
 
@@ -221,7 +221,7 @@ impl Viewer {
 
     /// Updates the visible set and returns the local ids to kill at the client: entities that left the world or the set. Call once
     /// before each selection.
-    pub fn look(&mut self, replica: &Replica, lister: &mut Lister) -> &[LocalId] {
+    pub fn update_visible_set(&mut self, replica: &Replica, lister: &mut Lister) -> &[LocalId] {
         self.gone.clear();
         if std::mem::replace(&mut self.removals, replica.removals()) != replica.removals() {
             self.forget_absent(replica);
@@ -286,7 +286,7 @@ impl Viewer {
         }
         let newcomer = |slot: SlotIndex| Member {
             shown: Shown::wanted(slot),
-            told: Told::nothing(replica.hot()[slot as usize].id),
+            told: EntityHistory::nothing(replica.hot()[slot as usize].id),
         };
         for &(_, slot) in found.iter().take(self.visible_max) {
             let mark = &marks[slot as usize];
@@ -340,16 +340,16 @@ impl Viewer {
         let shown = &mut self.shown[at as usize];
         // Terse updates from before a rest may still be under way to a client that may have been shown it before, and would come
         // behind the full one: a last repetition comes behind them.
-        let is_repeated = hot.at_rest && shown.standing == Standing::Doubtful;
+        let is_repeated = hot.at_rest && shown.standing == SendState::Doubtful;
         *shown = Shown {
             repeats: u8::from(is_repeated),
             sent: tick,
-            standing: Standing::Sent,
+            standing: SendState::Sent,
             distance: shown.distance,
             band: shown.band,
             ..Shown::wanted(shown.slot)
         };
-        self.told[at as usize] = Told { since: tick, ..Told::nothing(hot.id) };
+        self.told[at as usize] = EntityHistory { since: tick, ..EntityHistory::nothing(hot.id) };
     }
 
     /// Notes that a terse update went out.
@@ -385,7 +385,7 @@ impl Viewer {
     /// kill is sent even if it leaves before that.
     pub fn lost(&mut self, id: LocalId) {
         if let Some(shown) = self.shown_as(id) {
-            shown.standing = Standing::Doubtful;
+            shown.standing = SendState::Doubtful;
         }
     }
 
@@ -407,14 +407,14 @@ impl Viewer {
     }
 
     /// The rarely needed state of an entity, to record animations and appearances.
-    pub fn told_mut(&mut self, at: Place) -> &mut Told {
+    pub fn told_mut(&mut self, at: Place) -> &mut EntityHistory {
         &mut self.told[at as usize]
     }
 }
 
 impl Shown {
     const fn wanted(slot: SlotIndex) -> Self {
-        Self { slot, sent: 0, distance: 0.0, repeats: 0, held: 0, band: 0, standing: Standing::Wanted }
+        Self { slot, sent: 0, distance: 0.0, repeats: 0, held: 0, band: 0, standing: SendState::Wanted }
     }
 
     /// True if it has changed since it was sent, by the rules of its band.
@@ -424,7 +424,7 @@ impl Shown {
     }
 }
 
-impl Told {
+impl EntityHistory {
     const fn nothing(id: u32) -> Self {
         Self { id, since: 0, animation_serial: 0, appearance_serial: 0, animation_repeats: 0 }
     }
@@ -444,7 +444,7 @@ impl Lister {
     /// Finds the `n` nearest and some a little farther, nearest in front, and marks them. Excludes `own`.
     fn find(&mut self, replica: &Replica, eye: Vec3, own: Option<SlotIndex>, n: usize) {
         self.n_lists = self.n_lists.wrapping_add(1).max(1);
-        self.marks.resize(self.marks.len().max(replica.hot().len()), Mark::default());
+        self.marks.resize(self.marks.len().max(replica.hot().len()), ListEntry::default());
         let Range { start: nearest, end: most } = border_ranks(n);
         self.found.clear();
         // The own avatar is among them.
@@ -464,7 +464,7 @@ impl Lister {
             }
         }
         for (rank, &(square, slot)) in self.found.iter().enumerate() {
-            let mark = Mark { list: self.n_lists, distance: square.sqrt(), is_nearest: rank < nearest };
+            let mark = ListEntry { list: self.n_lists, distance: square.sqrt(), is_nearest: rank < nearest };
             self.marks[slot as usize] = mark;
         }
     }

@@ -2,7 +2,7 @@
 
 use ids::{Epoch, SessionKey, Tick, WorldId};
 use link::{Action, Command, Frame, Terrain};
-use replicate::scenery::{Scenery, StaticObjects};
+use replicate::scenery::{SceneryReplica, StaticObjects};
 use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,7 +45,7 @@ impl Template {
             max_avatars: 20,
             seed: 1,
         };
-        let scenery = Scenery::new(Arc::clone(&self.things), config.local_ids.start);
+        let scenery = SceneryReplica::new(Arc::clone(&self.things), config.local_ids.start);
         let mut publisher = Publisher::new(Replica::new(config.id, 256.0, scenery));
         let (mut world, mut encoder) = (World::new(config), Encoder::new(TICK));
         let (mut frame, mut commands, mut spare) = (Frame::empty(), Vec::new(), EncodedFrame::default());

@@ -44,7 +44,7 @@ impl<T> Default for MpscMailbox<T> {
 
 impl<T> MpscMailbox<T> {
     /// Pushes an item. The caller notifies the consumer afterwards.
-    pub(crate) fn put(&self, thing: T) {
+    pub(crate) fn push(&self, thing: T) {
         let home = home();
         let places = (home..home + TRAYS).map(|place| place % TRAYS);
         let free = places.into_iter().find_map(|place| Some((place, self.trays[place].try_open()?)));
@@ -61,7 +61,7 @@ impl<T> MpscMailbox<T> {
     }
 
     /// Appends all items of unlocked trays to `things`. Locked trays are marked as filled by their producers and drained next time.
-    pub(crate) fn take(&self, things: &mut Vec<T>) {
+    pub(crate) fn drain_into(&self, things: &mut Vec<T>) {
         if !self.has_some() {
             return;
         }
@@ -121,7 +121,7 @@ mod tests {
 
     fn take<T>(mailbox: &MpscMailbox<T>) -> Vec<T> {
         let mut things = Vec::new();
-        mailbox.take(&mut things);
+        mailbox.drain_into(&mut things);
         things
     }
 
@@ -129,7 +129,7 @@ mod tests {
     fn what_one_thread_puts_in_comes_out_once_and_in_order() {
         let mailbox = MpscMailbox::default();
         assert!(!mailbox.has_some());
-        (0..100).for_each(|n| mailbox.put(n));
+        (0..100).for_each(|n| mailbox.push(n));
         assert!(mailbox.has_some());
         assert_eq!(take(&mailbox), (0..100).collect::<Vec<_>>());
         assert!(!mailbox.has_some() && take(&mailbox).is_empty());
@@ -138,10 +138,10 @@ mod tests {
     #[test]
     fn a_preempted_producer_keeps_no_other_waiting() {
         let mailbox = MpscMailbox::default();
-        mailbox.put(1);
+        mailbox.push(1);
         // The tray of this thread stays locked, as by a preempted producer.
         let held = mailbox.trays[home()].try_open().unwrap();
-        mailbox.put(2);
+        mailbox.push(2);
         assert_eq!(take(&mailbox), [2], "from another tray");
         assert!(!mailbox.has_some(), "or whoever looks would spin");
         drop(held);
@@ -157,18 +157,18 @@ mod tests {
         std::thread::scope(|scope| {
             let put = |from: usize| {
                 let mailbox = &mailbox;
-                scope.spawn(move || (0..THINGS).for_each(|n| mailbox.put(from + n)))
+                scope.spawn(move || (0..THINGS).for_each(|n| mailbox.push(from + n)))
             };
             let putting = [put(0), put(THINGS), put(2 * THINGS)];
             // Drains when notified, as workers do, until all producers have ended.
             while !putting.iter().all(std::thread::ScopedJoinHandle::is_finished) {
                 if mailbox.has_some() {
-                    mailbox.take(&mut taken);
+                    mailbox.drain_into(&mut taken);
                 }
             }
         });
         if mailbox.has_some() {
-            mailbox.take(&mut taken);
+            mailbox.drain_into(&mut taken);
         }
         assert!(!mailbox.has_some(), "whoever looks would look for ever");
         taken.sort_unstable();

@@ -8,7 +8,7 @@ use crate::queue::{Lane, Queue};
 use crate::scenario::Scenario;
 use crate::streams::{Purpose, stream};
 use crate::trace::fold;
-use gateway::shard::Address;
+use gateway::shard::CircuitAddress;
 use ids::Instant;
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// An event; its lane names the client concerned.
 #[derive(Debug)]
-pub(crate) enum Event {
+pub(crate) enum CarrierEvent {
     Tick,
     Turn,
     Stranger,
@@ -39,7 +39,7 @@ pub(crate) struct Pair {
 /// Both directions between a socket and a port. Circuits of one client may lie on different shards, and which of two
 /// shards speaks first must not decide which of their datagrams is lost: so each pair has links of its own.
 #[derive(Debug)]
-struct Path {
+struct CarrierLink {
     up: Link,
     down: Link,
     /// Folded hashes of arrived datagrams.
@@ -47,7 +47,7 @@ struct Path {
     arrived_down: u64,
 }
 
-impl Path {
+impl CarrierLink {
     fn new(seed: u64, pair: Pair) -> Self {
         let Pair { client, generation, port } = pair;
         let subject = u64::from(client) << 24 | u64::from(generation) << 8 | u64::from(port);
@@ -59,10 +59,10 @@ impl Path {
 /// Everything on its way.
 #[derive(Debug)]
 pub(crate) struct Carrier {
-    pub(crate) queue: Queue<Event>,
+    pub(crate) queue: Queue<CarrierEvent>,
     pub(crate) faults: Faults,
     seed: u64,
-    paths: BTreeMap<Pair, Path>,
+    paths: BTreeMap<Pair, CarrierLink>,
     /// By client.
     cuts: Vec<Cuts>,
     /// An address outside our clients' that the node sent something to.
@@ -97,12 +97,12 @@ impl Carrier {
         let faults = self.faults.link;
         let arrivals = self.path(pair).up.send(now, &faults);
         for at in self.unless_lost(now, pair, arrivals) {
-            self.queue.push(at, Lane::Up(pair), Event::Up(bytes.into()));
+            self.queue.push(at, Lane::Up(pair), CarrierEvent::Up(bytes.into()));
         }
     }
 
     /// The node sends a datagram.
-    pub(crate) fn send_down(&mut self, now: Instant, address: Address, bytes: &[u8]) {
+    pub(crate) fn send_down(&mut self, now: Instant, address: CircuitAddress, bytes: &[u8]) {
         let Some(client) = Client::index_of(address.remote) else {
             self.answered_stranger = Some(address.remote);
             return;
@@ -117,7 +117,7 @@ impl Carrier {
         }
         self.fades[client as usize].note(now, is_lost);
         for at in self.unless_lost(now, pair, arrivals) {
-            self.queue.push(at, Lane::Down(pair), Event::Down(bytes.into()));
+            self.queue.push(at, Lane::Down(pair), CarrierEvent::Down(bytes.into()));
         }
     }
 
@@ -131,7 +131,7 @@ impl Carrier {
         request: Request,
     ) {
         let at = self.http_departure(now, client) + after;
-        self.queue.push(at, Lane::Request(client), Event::Request { generation, request });
+        self.queue.push(at, Lane::Request(client), CarrierEvent::Request { generation, request });
     }
 
     /// The node answers one.
@@ -144,7 +144,7 @@ impl Carrier {
         answer: Answer,
     ) {
         let at = self.http_departure(now, client) + after;
-        self.queue.push(at, Lane::Answer(client), Event::Answer { generation, answer });
+        self.queue.push(at, Lane::Answer(client), CarrierEvent::Answer { generation, answer });
     }
 
     /// Notes that a datagram arrived at a port of the server.
@@ -163,8 +163,8 @@ impl Carrier {
         hashes.fold(0, state_hash::fold)
     }
 
-    fn path(&mut self, pair: Pair) -> &mut Path {
-        self.paths.entry(pair).or_insert_with(|| Path::new(self.seed, pair))
+    fn path(&mut self, pair: Pair) -> &mut CarrierLink {
+        self.paths.entry(pair).or_insert_with(|| CarrierLink::new(self.seed, pair))
     }
 
     /// Counts a datagram; one sent while the client is cut off is lost.

@@ -13,7 +13,7 @@ use recording::{About, Ending, Step, Writer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use world::{Cast, CastReload, Life, LifeBaggage, RestoreError, World, WorldConfig};
+use world::{CastReload, Life, LifeBaggage, NpcCast, RestoreError, World, WorldConfig};
 
 /// Worlds of one host, by id.
 pub(crate) struct Host {
@@ -23,14 +23,14 @@ pub(crate) struct Host {
 
 /// The casts of all templates, as every host knows them from configuration.
 #[derive(Default)]
-pub(crate) struct CastLibrary(Vec<Arc<Cast>>);
+pub(crate) struct CastLibrary(Vec<Arc<NpcCast>>);
 
 impl CastLibrary {
-    pub(crate) fn of(casts: impl IntoIterator<Item = Arc<Cast>>) -> Self {
+    pub(crate) fn of(casts: impl IntoIterator<Item = Arc<NpcCast>>) -> Self {
         Self(casts.into_iter().collect())
     }
 
-    pub(crate) fn get(&self, fingerprint: u64) -> Option<Arc<Cast>> {
+    pub(crate) fn get(&self, fingerprint: u64) -> Option<Arc<NpcCast>> {
         self.0.iter().find(|cast| cast.fingerprint() == fingerprint).cloned()
     }
 
@@ -49,7 +49,7 @@ impl CastLibrary {
     /// If the world has none, or cannot go over to it.
     pub(crate) fn ordered_reload(
         &self,
-        from: Option<&Arc<Cast>>,
+        from: Option<&Arc<NpcCast>>,
         commands: &[Command],
     ) -> Option<Arc<CastReload>> {
         let to = commands.iter().find_map(|command| match command.action {
@@ -104,7 +104,7 @@ impl Host {
         Self { residents: BTreeMap::new(), casts }
     }
 
-    pub(crate) fn open(&mut self, spec: WorldSpec, cast: Option<Arc<Cast>>, share: f32) {
+    pub(crate) fn open(&mut self, spec: WorldSpec, cast: Option<Arc<NpcCast>>, share: f32) {
         let life = Life::new(WorldConfig::new(&spec, cast), share);
         self.open_life(spec, life);
     }

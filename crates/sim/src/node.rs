@@ -16,8 +16,8 @@ use crate::streams::{Purpose, stream};
 use crate::workload::{Input, village};
 use gateway::hub::{self, Admission, EventQueueAnswer, Hub, HubConfig, Login, LoginRefusal, Record};
 use gateway::mail::{CircuitKey, FromShard, ShardIndex, Spot, ToShard};
-use gateway::places::{Land, PlaceId, PlaceSettings, Places};
-use gateway::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig, ShardCounters};
+use gateway::places::{EncodedGround, PlaceId, PlaceSettings, Places};
+use gateway::shard::{CircuitAddress, FilterMode, Outbox, Sending, Shard, ShardConfig, ShardCounters};
 use glam::Vec3;
 use ids::{AgentId, Epoch, Incarnation, Instant, LocalId, SessionKey, Tick, Uuid, WorldId};
 use link::{Action, Command, Frame, GroundSpec, Scenery, Terrain, WATER_M, WorldSpec};
@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::Duration;
-use world::{Cast, WorldCounters};
+use world::{NpcCast, WorldCounters};
 
 /// Worlds step 20 times a second.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -53,7 +53,7 @@ struct Served {
     /// The last frame that arrived, and whether it is of the last tick.
     frame: Frame,
     has_told: bool,
-    land: Arc<Land>,
+    land: Arc<EncodedGround>,
     /// The world that it is compared with; none while it recovers from a panic.
     reference: Option<WorldReference>,
 }
@@ -101,7 +101,7 @@ impl Node {
         shortage: Option<ScarceCpu>,
     ) -> Self {
         let size_m = setting.region_m();
-        let worlds: Vec<(WorldSpec, Option<Arc<Cast>>)> =
+        let worlds: Vec<(WorldSpec, Option<Arc<NpcCast>>)> =
             (0..2).map(|n| world_spec(seed, n, setting)).collect();
         let with_npcs = || worlds.iter().filter_map(|(spec, cast)| Some((&spec.ground, cast.as_ref()?)));
         let other_casts = with_npcs().map(|(ground, _)| other_cast(ground));
@@ -523,20 +523,20 @@ impl Node {
     }
 }
 
-const fn address(port: u8, remote: SocketAddrV4) -> Address {
-    Address { port, remote, local: SERVER_IP }
+const fn address(port: u8, remote: SocketAddrV4) -> CircuitAddress {
+    CircuitAddress { port, remote, local: SERVER_IP }
 }
 
 /// Outgoing datagrams of the server: port and client, bytes.
-pub(crate) type Wire<'a> = dyn FnMut(Address, &[u8]) + 'a;
+pub(crate) type Wire<'a> = dyn FnMut(CircuitAddress, &[u8]) + 'a;
 
 /// The server's address, as all its clients know it.
 pub(crate) const SERVER_IP: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 
 impl Served {
     fn new(spec: &WorldSpec) -> Self {
-        let land = Arc::new(Land::new(Arc::clone(&spec.ground)));
-        let scenery = replicate::scenery::Scenery::new(Arc::clone(&land.things), spec.local_ids.start);
+        let land = Arc::new(EncodedGround::new(Arc::clone(&spec.ground)));
+        let scenery = replicate::scenery::SceneryReplica::new(Arc::clone(&land.things), spec.local_ids.start);
         Self {
             follower: Follower::new(Replica::new(spec.world, land.size_m as f32, scenery)),
             frame: Frame::empty(),
@@ -556,12 +556,12 @@ impl Served {
 }
 
 /// The other edition of a cast on this ground.
-fn other_cast(ground: &GroundSpec) -> Arc<Cast> {
+fn other_cast(ground: &GroundSpec) -> Arc<NpcCast> {
     village::other_cast(&ground.terrain, &ground.scenery, ground.water_m)
 }
 
 /// A world with its NPCs.
-pub(crate) fn world_spec(seed: u64, n: u32, setting: Setting) -> (WorldSpec, Option<Arc<Cast>>) {
+pub(crate) fn world_spec(seed: u64, n: u32, setting: Setting) -> (WorldSpec, Option<Arc<NpcCast>>) {
     let size_m = setting.region_m();
     let mut rng = stream(seed, Purpose::World, n.into());
     let terrain = Terrain::hills(size_m, rng.next());

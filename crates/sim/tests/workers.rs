@@ -10,7 +10,7 @@ use schedule::{Pool, StepStart, Task};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
-use world::{Actor, Cast, Script, Spawn, World, WorldConfig};
+use world::{Actor, NpcCast, Script, Spawn, World, WorldConfig};
 
 const WORLDS: u32 = 16;
 const NPCS: u32 = 20;
@@ -98,7 +98,7 @@ fn script(world: u32, tick: u64, commands: &mut Vec<Command>) {
     }
 }
 
-fn cast(terrain: &Terrain, scenery: &Scenery) -> Cast {
+fn cast(terrain: &Terrain, scenery: &Scenery) -> NpcCast {
     let at = |x: f32, y: f32| Vec3::new(x, y, terrain.height(x, y));
     let kind = |name: &str, enemies: &[&str]| Kind {
         name: name.into(),
@@ -137,7 +137,7 @@ fn cast(terrain: &Terrain, scenery: &Scenery) -> Cast {
         spawns: (0..NPCS).map(spawn).collect(),
         ..Script::default()
     };
-    Cast::new(script, terrain, scenery, link::WATER_M, &mut || true).expect("a cast that is right")
+    NpcCast::new(script, terrain, scenery, link::WATER_M, &mut || true).expect("a cast that is right")
 }
 
 /// Hashes of all states, by world, and how many NPCs fell in all.

@@ -9,7 +9,7 @@
 
 use crate::engine::{EngineError, Session, Sql};
 use crate::schema;
-use crate::tables::{Cursor, Digester, TABLES, Table, TableDigest, TableRow};
+use crate::tables::{Cursor, Digester, StoreTable, TABLES, TableDigest, TableRow};
 use crate::{DatabaseFailure, Store, StoreError, StoreUrl};
 use std::cmp::Ordering;
 
@@ -158,7 +158,7 @@ struct Copy<'a, 'b> {
 }
 
 /// The next rows of both sides, of which at least one has a row.
-enum Pair {
+enum RowPair {
     OnlySource(TableRow),
     OnlyTarget(TableRow),
     Both(TableRow, TableRow),
@@ -171,11 +171,11 @@ struct Merge {
 }
 
 impl Merge {
-    const fn new(table: &'static Table) -> Self {
+    const fn new(table: &'static StoreTable) -> Self {
         Self { source: Cursor::new(table), target: Cursor::new(table) }
     }
 
-    fn next(&mut self, source: &mut Session<'_>, target: &Store) -> Result<Option<Pair>, EngineError> {
+    fn next(&mut self, source: &mut Session<'_>, target: &Store) -> Result<Option<RowPair>, EngineError> {
         let ours = self.source.peek(|read| read(source))?;
         let theirs = self.target.peek(|read| target.read(read))?;
         let order = match (ours, theirs) {
@@ -187,9 +187,9 @@ impl Merge {
         let mut take_source = || self.source.advance().expect("it was seen");
         let mut take_target = || self.target.advance().expect("it was seen");
         Ok(Some(match order {
-            Ordering::Less => Pair::OnlySource(take_source()),
-            Ordering::Greater => Pair::OnlyTarget(take_target()),
-            Ordering::Equal => Pair::Both(take_source(), take_target()),
+            Ordering::Less => RowPair::OnlySource(take_source()),
+            Ordering::Greater => RowPair::OnlyTarget(take_target()),
+            Ordering::Equal => RowPair::Both(take_source(), take_target()),
         }))
     }
 }
@@ -212,14 +212,14 @@ impl Copy<'_, '_> {
     }
 
     /// Removes rows unlike the source's. Rows that belong to a removed one go with it.
-    fn prune(&mut self, table: &'static Table) -> Result<(), CopyError> {
+    fn prune(&mut self, table: &'static StoreTable) -> Result<(), CopyError> {
         let mut merge = Merge::new(table);
         let mut stale = Vec::new();
         while let Some(pair) = merge.next(self.source, self.target)? {
             match pair {
-                Pair::OnlyTarget(theirs) => stale.push(theirs),
-                Pair::Both(ours, theirs) if ours.hash() != theirs.hash() => stale.push(theirs),
-                Pair::Both(..) | Pair::OnlySource(_) => {}
+                RowPair::OnlyTarget(theirs) => stale.push(theirs),
+                RowPair::Both(ours, theirs) if ours.hash() != theirs.hash() => stale.push(theirs),
+                RowPair::Both(..) | RowPair::OnlySource(_) => {}
             }
             if stale.len() >= table.page() {
                 self.remove(table, &mut stale)?;
@@ -228,7 +228,7 @@ impl Copy<'_, '_> {
         self.remove(table, &mut stale)
     }
 
-    fn remove(&mut self, table: &'static Table, stale: &mut Vec<TableRow>) -> Result<(), CopyError> {
+    fn remove(&mut self, table: &'static StoreTable, stale: &mut Vec<TableRow>) -> Result<(), CopyError> {
         let Some(last) = stale.last() else { return Ok(()) };
         self.on_target(table.name, &last.describe_key(), |session| {
             stale.iter().try_for_each(|row| table.remove(session, row))
@@ -240,11 +240,11 @@ impl Copy<'_, '_> {
     }
 
     /// Inserts missing rows.
-    fn fill(&mut self, table: &'static Table) -> Result<(), CopyError> {
+    fn fill(&mut self, table: &'static StoreTable) -> Result<(), CopyError> {
         let mut merge = Merge::new(table);
         let mut missing = Vec::new();
         while let Some(pair) = merge.next(self.source, self.target)? {
-            if let Pair::OnlySource(ours) = pair {
+            if let RowPair::OnlySource(ours) = pair {
                 missing.push(ours);
             }
             if missing.len() >= table.page() {
@@ -254,7 +254,7 @@ impl Copy<'_, '_> {
         self.insert(table, &mut missing)
     }
 
-    fn insert(&mut self, table: &'static Table, missing: &mut Vec<TableRow>) -> Result<(), CopyError> {
+    fn insert(&mut self, table: &'static StoreTable, missing: &mut Vec<TableRow>) -> Result<(), CopyError> {
         let Some(last) = missing.last() else { return Ok(()) };
         self.on_target(table.name, &last.describe_key(), |session| {
             missing.iter().try_for_each(|row| table.insert(session, row))
@@ -272,7 +272,7 @@ impl Copy<'_, '_> {
             let mut merge = Merge::new(table);
             let (mut ours, mut theirs) = (Digester::default(), Digester::default());
             while let Some(pair) = merge.next(self.source, self.target)? {
-                let Pair::Both(our_row, their_row) = pair else { return Ok(Err(table.name)) };
+                let RowPair::Both(our_row, their_row) = pair else { return Ok(Err(table.name)) };
                 if our_row.hash() != their_row.hash() {
                     return Ok(Err(table.name));
                 }

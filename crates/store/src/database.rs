@@ -2,7 +2,7 @@
 
 use crate::engine::{Claim, Engine, EngineError, Patience, Pool, Session, Sql, Sqlite};
 use crate::schema::{self, Inspection, MigrateError};
-use crate::url::Place;
+use crate::url::StoreLocation;
 use crate::{StoreError, StoreUrl};
 use std::path::Path;
 use telemetry::{LockWait, Metrics};
@@ -74,7 +74,7 @@ impl Store {
     /// [`StoreError::Open`].
     pub(crate) fn open_for_maintenance(url: &StoreUrl, is_read_only: bool) -> Result<Self, StoreError> {
         match &url.0 {
-            Place::File(path) if is_read_only => {
+            StoreLocation::File(path) if is_read_only => {
                 let sqlite = Sqlite::open_read_only(path).map_err(StoreError::open(url))?;
                 Ok(Self { claim: None, engine: Engine::Sqlite(sqlite), url: url.clone() })
             }
@@ -116,9 +116,11 @@ impl Store {
 
     fn connect(url: &StoreUrl, patience: Patience) -> Result<Self, StoreError> {
         let engine = match &url.0 {
-            Place::DataDirectory => Sqlite::open(&Path::new(".").join("throng.sqlite")).map(Engine::Sqlite),
-            Place::File(path) => Sqlite::open(path).map(Engine::Sqlite),
-            Place::Server(config) => {
+            StoreLocation::DataDirectory => {
+                Sqlite::open(&Path::new(".").join("throng.sqlite")).map(Engine::Sqlite)
+            }
+            StoreLocation::File(path) => Sqlite::open(path).map(Engine::Sqlite),
+            StoreLocation::Server(config) => {
                 Pool::new(config.as_ref().clone(), patience).map(|pool| Engine::Postgres(Box::new(pool)))
             }
         };
@@ -139,7 +141,7 @@ impl Store {
         let url = || self.url.clone();
         // A step may take longer than a server's callers wait.
         let patient = match &self.url.0 {
-            Place::Server(_) => Some(Self::connect(&self.url, Patience::MAINTENANCE)?),
+            StoreLocation::Server(_) => Some(Self::connect(&self.url, Patience::MAINTENANCE)?),
             _ => None,
         };
         let engine = patient.as_ref().map_or(&self.engine, |patient| &patient.engine);

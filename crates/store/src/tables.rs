@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 /// A table and the statements for its rows. Parents stand before their children.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct StoreTable {
     pub(crate) name: &'static str,
     /// The key's columns, which are the first ones.
     n_keys: usize,
@@ -54,11 +54,11 @@ const DESCRIPTIONS: &[(&str, &str, usize)] = &[
 ];
 
 /// All tables with rows of their own.
-pub(crate) static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
-    DESCRIPTIONS.iter().map(|&(name, columns, page)| Table::new(name, columns, page)).collect()
+pub(crate) static TABLES: LazyLock<Vec<StoreTable>> = LazyLock::new(|| {
+    DESCRIPTIONS.iter().map(|&(name, columns, page)| StoreTable::new(name, columns, page)).collect()
 });
 
-impl Table {
+impl StoreTable {
     fn new(name: &'static str, description: &'static str, page: usize) -> Self {
         let (key, others) = description.split_once(';').expect("a key and other columns");
         let n_keys = key.split(',').count();
@@ -99,7 +99,7 @@ impl Table {
         session: &mut Session<'_>,
         row: &TableRow,
     ) -> Result<(), EngineError> {
-        let cells: Vec<Value<'_>> = row.cells.iter().map(Cell::value).collect();
+        let cells: Vec<Value<'_>> = row.cells.iter().map(TableCell::value).collect();
         session.execute(Sql::same(&self.insert), &cells).map(drop)
     }
 
@@ -108,7 +108,7 @@ impl Table {
         session: &mut Session<'_>,
         row: &TableRow,
     ) -> Result<(), EngineError> {
-        let key: Vec<Value<'_>> = row.key().iter().map(Cell::value).collect();
+        let key: Vec<Value<'_>> = row.key().iter().map(TableCell::value).collect();
         session.execute(Sql::same(&self.remove), &key).map(drop)
     }
 
@@ -123,13 +123,13 @@ impl Table {
         after: Option<&TableRow>,
     ) -> Result<Vec<TableRow>, EngineError> {
         let read = |row: Row<'_>| {
-            let cells = (0..self.n_columns).map(|at| Ok(Cell::from(row.value(at)?)));
+            let cells = (0..self.n_columns).map(|at| Ok(TableCell::from(row.value(at)?)));
             Ok(TableRow { cells: cells.collect::<Result<_, EngineError>>()?, n_keys: self.n_keys })
         };
         match after {
             None => session.query(Sql::same(&self.first), &[], read),
             Some(row) => {
-                let key: Vec<Value<'_>> = row.key().iter().map(Cell::value).collect();
+                let key: Vec<Value<'_>> = row.key().iter().map(TableCell::value).collect();
                 session.query(Sql::same(&self.next), &key, read)
             }
         }
@@ -139,14 +139,14 @@ impl Table {
 /// The rows of a table in the order of their keys. Rows before the current one may be changed meanwhile.
 #[derive(Debug)]
 pub(crate) struct Cursor {
-    table: &'static Table,
+    table: &'static StoreTable,
     rows: VecDeque<TableRow>,
     last: Option<TableRow>,
     is_at_end: bool,
 }
 
 impl Cursor {
-    pub(crate) const fn new(table: &'static Table) -> Self {
+    pub(crate) const fn new(table: &'static StoreTable) -> Self {
         Self { table, rows: VecDeque::new(), last: None, is_at_end: false }
     }
 
@@ -176,12 +176,12 @@ pub(crate) type ReadPage<'a> = dyn FnMut(&mut Session<'_>) -> Result<Vec<TableRo
 /// A row with all its cells, key first.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TableRow {
-    cells: Vec<Cell>,
+    cells: Vec<TableCell>,
     n_keys: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Cell {
+enum TableCell {
     Null,
     Integer(i64),
     Real(f64),
@@ -189,7 +189,7 @@ enum Cell {
     Blob(Vec<u8>),
 }
 
-impl Cell {
+impl TableCell {
     fn value(&self) -> Value<'_> {
         match self {
             Self::Null => Value::Null,
@@ -201,7 +201,7 @@ impl Cell {
     }
 }
 
-impl From<Value<'_>> for Cell {
+impl From<Value<'_>> for TableCell {
     fn from(value: Value<'_>) -> Self {
         match value {
             Value::Null => Self::Null,
@@ -214,7 +214,7 @@ impl From<Value<'_>> for Cell {
 }
 
 impl TableRow {
-    fn key(&self) -> &[Cell] {
+    fn key(&self) -> &[TableCell] {
         &self.cells[..self.n_keys]
     }
 
@@ -222,9 +222,9 @@ impl TableRow {
     pub(crate) fn compare_keys(&self, other: &Self) -> Ordering {
         let cells = self.key().iter().zip(other.key());
         let orders = cells.map(|cells| match cells {
-            (Cell::Integer(a), Cell::Integer(b)) => a.cmp(b),
-            (Cell::Text(a), Cell::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
-            (Cell::Blob(a), Cell::Blob(b)) => a.cmp(b),
+            (TableCell::Integer(a), TableCell::Integer(b)) => a.cmp(b),
+            (TableCell::Text(a), TableCell::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
+            (TableCell::Blob(a), TableCell::Blob(b)) => a.cmp(b),
             cells => unreachable!("keys of one table are of one kind, and never NULL: {cells:?}"),
         });
         orders.fold(Ordering::Equal, Ordering::then)
@@ -233,9 +233,9 @@ impl TableRow {
     /// Its key, for messages.
     pub(crate) fn describe_key(&self) -> String {
         let cells = self.key().iter().map(|cell| match cell {
-            Cell::Blob(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-            Cell::Text(text) => text.clone(),
-            Cell::Integer(n) => n.to_string(),
+            TableCell::Blob(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            TableCell::Text(text) => text.clone(),
+            TableCell::Integer(n) => n.to_string(),
             other => format!("{other:?}"),
         });
         cells.collect::<Vec<String>>().join(" ")
@@ -247,26 +247,26 @@ impl TableRow {
         for cell in &self.cells {
             let (kind, number);
             let bytes: &[u8] = match cell {
-                Cell::Null => {
+                TableCell::Null => {
                     kind = b'n';
                     &[]
                 }
-                Cell::Integer(n) => {
+                TableCell::Integer(n) => {
                     kind = b'i';
                     number = n.to_le_bytes();
                     &number
                 }
-                Cell::Real(n) => {
+                TableCell::Real(n) => {
                     kind = b'r';
                     // SQLite does not keep the sign of zero.
                     number = (n + 0.0).to_le_bytes();
                     &number
                 }
-                Cell::Text(text) => {
+                TableCell::Text(text) => {
                     kind = b't';
                     text.as_bytes()
                 }
-                Cell::Blob(bytes) => {
+                TableCell::Blob(bytes) => {
                     kind = b'b';
                     bytes
                 }
@@ -301,7 +301,7 @@ impl Digester {
         self.hasher.update(row.hash().as_bytes());
     }
 
-    pub(crate) fn finish(&self, table: &'static Table) -> TableDigest {
+    pub(crate) fn finish(&self, table: &'static StoreTable) -> TableDigest {
         TableDigest { table: table.name, rows: self.rows, hash: self.hasher.finalize().to_hex().to_string() }
     }
 }

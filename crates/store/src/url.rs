@@ -11,10 +11,10 @@ const FILE: &str = "throng.sqlite";
 
 /// The address of a database. Shown without its password.
 #[derive(Clone, PartialEq, Eq)]
-pub struct StoreUrl(pub(crate) Place);
+pub struct StoreUrl(pub(crate) StoreLocation);
 
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum StoreLocation {
     /// The SQLite file of the data directory, which is known later.
     DataDirectory,
     File(PathBuf),
@@ -38,7 +38,7 @@ impl StoreUrl {
     /// An SQLite file.
     #[must_use]
     pub fn file(path: impl Into<PathBuf>) -> Self {
-        Self(Place::File(path.into()))
+        Self(StoreLocation::File(path.into()))
     }
 
     /// The SQLite file of this data directory.
@@ -50,13 +50,13 @@ impl StoreUrl {
     /// The same with `sqlite:` standing for the file of this data directory.
     #[must_use]
     pub fn within(self, data: &Path) -> Self {
-        if self.0 == Place::DataDirectory { Self::of_directory(data) } else { self }
+        if self.0 == StoreLocation::DataDirectory { Self::of_directory(data) } else { self }
     }
 
     /// Gives an address of a server this password, if it has none.
     #[must_use]
     pub fn or_password(mut self, password: &str) -> Self {
-        if let Place::Server(config) = &mut self.0
+        if let StoreLocation::Server(config) = &mut self.0
             && config.get_password().is_none()
         {
             config.password(password);
@@ -67,15 +67,15 @@ impl StoreUrl {
     /// The path of an SQLite file, once it is known.
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.0 {
-            Place::File(path) => Some(path),
-            Place::DataDirectory | Place::Server(_) => None,
+            StoreLocation::File(path) => Some(path),
+            StoreLocation::DataDirectory | StoreLocation::Server(_) => None,
         }
     }
 
     /// True for an SQLite file.
     #[must_use]
     pub const fn is_file(&self) -> bool {
-        !matches!(self.0, Place::Server(_))
+        !matches!(self.0, StoreLocation::Server(_))
     }
 }
 
@@ -85,7 +85,11 @@ impl FromStr for StoreUrl {
     fn from_str(text: &str) -> Result<Self, StoreUrlError> {
         if let Some(path) = text.strip_prefix("sqlite:") {
             let path = path.strip_prefix("//").unwrap_or(path);
-            return Ok(Self(if path.is_empty() { Place::DataDirectory } else { Place::File(path.into()) }));
+            return Ok(Self(if path.is_empty() {
+                StoreLocation::DataDirectory
+            } else {
+                StoreLocation::File(path.into())
+            }));
         }
         if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
             return Err(StoreUrlError::Form);
@@ -97,16 +101,16 @@ impl FromStr for StoreUrl {
         if matches!(config.get_ssl_mode(), SslMode::Require) {
             return Err(StoreUrlError::Tls);
         }
-        Ok(Self(Place::Server(Box::new(config))))
+        Ok(Self(StoreLocation::Server(Box::new(config))))
     }
 }
 
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Place::DataDirectory => f.write_str("sqlite:"),
-            Place::File(path) => write!(f, "sqlite:{}", path.display()),
-            Place::Server(config) => {
+            StoreLocation::DataDirectory => f.write_str("sqlite:"),
+            StoreLocation::File(path) => write!(f, "sqlite:{}", path.display()),
+            StoreLocation::Server(config) => {
                 f.write_str("postgres://")?;
                 if let Some(user) = config.get_user() {
                     write!(f, "{user}@")?;
@@ -164,7 +168,7 @@ mod tests {
             assert!(!format!("{url} {url:?} {url:#?}").contains("hunter2"), "{url}");
         }
         let given: StoreUrl = "postgres://throng@db.example/grid".parse().unwrap();
-        let Place::Server(config) = given.or_password("hunter2").or_password("other").0 else {
+        let StoreLocation::Server(config) = given.or_password("hunter2").or_password("other").0 else {
             panic!("a server")
         };
         assert_eq!(config.get_password(), Some(&b"hunter2"[..]));

@@ -87,11 +87,11 @@ impl System {
     #[must_use]
     pub const fn functions(self) -> &'static [&'static str] {
         match self {
-            Self::WorldInbox => &["world::inbox::Inbox::receive"],
+            Self::WorldInbox => &["world::inbox::InboxPhase::receive"],
             Self::WorldMovement => &["world::movement::Movement::move_avatars"],
             Self::WorldNpcs => &["world::npc::Npcs::step"],
-            Self::WorldTell => &["world::delta::Delta::tell"],
-            Self::WorldResync => &["world::resync::Resync::tell_next"],
+            Self::WorldTell => &["world::delta::Delta::write_changes"],
+            Self::WorldResync => &["world::resync::Resync::write_next_part"],
             Self::ReplicaEncode => &["replicate::encoder::Encoder::encode"],
             Self::ReplicaPublish => &["replicate::publisher::Publisher::publish"],
             Self::ShardReceive => &["gateway::shard::Shard::handle_datagram"],

@@ -13,7 +13,7 @@ use schedule::{TaskId, Waker};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use world::{Cast, CastReload};
+use world::{CastReload, NpcCast};
 
 /// Waiting commands and cast change of one world.
 #[derive(Debug)]
@@ -24,15 +24,15 @@ pub struct Waiting {
     max: usize,
     casting: Mutex<Casting>,
     /// Read before every step, as above.
-    has_recast: AtomicBool,
+    has_reload: AtomicBool,
 }
 
 /// Cast of the world.
 #[derive(Debug, Default)]
 struct Casting {
     /// As it is once the world has made the change that waits.
-    cast: Option<Arc<Cast>>,
-    recast: Option<Arc<CastReload>>,
+    cast: Option<Arc<NpcCast>>,
+    reload: Option<Arc<CastReload>>,
     /// A change made by the world and referred to only here, so that a step never frees it. Only changes that continue from the state
     /// of the last restart.
     made: Option<Arc<CastReload>>,
@@ -46,12 +46,12 @@ impl Waiting {
             is_empty: AtomicBool::new(true),
             max,
             casting: Mutex::default(),
-            has_recast: AtomicBool::new(false),
+            has_reload: AtomicBool::new(false),
         })
     }
 
     /// Adds a command. False without room: the sender keeps it and tries again.
-    pub fn put(&self, command: Command) -> bool {
+    pub fn push_command(&self, command: Command) -> bool {
         let mut commands = self.lock();
         let has_room = commands.len() < self.max;
         if has_room {
@@ -62,7 +62,7 @@ impl Waiting {
     }
 
     /// Appends all waiting commands to `into`.
-    pub fn take(&self, into: &mut Vec<Command>) {
+    pub fn drain_commands(&self, into: &mut Vec<Command>) {
         if self.is_empty.load(Ordering::Acquire) {
             return;
         }
@@ -81,21 +81,21 @@ impl Waiting {
     }
 
     /// Says who lives in the world as it begins.
-    pub fn set_cast(&self, cast: Option<Arc<Cast>>) {
+    pub fn set_cast(&self, cast: Option<Arc<NpcCast>>) {
         self.casting().cast = cast;
     }
 
     /// True if this is the cast of the world once the waiting change is made.
-    pub fn has_cast(&self, cast: &Arc<Cast>) -> bool {
+    pub fn has_cast(&self, cast: &Arc<NpcCast>) -> bool {
         self.casting().cast.as_ref().is_some_and(|known| Arc::ptr_eq(known, cast))
     }
 
     /// The world has restarted with this cast. A waiting change is replaced by one from there to its target, or dropped without a way.
     /// The comparison takes too long for a step, and for the lock that a step waits for.
-    pub fn begin_again_with(&self, cast: &Arc<Cast>) {
+    pub fn begin_again_with(&self, cast: &Arc<NpcCast>) {
         let (mut waits, made) = {
             let mut casting = self.casting();
-            (casting.recast.clone(), casting.made.take())
+            (casting.reload.clone(), casting.made.take())
         };
         drop(made);
         let lead_from_there = |waits: &Arc<CastReload>| match Arc::ptr_eq(waits.from(), cast) {
@@ -106,34 +106,34 @@ impl Waiting {
             let leads = waits.as_ref().and_then(lead_from_there);
             let mut casting = self.casting();
             // Meanwhile files are reloaded at most as often as requested.
-            if casting.recast.as_ref().map(Arc::as_ptr) == waits.as_ref().map(Arc::as_ptr) {
-                casting.recast = leads;
+            if casting.reload.as_ref().map(Arc::as_ptr) == waits.as_ref().map(Arc::as_ptr) {
+                casting.reload = leads;
                 break casting;
             }
-            waits.clone_from(&casting.recast);
+            waits.clone_from(&casting.reload);
         };
-        let then = casting.recast.as_ref().map_or(cast, |waits| waits.to());
+        let then = casting.reload.as_ref().map_or(cast, |waits| waits.to());
         casting.cast = Some(Arc::clone(then));
-        self.has_recast.store(casting.recast.is_some(), Ordering::Release);
+        self.has_reload.store(casting.reload.is_some(), Ordering::Release);
     }
 
     /// Takes the change that waits, so that the world makes it.
-    pub fn take_recast(&self) -> Option<Arc<CastReload>> {
-        if !self.has_recast.swap(false, Ordering::AcqRel) {
+    pub fn take_reload(&self) -> Option<Arc<CastReload>> {
+        if !self.has_reload.swap(false, Ordering::AcqRel) {
             return None;
         }
         let mut casting = self.casting();
-        let recast = casting.recast.take()?;
-        if Arc::strong_count(&recast) == 1 {
-            casting.made = Some(Arc::clone(&recast));
+        let reload = casting.reload.take()?;
+        if Arc::strong_count(&reload) == 1 {
+            casting.made = Some(Arc::clone(&reload));
         }
-        Some(recast)
+        Some(reload)
     }
 
     /// From which cast the next change has to lead.
-    pub fn goes_over_from(&self) -> Option<Arc<Cast>> {
+    pub fn goes_over_from(&self) -> Option<Arc<NpcCast>> {
         let casting = self.casting();
-        casting.recast.as_ref().map(|waits| waits.from()).or(casting.cast.as_ref()).cloned()
+        casting.reload.as_ref().map(|waits| waits.from()).or(casting.cast.as_ref()).cloned()
     }
 
     /// Replaces the waiting change of the world, at most one at a time, by another that starts from its current cast. Returns the
@@ -141,17 +141,17 @@ impl Waiting {
     ///
     /// # Errors
     /// Of `change`; then nothing changes.
-    pub fn put_recast<E>(
+    pub fn replace_reload<E>(
         &self,
-        change: impl FnOnce(&Arc<Cast>) -> Result<Arc<CastReload>, E>,
-    ) -> Result<Option<Arc<Cast>>, E> {
+        change: impl FnOnce(&Arc<NpcCast>) -> Result<Arc<CastReload>, E>,
+    ) -> Result<Option<Arc<NpcCast>>, E> {
         let mut casting = self.casting();
-        let Casting { cast: Some(cast), recast, .. } = &mut *casting else { return Ok(None) };
-        let from = recast.as_ref().map_or(&*cast, |waits| waits.from());
-        let recast = change(from)?;
-        let given_up = std::mem::replace(cast, Arc::clone(recast.to()));
-        casting.recast = Some(recast);
-        self.has_recast.store(true, Ordering::Release);
+        let Casting { cast: Some(cast), reload, .. } = &mut *casting else { return Ok(None) };
+        let from = reload.as_ref().map_or(&*cast, |waits| waits.from());
+        let reload = change(from)?;
+        let given_up = std::mem::replace(cast, Arc::clone(reload.to()));
+        casting.reload = Some(reload);
+        self.has_reload.store(true, Ordering::Release);
         Ok(Some(given_up))
     }
 
@@ -180,8 +180,8 @@ impl Inbox {
     }
 
     /// Adds a command and sees to it that the world is stepped. False when there is no room.
-    pub fn put(&self, command: Command) -> bool {
-        let taken = self.waiting.put(command);
+    pub fn push_command(&self, command: Command) -> bool {
+        let taken = self.waiting.push_command(command);
         if taken {
             self.waker.wake();
         }
@@ -253,7 +253,7 @@ impl Inboxes {
                 let Some(inbox) = inbox_of(*world) else { return false };
                 last = Some((*world, inbox));
             }
-            let taken = last.is_some_and(|(_, inbox)| inbox.waiting.put(command.clone()));
+            let taken = last.is_some_and(|(_, inbox)| inbox.waiting.push_command(command.clone()));
             if !taken {
                 full.push(*world);
             }
@@ -298,7 +298,7 @@ mod tests {
 
     fn sequences(inbox: &Inbox) -> Vec<u64> {
         let mut taken = Vec::new();
-        inbox.waiting.take(&mut taken);
+        inbox.waiting.drain_commands(&mut taken);
         taken.iter().map(|command| command.sequence).collect()
     }
 
@@ -340,9 +340,9 @@ mod tests {
         let waiting = Waiting::new(10);
         let mut taken = vec![command(1)];
         assert!(waiting.is_empty());
-        assert!(waiting.put(command(2)) && waiting.put(command(3)));
+        assert!(waiting.push_command(command(2)) && waiting.push_command(command(3)));
         assert!(!waiting.is_empty());
-        waiting.take(&mut taken);
+        waiting.drain_commands(&mut taken);
         assert_eq!(taken.iter().map(|command| command.sequence).collect::<Vec<_>>(), [1, 2, 3]);
         assert!(waiting.is_empty());
     }

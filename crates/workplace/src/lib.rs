@@ -18,7 +18,7 @@ macro_rules! opaque_debug {
 pub mod faults;
 pub mod inboxes;
 pub mod instances;
-mod ledger;
+mod journal_buffer;
 pub mod lines;
 pub mod long;
 pub mod restarts;

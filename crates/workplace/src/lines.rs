@@ -9,7 +9,7 @@ use schedule::Waker;
 use std::sync::Arc;
 
 /// Follower of one world's frames.
-pub struct Line {
+pub struct FrameFollower {
     encoder: Encoder,
     publisher: Publisher,
     /// Buffers to be filled again.
@@ -32,7 +32,7 @@ pub struct Followed {
     pub copies: u64,
 }
 
-impl Line {
+impl FrameFollower {
     /// For a world that takes commands there. Without `dead_reckoning` every movement is sent.
     pub fn new(
         scene: &Arc<Scene>,
@@ -85,7 +85,7 @@ impl Line {
         let command = Command::by_node(SessionKey::NODE, self.commands_sent, Action::Resync);
         self.commands_sent += 1;
         // If the inbox is full, the encoder asks again later.
-        if self.waiting.put(command)
+        if self.waiting.push_command(command)
             && let Some(waker) = &self.waker
         {
             waker.wake();
@@ -93,4 +93,4 @@ impl Line {
     }
 }
 
-opaque_debug!(Line);
+opaque_debug!(FrameFollower);

@@ -10,8 +10,8 @@ use thiserror::Error;
 
 /// Kinds of tasks: the label of metrics. Tasks of one kind run in order.
 pub const MAKE_WORLD: &str = "world";
-/// See [`MAKE_WORLD`].
-pub const WAKE: &str = "wake";
+/// Restoration of a suspended instance. See [`MAKE_WORLD`].
+pub const RESUME: &str = "resume";
 /// See [`MAKE_WORLD`].
 pub const BUILD_TEMPLATE: &str = "template";
 

@@ -41,7 +41,7 @@ pub struct Restarts {
 
 /// State of a world across restarts.
 #[derive(Clone, Debug, Default)]
-pub struct Standing {
+pub struct RestartState {
     /// Its life.
     pub epoch: u32,
     /// Times that it began again.
@@ -51,20 +51,20 @@ pub struct Standing {
 }
 
 /// States of the shared worlds, each by its name.
-pub type Standings = Vec<(String, Arc<Mutex<Standing>>)>;
+pub type Standings = Vec<(String, Arc<Mutex<RestartState>>)>;
 
 /// A world with the parts for its restart.
-struct Line {
+struct RestartableWorld {
     scene: Arc<Scene>,
     inbox: Inbox,
     restart: Restart,
     down: Option<Down>,
-    standing: Arc<Mutex<Standing>>,
-    figures: Figures,
+    standing: Arc<Mutex<RestartState>>,
+    figures: RestartMetrics,
 }
 
 #[derive(Clone)]
-struct Figures {
+struct RestartMetrics {
     restart: Timing,
     back: Timing,
     reverts: Counter,
@@ -89,12 +89,12 @@ impl Down {
     }
 }
 
-struct Thread {
+struct RestartThread {
     /// Of the worlds that lie at a place, and of instances that have panicked.
-    lines: BTreeMap<WorldId, Line>,
+    lines: BTreeMap<WorldId, RestartableWorld>,
     inboxes: Arc<Inboxes>,
     /// Totals of all instances.
-    instances: Figures,
+    instances: RestartMetrics,
     workplace: Workplace,
     census: TakeCensus,
     panicked: Receiver<Panicked>,
@@ -115,7 +115,7 @@ pub fn start(
     recorder: Recorder,
 ) -> Result<Restarts, ThreadError> {
     let figures = |world: &str| {
-        Figures {
+        RestartMetrics {
         restart: metrics.timing(
             "throng_world_restart_seconds",
             "Time from a panic of the world until its next life is stepped.",
@@ -135,13 +135,13 @@ pub fn start(
     };
     let line = |place: &Arc<Place>| {
         let inbox = worlds.inboxes.of(place.world()).expect("a shared world has an inbox");
-        (place.world(), Line::new(&place.scene, inbox, clock(), figures(place.name())))
+        (place.world(), RestartableWorld::new(&place.scene, inbox, clock(), figures(place.name())))
     };
-    let lines: BTreeMap<WorldId, Line> = places.iter().map(line).collect();
+    let lines: BTreeMap<WorldId, RestartableWorld> = places.iter().map(line).collect();
     let standings =
         lines.values().map(|line| (line.scene.name.clone(), Arc::clone(&line.standing))).collect();
     let (stop, stopped) = bounded(0);
-    let thread = Thread {
+    let thread = RestartThread {
         lines,
         inboxes: Arc::clone(&worlds.inboxes),
         instances: figures(INSTANCES),
@@ -177,7 +177,7 @@ impl Restarts {
     }
 }
 
-impl Thread {
+impl RestartThread {
     fn run(mut self) -> Vec<Down> {
         while self.turn() {
             frame_end();
@@ -241,7 +241,7 @@ impl Thread {
         let line = self
             .lines
             .entry(scene.world)
-            .or_insert_with(|| Line::new(&scene, inbox, (self.clock)(), self.instances.clone()));
+            .or_insert_with(|| RestartableWorld::new(&scene, inbox, (self.clock)(), self.instances.clone()));
         let begins_at = line.restart.note_panic(panicked_at);
         let (name, in_a_row) = (&line.scene.name, line.restart.in_a_row());
         let pause = begins_at - panicked_at;
@@ -254,8 +254,8 @@ impl Thread {
     }
 }
 
-impl Line {
-    fn new(scene: &Arc<Scene>, inbox: Inbox, now: Instant, figures: Figures) -> Self {
+impl RestartableWorld {
+    fn new(scene: &Arc<Scene>, inbox: Inbox, now: Instant, figures: RestartMetrics) -> Self {
         Self {
             scene: Arc::clone(scene),
             inbox,
@@ -307,7 +307,7 @@ impl Line {
         );
         let restarts = self.restart.n_restarts();
         *self.standing.lock().unwrap_or_else(PoisonError::into_inner) =
-            Standing { epoch: epoch.0, restarts, trouble: None };
+            RestartState { epoch: epoch.0, restarts, trouble: None };
         workplace.dispose(remains);
     }
 
@@ -319,7 +319,7 @@ impl Line {
         let present = shown.filter(|session| *session != SessionKey::NODE);
         for command in census.dismissals(present) {
             // If the inbox is full, the next census finds them again.
-            let _ = self.inbox.put(command);
+            let _ = self.inbox.push_command(command);
         }
     }
 

@@ -60,14 +60,14 @@ pub struct Worlds {
 #[derive(Clone, Debug)]
 struct SharedWorld {
     name: String,
-    seen: Arc<Seen>,
+    seen: Arc<PublishedState>,
     /// Receiver of new recordings.
     tapes: Sender<Tape>,
 }
 
 /// Counters of a world, as of its last step.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counted {
+pub struct WorldTotals {
     /// Totals of the world.
     pub world: WorldCounters,
     /// Avatars of users.
@@ -110,8 +110,8 @@ impl AddAssign for Steady {
 
 /// State of a world for other threads.
 #[derive(Debug, Default)]
-struct Seen {
-    counted: Mutex<Counted>,
+struct PublishedState {
+    counted: Mutex<WorldTotals>,
     /// Begin of the current step, in nanoseconds; 0 between two steps.
     in_step_since: AtomicU64,
     /// Ticks that it missed since they were taken.
@@ -121,7 +121,7 @@ struct Seen {
 /// Missed ticks of one world that wait for `watch`: those of three seconds at 20 Hz. The oldest go.
 const MISSED_MAX: usize = 64;
 
-impl Seen {
+impl PublishedState {
     fn miss(&self, miss: MissedTick) {
         let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
         if missed.len() == MISSED_MAX {
@@ -138,7 +138,7 @@ impl Seen {
 /// Instances in the pool, and the totals of former ones.
 #[derive(Debug, Default)]
 struct InstancesSeen {
-    there: BTreeMap<WorldId, Arc<Seen>>,
+    there: BTreeMap<WorldId, Arc<PublishedState>>,
     gone: NpcCounts,
     gone_steady: Steady,
     gone_ticks: TickTotals,
@@ -197,8 +197,8 @@ pub fn start(
         // A recording that is asked for while another one waits is refused.
         let (tape_sender, tape_receiver) = bounded(1);
         let waiting = Waiting::new(INBOX_MAX);
-        let counted = Mutex::new(Counted { dilation: 1.0, ..Counted::default() });
-        let seen = Arc::new(Seen { counted, ..Seen::default() });
+        let counted = Mutex::new(WorldTotals { dilation: 1.0, ..WorldTotals::default() });
+        let seen = Arc::new(PublishedState { counted, ..PublishedState::default() });
         let stepper = Stepper {
             scene: Arc::clone(&place.scene),
             life: Life::new(WorldConfig::new(place.scene.spec(), None), f32::from(n) / places.len() as f32),
@@ -220,7 +220,7 @@ pub fn start(
             tapes: tape_receiver,
             tape: None,
             fuse: fuses.at(&format!("world:{}", place.name())),
-            ledger: None,
+            journal_buffer: None,
             next_tick: Tick(0),
             is_steady: false,
         };
@@ -236,15 +236,15 @@ pub fn start(
 }
 
 /// The view of the `watch` thread.
-pub struct Watch {
+pub struct WorldsView {
     pool: SharedPool,
     shared: WorldMap<SharedWorld>,
     instances: SeenInstances,
 }
 
-impl Watch {
+impl WorldsView {
     /// Counters of each shared world, with its name.
-    pub fn counted(&self) -> Vec<(String, Counted)> {
+    pub fn counted(&self) -> Vec<(String, WorldTotals)> {
         let counted = |world: &SharedWorld| {
             (world.name.clone(), *world.seen.counted.lock().unwrap_or_else(PoisonError::into_inner))
         };
@@ -323,8 +323,8 @@ impl Watch {
 
 impl Worlds {
     /// The view of the `watch` thread.
-    pub fn watch(&self) -> Watch {
-        Watch {
+    pub fn watch(&self) -> WorldsView {
+        WorldsView {
             pool: Arc::clone(&self.pool),
             shared: self.shared.clone(),
             instances: Arc::clone(&self.instances),
@@ -382,7 +382,7 @@ impl Workplace {
     }
 
     /// Counters of an instance while it is stepped.
-    pub fn counted(&self, world: WorldId) -> Option<Counted> {
+    pub fn counted(&self, world: WorldId) -> Option<WorldTotals> {
         let seen =
             Arc::clone(self.instances.lock().unwrap_or_else(PoisonError::into_inner).there.get(&world)?);
         let counted = seen.counted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -448,4 +448,4 @@ impl Workplace {
     }
 }
 
-opaque_debug!(Worlds, Watch, Workplace);
+opaque_debug!(Worlds, WorldsView, Workplace);

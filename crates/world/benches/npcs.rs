@@ -17,7 +17,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use world::{Actor, Cast, NpcCounts, Script, Spawn, World, WorldConfig};
+use world::{Actor, NpcCast, NpcCounts, Script, Spawn, World, WorldConfig};
 
 const BEHAVIORS: &str = "\
 behaviour guard:
@@ -38,7 +38,7 @@ fn main() {
     let terrain = Arc::new(Terrain::hills(256, 1));
     let scenery = Arc::new(Scenery::boxes(if full { 600 } else { 50 }, &terrain, 1));
     let began = Instant::now();
-    let cast = Cast::new(script(&terrain), &terrain, &scenery, link::WATER_M, &mut || true);
+    let cast = NpcCast::new(script(&terrain), &terrain, &scenery, link::WATER_M, &mut || true);
     let cast = Arc::new(cast.expect("behaviours that are right, and ground to walk on"));
     println!("cast of {}: {} ms", cast.len(), began.elapsed().as_millis());
 

@@ -186,7 +186,7 @@ pub enum CastError {
 /// Identity of a cast, with the data that another cast needs to take over a world's state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CastMark {
-    /// [`Cast::fingerprint`].
+    /// [`NpcCast::fingerprint`].
     pub(crate) fingerprint: u64,
     /// [`NavMesh::fingerprint`] of the mesh.
     pub(crate) ground: u64,
@@ -200,25 +200,25 @@ pub(crate) struct CastMark {
 
 impl CastMark {
     /// True if a state with this mark can continue with that cast, by the rules of a [`CastReload`](crate::CastReload).
-    pub(crate) fn fits(&self, cast: Option<&Cast>) -> bool {
+    pub(crate) fn fits(&self, cast: Option<&NpcCast>) -> bool {
         let Some(cast) = cast else { return *self == Self::default() };
         self.fingerprint == cast.mark.fingerprint || self.has_plan_of(cast) && self.fits_but_for_plan(cast)
     }
 
     /// The same if missions may restart.
-    pub(crate) fn fits_but_for_plan(&self, cast: &Cast) -> bool {
+    pub(crate) fn fits_but_for_plan(&self, cast: &NpcCast) -> bool {
         self.ground == cast.mark.ground && cast.forebears.contains(&self.people)
     }
 
     /// True if the plan of missions and damage equals that cast's.
-    pub(crate) const fn has_plan_of(&self, cast: &Cast) -> bool {
+    pub(crate) const fn has_plan_of(&self, cast: &NpcCast) -> bool {
         self.plan == cast.mark.plan
     }
 }
 
 /// Immutable NPC data of a template, shared by all its worlds.
 #[derive(Debug)]
-pub struct Cast {
+pub struct NpcCast {
     pub(crate) mesh: NavMesh,
     pub(crate) view: nav::SightObstacles,
     pub(crate) behaviors: BehaviorSet,
@@ -249,7 +249,7 @@ pub(crate) struct SpawnRole {
     pub(crate) appearance: Option<Arc<Appearance>>,
 }
 
-impl Cast {
+impl NpcCast {
     /// Builds the mesh, loads the behaviours, places the NPCs. Takes seconds: it belongs in a long task. `go_on` is polled; false
     /// cancels.
     ///
@@ -263,7 +263,7 @@ impl Cast {
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Self, CastErrors> {
         let ground = ground_of(terrain);
-        let solid = |standing: &link::Standing| Solid {
+        let solid = |standing: &link::StaticObject| Solid {
             centre: standing.position,
             rotation: standing.rotation,
             size: standing.prim.scale,

@@ -26,7 +26,7 @@ impl Delta {
     /// Removals come first, then newcomers as they are at the end of the tick, then changes of the others. An avatar that came and went
     /// within the tick is not mentioned.
     #[inline(never)]
-    pub(crate) fn tell(
+    pub(crate) fn write_changes(
         &mut self,
         roster: &mut Roster,
         npcs: &mut Npcs,

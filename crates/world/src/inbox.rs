@@ -14,12 +14,12 @@ use crate::{
 };
 use glam::Vec3;
 use ids::{AgentId, LocalId, SessionKey};
-use link::{Action, Author, Command, ControlFlags, Enter, Event, Frame, Refusal};
+use link::{Action, Author, Command, ControlFlags, Enter, EntryRefusal, Event, Frame};
 use systems::System;
 
 /// The inbox phase, and its results for later phases.
 #[derive(Debug, Default)]
-pub(crate) struct Inbox {
+pub(crate) struct InboxPhase {
     /// Visitors who strike in this tick; the NPC phase drains it.
     pub(crate) punches: Vec<LocalId>,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Receivers<'a> {
     pub(crate) counters: &'a mut WorldCounters,
 }
 
-impl Inbox {
+impl InboxPhase {
     /// Applies a tick's commands by (session, sequence) and empties the buffer.
     #[inline(never)]
     pub(crate) fn receive(
@@ -113,7 +113,7 @@ impl Receivers<'_> {
         }
         if self.roster.len() >= self.setting.max_avatars {
             self.counters.refused += 1;
-            out.events.push(Event::Refused { session, reason: Refusal::Full });
+            out.events.push(Event::Refused { session, reason: EntryRefusal::Full });
             return;
         }
         self.counters.enter += 1;
@@ -171,7 +171,7 @@ fn act(
     match action {
         Action::Control(control) => {
             counters.control += 1;
-            presence.controls.take(&control);
+            presence.controls.apply_control(&control);
         }
         Action::Teleport { position, look_at } => {
             counters.teleport += 1;

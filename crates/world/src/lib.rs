@@ -31,7 +31,7 @@ mod setting;
 mod snapshot;
 mod world;
 
-pub use cast::{Actor, Cast, CastError, CastErrors, Script, Spawn};
+pub use cast::{Actor, CastError, CastErrors, NpcCast, Script, Spawn};
 pub use counters::WorldCounters;
 pub use gait::{
     CROUCH_M_PER_S, FLY_M_PER_S, FLY_VERTICAL_M_PER_S, RUN_M_PER_S, SUB_STEPS_PER_S, WALK_M_PER_S,

@@ -17,7 +17,7 @@
 //! time restores both.
 
 use crate::{
-    cast::Cast,
+    cast::NpcCast,
     local_ids::IdsUsed,
     npc::CastReload,
     progress::ProgressError,
@@ -65,7 +65,7 @@ pub struct Life {
 /// A world before it went over to another cast.
 struct Former {
     checkpoint: Checkpoint,
-    cast: Arc<Cast>,
+    cast: Arc<NpcCast>,
     /// World time that the other one has still to last.
     left: Duration,
 }

@@ -120,7 +120,7 @@ impl Controls {
     }
 
     /// Takes a control in; a rotation that is none leaves the former.
-    pub(crate) fn take(&mut self, control: &Control) {
+    pub(crate) fn apply_control(&mut self, control: &Control) {
         let flags = control.flags;
         self.pressed.flags = self.pressed.flags.union(ControlFlags(flags.0 & Self::PRESSES));
         self.pressed.jump |= flags.any(ControlFlags::UP_POS) && !self.held.any(ControlFlags::UP_POS);
@@ -360,9 +360,9 @@ mod tests {
     fn a_press_is_kept_when_a_later_control_lets_go() {
         let mut controls = Controls::new(false, Quat::IDENTITY);
         let press = |flags| Control { flags, body_rotation: Quat::IDENTITY };
-        controls.take(&press(ControlFlags::UP_POS.union(ControlFlags::NUDGE_AT_POS)));
-        controls.take(&press(ControlFlags::SIT_ON_GROUND));
-        controls.take(&press(ControlFlags::AT_POS));
+        controls.apply_control(&press(ControlFlags::UP_POS.union(ControlFlags::NUDGE_AT_POS)));
+        controls.apply_control(&press(ControlFlags::SIT_ON_GROUND));
+        controls.apply_control(&press(ControlFlags::AT_POS));
         assert_eq!(controls.held, ControlFlags::AT_POS);
         assert_eq!(controls.flags(), ControlFlags::AT_POS.union(ControlFlags::NUDGE_AT_POS));
         assert!(controls.pressed.jump);

@@ -40,9 +40,15 @@ impl Resync {
     }
 
     /// Puts the next part of a snapshot into a frame, if one was asked for.
-    pub(crate) fn tell(&mut self, roster: &Roster, npcs: &Npcs, setting: &WorldSetting, out: &mut Frame) {
+    pub(crate) fn write_part(
+        &mut self,
+        roster: &Roster,
+        npcs: &Npcs,
+        setting: &WorldSetting,
+        out: &mut Frame,
+    ) {
         if !self.is_done() {
-            self.tell_next(roster, npcs, setting, out);
+            self.write_next_part(roster, npcs, setting, out);
         }
     }
 
@@ -53,7 +59,7 @@ impl Resync {
 
     /// Puts the next part into a frame that has all its changes.
     #[inline(never)]
-    fn tell_next(&mut self, roster: &Roster, npcs: &Npcs, setting: &WorldSetting, out: &mut Frame) {
+    fn write_next_part(&mut self, roster: &Roster, npcs: &Npcs, setting: &WorldSetting, out: &mut Frame) {
         System::WorldResync.enter();
         if self.run.is_none() && self.requested {
             self.requested = false;

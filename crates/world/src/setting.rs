@@ -1,6 +1,6 @@
 //! The constant side of a world: nothing in it changes during a step.
 
-use crate::{cast::Cast, ground::SolidGround};
+use crate::{cast::NpcCast, ground::SolidGround};
 use ids::{Epoch, WorldId};
 use link::Scenery;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) struct WorldSetting {
     pub(crate) ground: SolidGround,
     pub(crate) scenery: Arc<Scenery>,
     /// Replaced by a reload only ([`link::Action::ReloadBehaviors`]).
-    pub(crate) cast: Option<Arc<Cast>>,
+    pub(crate) cast: Option<Arc<NpcCast>>,
 }
 
 impl WorldSetting {

@@ -1,18 +1,18 @@
 //! A world: its parts, and its step.
 //!
 //! A step is a list of phases. Each is a part with its own state, and its call in [`World::step`] names what it reads and changes:
-//! [`Inbox`] (commands) → [`Movement`] (steering and physics of visitors) → [`Npcs`] → [`GameState`] (a game of another crate) → [`Delta`] (the
+//! [`InboxPhase`] (commands) → [`Movement`] (steering and physics of visitors) → [`Npcs`] → [`GameState`] (a game of another crate) → [`Delta`] (the
 //! frame's changes) → [`Resync`] (a part of a snapshot, when one was asked for). Two more parts belong to no phase: the [`Roster`] of
 //! visitors and the [`LocalIds`]; [`WorldSetting`] is what never changes in a step. Each part has its share of the state hash, and of a
 //! snapshot (`snapshot`).
 
 use crate::{
-    cast::Cast,
+    cast::NpcCast,
     counters::WorldCounters,
     delta::Delta,
     game::{GameState, GameTick},
     ground::SolidGround,
-    inbox::{Inbox, Receivers},
+    inbox::{InboxPhase, Receivers},
     local_ids::LocalIds,
     movement::Movement,
     npc::{CastReload, NpcCounts, Npcs, Surroundings},
@@ -56,7 +56,7 @@ pub struct WorldConfig {
     /// Static objects.
     pub scenery: Arc<Scenery>,
     /// NPCs, if any.
-    pub cast: Option<Arc<Cast>>,
+    pub cast: Option<Arc<NpcCast>>,
     /// Height of the water, metres.
     pub water_m: f32,
     /// Avatars of visitors it lets in, [`WorldConfig::MAX_AVATARS`] by default. Half a kilobyte of memory each, and time in every step.
@@ -71,7 +71,7 @@ impl WorldConfig {
 
     /// Configuration of a world by its description, with these NPCs.
     #[must_use]
-    pub fn new(spec: &WorldSpec, cast: Option<Arc<Cast>>) -> Self {
+    pub fn new(spec: &WorldSpec, cast: Option<Arc<NpcCast>>) -> Self {
         let WorldSpec { world, epoch, local_ids, ground, max_avatars, seed, .. } = spec;
         Self {
             id: *world,
@@ -122,7 +122,7 @@ pub struct World {
     pub(crate) setting: WorldSetting,
     pub(crate) local_ids: LocalIds,
     pub(crate) roster: Roster,
-    pub(crate) inbox: Inbox,
+    pub(crate) inbox: InboxPhase,
     pub(crate) movement: Movement,
     pub(crate) npcs: Npcs,
     /// None in a world without a cast.
@@ -167,7 +167,7 @@ impl World {
             },
             local_ids: LocalIds::new(local_ids, n_npcs as u32),
             roster: Roster::default(),
-            inbox: Inbox::default(),
+            inbox: InboxPhase::default(),
             movement: Movement::default(),
             delta: Delta::default(),
             resync: Resync::default(),
@@ -234,8 +234,8 @@ impl World {
                 );
             });
         }
-        recorded(&TELL, world, || delta.tell(roster, npcs, setting, counters, out));
-        recorded(&RESYNC, world, || resync.tell(roster, npcs, setting, out));
+        recorded(&TELL, world, || delta.write_changes(roster, npcs, setting, counters, out));
+        recorded(&RESYNC, world, || resync.write_part(roster, npcs, setting, out));
 
         out.state_hash = self.state_hash();
     }
@@ -254,7 +254,7 @@ impl World {
 
     /// The cast that its NPCs have.
     #[must_use]
-    pub const fn cast(&self) -> Option<&Arc<Cast>> {
+    pub const fn cast(&self) -> Option<&Arc<NpcCast>> {
         self.setting.cast.as_ref()
     }
 

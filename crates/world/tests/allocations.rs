@@ -7,7 +7,7 @@ use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
 use link::{Action, Command, Control, ControlFlags, Enter, Event, Frame, GameEvent, Scenery, Terrain};
 use std::{sync::Arc, time::Duration};
 use telemetry::allocations::{CountingAllocator, count_here, counted, counted_here};
-use world::{Actor, Cast, Life, Script, Spawn, WorldConfig};
+use world::{Actor, Life, NpcCast, Script, Spawn, WorldConfig};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -116,7 +116,7 @@ fn deed(tick: u64) -> Option<Command> {
 fn setting() -> WorldConfig {
     let terrain = Arc::new(Terrain::flat(256, 21.0));
     let scenery = Arc::new(Scenery::boxes(150, &terrain, 1));
-    let cast = Cast::new(script(), &terrain, &scenery, 20.0, &mut || true).expect("a cast");
+    let cast = NpcCast::new(script(), &terrain, &scenery, 20.0, &mut || true).expect("a cast");
     WorldConfig {
         id: WorldId(1),
         epoch: Epoch(0),

@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 use link::{Action, Command, Enter, Frame, Scenery, Terrain};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
-use world::{Actor, Cast, Script, Spawn, World, WorldConfig};
+use world::{Actor, NpcCast, Script, Spawn, World, WorldConfig};
 
 const BEHAVIORS: &str = "\
 behaviour stroll: wander within 25 m pause 0.1 s to 1 s
@@ -27,7 +27,7 @@ behaviour wolf:
 static WHOLE: LazyLock<(WorldConfig, Vec<u8>)> = LazyLock::new(|| {
     let terrain = Arc::new(Terrain::flat(256, 21.0));
     let scenery = Arc::new(Scenery::boxes(40, &terrain, 1));
-    let cast = Cast::new(script(), &terrain, &scenery, 20.0, &mut || true).expect("a cast");
+    let cast = NpcCast::new(script(), &terrain, &scenery, 20.0, &mut || true).expect("a cast");
     let config = WorldConfig {
         id: WorldId(0),
         epoch: Epoch(0),

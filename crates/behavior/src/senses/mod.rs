@@ -1,7 +1,7 @@
 //! NPCs' senses: sight, hearing, and the periods of looks and thoughts.
 //!
-//! [`Perception`] is the memory of one NPC: entities seen ([`Perception::look`], with lines of sight answered by the world), sounds
-//! heard ([`Perception::listen`] among a world's [`Sounds`]), attackers. [`Attention`] schedules looks and thoughts by the players
+//! [`Perception`] is the memory of one NPC: entities seen ([`Perception::list_targets`], with lines of sight answered by the world),
+//! sounds heard ([`Perception::listen`] among a world's [`Sounds`]), attackers. [`Attention`] schedules looks and thoughts by the players
 //! around. [`Senses`] is the input of a thought.
 //!
 //! Nothing here knows walls, players or the time: all are arguments.

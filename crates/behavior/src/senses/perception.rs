@@ -66,7 +66,7 @@ pub struct PerceptionCounts {
     pub listened: u64,
 }
 
-/// One NPC's senses. Start with [`Perception::look`].
+/// One NPC's senses. Start with [`Perception::list_targets`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Perception {
     seen: [Sighting; SEEN_MAX],
@@ -93,7 +93,7 @@ impl Perception {
 
     /// Looks around: asks `is_clear` (from the eyes to the middle of a body) about the candidates considered, and remembers those in
     /// view. At most [`SEEN_MAX`] lines of sight.
-    pub fn look(
+    pub fn list_targets(
         &mut self,
         eyes: &Onlooker,
         sight: &Acuity,

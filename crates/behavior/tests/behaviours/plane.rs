@@ -192,7 +192,7 @@ impl Plane {
         let mut is_clear =
             |from: Vec3, to: Vec3| !walls.iter().any(|&wall| crosses(wall, from.truncate(), to.truncate()));
         let sight = Acuity::default();
-        actor.perception.look(&eyes, &sight, candidates, self.now, &mut is_clear, &mut self.counts);
+        actor.perception.list_targets(&eyes, &sight, candidates, self.now, &mut is_clear, &mut self.counts);
         let interest = self.set.hearing(mind.behavior());
         let ears = Listener { me: actor.id, position: here, keenness: sight.hearing, interest };
         actor.perception.listen(ears, &self.sounds, self.now, &mut self.counts);

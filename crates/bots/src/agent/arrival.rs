@@ -15,7 +15,7 @@
 //! A viewer goes from Entering to Present at once. AgentMovementComplete may come at any time after Entering. Each message is reliable,
 //! so the circuit repairs losses; a step without progress ends at a deadline.
 
-use super::{Agent, AgentConfig, Event, LossReason};
+use super::{Agent, AgentConfig, AgentEvent, LossReason};
 use crate::behavior::RunningBehavior;
 use crate::destination::Destination;
 use crate::profile::Profile;
@@ -207,7 +207,7 @@ impl Agent {
         if let Some(observer) = &mut self.observer {
             observer.note_placed(self.identity.agent);
         }
-        self.emit(Event::Arrived(self.here.region));
+        self.emit(AgentEvent::Arrived(self.here.region));
     }
 
     /// Goes where a TeleportFinish leads: a new circuit, while the old one stays until the server ends it.
@@ -241,7 +241,7 @@ impl Agent {
     /// LogoutReply came.
     pub(super) fn on_logged_out(&mut self, now: Instant) {
         if self.stage == ArrivalStage::LoggingOut {
-            self.emit(Event::LoggedOut { answered: true });
+            self.emit(AgentEvent::LoggedOut { answered: true });
             self.stage = ArrivalStage::Lingering;
             self.deadline = Some(now + LINGER);
         }
@@ -259,7 +259,7 @@ impl Agent {
         match self.stage {
             ArrivalStage::Lingering => self.end(),
             ArrivalStage::LoggingOut => {
-                self.emit(Event::LoggedOut { answered: false });
+                self.emit(AgentEvent::LoggedOut { answered: false });
                 self.stage = ArrivalStage::Lingering;
                 self.deadline = Some(now + LINGER);
             }

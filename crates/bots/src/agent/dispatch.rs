@@ -2,7 +2,7 @@
 //! the traffic, they read a few bytes.
 
 use super::arrival::ArrivalStage;
-use super::{Agent, Event, LossReason, NAMES_PERIOD};
+use super::{Agent, AgentEvent, LossReason, NAMES_PERIOD};
 use crate::destination::{Destination, TELEPORT_FINISH};
 use crate::profile::Profile;
 use circuit::{DropReason, Received};
@@ -87,7 +87,7 @@ impl Agent {
         if self.here.circuit.stats().pings_answered > answered
             && let Some(round_trip) = self.here.circuit.latest_ping()
         {
-            self.emit(Event::Ping(round_trip));
+            self.emit(AgentEvent::Ping(round_trip));
         }
         self.advance();
     }
@@ -114,7 +114,7 @@ impl Agent {
             let heard = echo.hear(now, &text::from_wire(&chat.message));
             self.stats.reordered += echo.reordered - before;
             if let Some(after) = heard {
-                self.emit(Event::Echo(after));
+                self.emit(AgentEvent::Echo(after));
             }
         }
         Ok(())
@@ -195,7 +195,7 @@ impl Agent {
     /// The server says so over the event queue and over UDP; the first of both counts.
     fn on_teleport_failed(&mut self, reason: String) {
         if std::mem::take(&mut self.teleporting) {
-            self.emit(Event::TeleportFailed(reason));
+            self.emit(AgentEvent::TeleportFailed(reason));
         }
     }
 

@@ -85,7 +85,7 @@ impl Default for AgentConfig {
 
 /// Event for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum AgentEvent {
     /// The server has placed the avatar: the login or a teleport is complete.
     Arrived(RegionHandle),
     /// A ping was answered after this time.
@@ -193,7 +193,7 @@ pub struct Agent {
     garbage: VecDeque<Vec<u8>>,
     /// The latest datagram of the circuit.
     newest: Option<u32>,
-    events: VecDeque<Event>,
+    events: VecDeque<AgentEvent>,
     stats: AgentStats,
     /// True if the caller's link lost the latest ping or its answer.
     ping_is_forgiven: bool,
@@ -319,7 +319,7 @@ impl Agent {
     }
 
     /// The next thing that the caller should know.
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub fn poll_event(&mut self) -> Option<AgentEvent> {
         self.events.pop_front()
     }
 
@@ -471,15 +471,15 @@ impl Agent {
         self.ping_is_forgiven = false;
     }
 
-    fn emit(&mut self, event: Event) {
-        if self.events.len() < EVENTS_MAX || !matches!(event, Event::Ping(_) | Event::Echo(_)) {
+    fn emit(&mut self, event: AgentEvent) {
+        if self.events.len() < EVENTS_MAX || !matches!(event, AgentEvent::Ping(_) | AgentEvent::Echo(_)) {
             self.events.push_back(event);
         }
     }
 
     fn lose(&mut self, reason: LossReason) {
         self.end();
-        self.emit(Event::Lost(reason));
+        self.emit(AgentEvent::Lost(reason));
     }
 
     /// Ends everything at once.

@@ -79,7 +79,7 @@ impl Agent {
     }
 
     /// Asks for a teleport to a place on the map; `position` in metres from that region's corner. It ends with
-    /// [`Event::Arrived`](super::Event::Arrived) or [`Event::TeleportFailed`](super::Event::TeleportFailed).
+    /// [`AgentEvent::Arrived`](super::AgentEvent::Arrived) or [`AgentEvent::TeleportFailed`](super::AgentEvent::TeleportFailed).
     pub fn teleport_to(&mut self, region: RegionHandle, position: Vec3) {
         let message = TeleportLocationRequest {
             agent_data: TeleportLocationRequestAgentData {
@@ -92,7 +92,7 @@ impl Agent {
         self.send(Reliability::Reliable, false, |out| message.encode(out));
     }
 
-    /// Leaves the grid. It ends with [`Event::LoggedOut`](super::Event::LoggedOut), after 5 s at the latest. Nothing
+    /// Leaves the grid. It ends with [`AgentEvent::LoggedOut`](super::AgentEvent::LoggedOut), after 5 s at the latest. Nothing
     /// happens if that is under way or the session is over.
     pub fn log_out(&mut self, now: Instant) {
         if matches!(self.stage, ArrivalStage::LoggingOut | ArrivalStage::Lingering | ArrivalStage::Gone) {

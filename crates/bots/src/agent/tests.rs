@@ -27,7 +27,7 @@ struct Pair {
     servers: BTreeMap<SocketAddrV4, ServedRegion>,
     up: ImpairedLink<(SocketAddrV4, Vec<u8>)>,
     down: ImpairedLink<(SocketAddrV4, Vec<u8>)>,
-    events: Vec<Event>,
+    events: Vec<AgentEvent>,
     /// FNV-1a over everything that the bot sent.
     trace: u64,
 }
@@ -111,7 +111,7 @@ impl Pair {
     }
 
     fn arrivals(&self) -> usize {
-        self.events.iter().filter(|event| matches!(event, Event::Arrived(_))).count()
+        self.events.iter().filter(|event| matches!(event, AgentEvent::Arrived(_))).count()
     }
 }
 
@@ -266,7 +266,7 @@ fn attackers_log_in_as_others_do_and_then_send_their_kind_until_they_behave() {
         assert_eq!(after, [before[0], before[1] + 100, before[2], before[3]], "{kind:?} goes on");
         pair.bot.log_out(pair.now);
         pair.run_for(Duration::from_secs(1));
-        assert_eq!(pair.events.last(), Some(&Event::LoggedOut { answered: true }));
+        assert_eq!(pair.events.last(), Some(&AgentEvent::LoggedOut { answered: true }));
     }
 }
 
@@ -444,7 +444,7 @@ fn a_teleport_is_followed_and_the_old_circuit_served_until_it_ends() {
     assert!(pair.bot.observer().expect("observes").avatars().next().is_none());
     pair.run_for(Duration::from_secs(30));
     assert_eq!(pair.arrivals(), 2);
-    assert!(pair.events.contains(&Event::Arrived(region)));
+    assert!(pair.events.contains(&AgentEvent::Arrived(region)));
     assert!(pair.bot.is_present());
     assert!(pair.servers[&THERE].updates().count() > 50);
 
@@ -467,7 +467,7 @@ fn a_teleport_that_fails_leaves_the_bot_where_it_is() {
         pair.server().send(|out| failed.encode(out));
     }
     pair.run_for(Duration::from_secs(1));
-    let expected = Event::TeleportFailed("No such place.".to_owned());
+    let expected = AgentEvent::TeleportFailed("No such place.".to_owned());
     assert_eq!(pair.events.iter().filter(|event| **event == expected).count(), 1);
     assert!(pair.bot.is_present());
 }
@@ -478,7 +478,7 @@ fn logging_out_waits_for_the_answer_and_acks_it() {
     pair.run_for(Duration::from_secs(1));
     pair.bot.log_out(pair.now);
     pair.run_for(Duration::from_secs(1));
-    assert_eq!(pair.events.last(), Some(&Event::LoggedOut { answered: true }));
+    assert_eq!(pair.events.last(), Some(&AgentEvent::LoggedOut { answered: true }));
     assert!(pair.bot.is_gone() && pair.bot.poll_timeout().is_none());
     assert_eq!(pair.server().circuit.unacked(), 0);
 }
@@ -492,7 +492,7 @@ fn a_silent_server_ends_a_logout_after_five_seconds() {
     pair.run_for(Duration::from_millis(4900));
     assert!(!pair.bot.is_gone());
     pair.run_for(Duration::from_millis(500));
-    assert_eq!(pair.events.last(), Some(&Event::LoggedOut { answered: false }));
+    assert_eq!(pair.events.last(), Some(&AgentEvent::LoggedOut { answered: false }));
     assert!(pair.bot.is_gone());
 }
 
@@ -502,13 +502,13 @@ fn a_kick_and_a_dead_server_lose_the_circuit() {
     pair.run_for(Duration::from_secs(1));
     pair.server().send(|out| KickUser::default().encode(out));
     pair.run_for(Duration::from_secs(1));
-    assert_eq!(pair.events.last(), Some(&Event::Lost(LossReason::Kicked)));
+    assert_eq!(pair.events.last(), Some(&AgentEvent::Lost(LossReason::Kicked)));
 
     let mut pair = Pair::perfect(AgentConfig::default());
     pair.run_for(Duration::from_secs(1));
     pair.servers.clear();
     pair.run_for(Duration::from_secs(110));
-    assert_eq!(pair.events.last(), Some(&Event::Lost(LossReason::Circuit(CloseReason::Idle))));
+    assert_eq!(pair.events.last(), Some(&AgentEvent::Lost(LossReason::Circuit(CloseReason::Idle))));
 }
 
 #[test]
@@ -516,9 +516,11 @@ fn pings_are_answered_measured_and_missed_ones_counted_unless_forgiven() {
     let conditions = Conditions { delay: Duration::from_millis(50), ..Conditions::default() };
     let mut pair = Pair::new(1, AgentConfig::default(), conditions);
     pair.run_for(Duration::from_secs(21));
-    let pings: Vec<&Event> = pair.events.iter().filter(|event| matches!(event, Event::Ping(_))).collect();
+    let pings: Vec<&AgentEvent> =
+        pair.events.iter().filter(|event| matches!(event, AgentEvent::Ping(_))).collect();
     assert_eq!(pings.len(), 4);
-    let near = |ping: &Event| matches!(ping, Event::Ping(time) if time.as_millis().abs_diff(100) <= 20);
+    let near =
+        |ping: &AgentEvent| matches!(ping, AgentEvent::Ping(time) if time.as_millis().abs_diff(100) <= 20);
     assert!(pings.into_iter().all(near));
     assert_eq!(pair.bot.stats().pings_unanswered, 0);
 

@@ -406,7 +406,7 @@ impl Circuits {
                     tracing::debug!(bot, reason, "login failed");
                     self.findings.on_login_failed(reason);
                 }
-                Notice::Event { bot, message, body } => {
+                Notice::AgentEvent { bot, message, body } => {
                     let now = self.clock.now();
                     if let Some(sleeper) = &mut self.bots[bot as usize] {
                         sleeper.agent.handle_event(now, &message, &body);

@@ -1,7 +1,7 @@
 //! Findings of the circuits' thread, until they become a report.
 
 use super::usage::{self, Usage};
-use crate::agent::{AgentStats, Event, LossReason};
+use crate::agent::{AgentEvent, AgentStats, LossReason};
 use crate::distribution::Distribution;
 use crate::report::RunReport;
 use crate::summary::{Summary, Times};
@@ -66,9 +66,9 @@ impl RunTally {
     }
 
     /// Handles a bot's event.
-    pub(super) fn on_event(&mut self, now: Instant, life: &mut BotStage, event: Event) {
+    pub(super) fn on_event(&mut self, now: Instant, life: &mut BotStage, event: AgentEvent) {
         match event {
-            Event::Arrived(_) => {
+            AgentEvent::Arrived(_) => {
                 if let BotStage::Entering(began_at) = *life {
                     self.logins_ok += 1;
                     self.logins.record(now - began_at);
@@ -76,17 +76,17 @@ impl RunTally {
                     *life = BotStage::Staying;
                 }
             }
-            Event::Ping(round_trip) => {
+            AgentEvent::Ping(round_trip) => {
                 self.pings.record(round_trip);
                 self.recent_pings.record(round_trip);
             }
-            Event::Echo(after) => self.recent_echoes.record(after),
-            Event::TeleportFailed(reason) => self.fail(format!("teleport: {reason}")),
-            Event::LoggedOut { answered } => {
+            AgentEvent::Echo(after) => self.recent_echoes.record(after),
+            AgentEvent::TeleportFailed(reason) => self.fail(format!("teleport: {reason}")),
+            AgentEvent::LoggedOut { answered } => {
                 self.logouts_ok += u32::from(answered);
                 *life = BotStage::Over;
             }
-            Event::Lost(reason) => {
+            AgentEvent::Lost(reason) => {
                 self.on_lost(*life, reason);
                 *life = BotStage::Over;
             }
@@ -220,19 +220,19 @@ mod tests {
     fn a_life_is_counted_once_however_it_ends() {
         let mut findings = RunTally::default();
         let mut life = BotStage::Entering(Instant::from_millis(500));
-        findings.on_event(Instant::from_millis(1500), &mut life, Event::Arrived(HERE));
-        findings.on_event(Instant::from_millis(9000), &mut life, Event::Arrived(HERE));
+        findings.on_event(Instant::from_millis(1500), &mut life, AgentEvent::Arrived(HERE));
+        findings.on_event(Instant::from_millis(9000), &mut life, AgentEvent::Arrived(HERE));
         assert_eq!((findings.logins_ok, life), (1, BotStage::Staying));
-        findings.on_event(Instant::from_millis(9500), &mut life, Event::Lost(LossReason::Kicked));
+        findings.on_event(Instant::from_millis(9500), &mut life, AgentEvent::Lost(LossReason::Kicked));
         assert_eq!((findings.circuits_lost, life), (1, BotStage::Over));
 
         let mut life = BotStage::Entering(Instant::ZERO);
-        findings.on_event(Instant::ZERO, &mut life, Event::Lost(LossReason::NeverArrived));
+        findings.on_event(Instant::ZERO, &mut life, AgentEvent::Lost(LossReason::NeverArrived));
         assert_eq!((findings.logins_failed, findings.circuits_lost), (1, 1));
         assert_eq!(findings.logins_resolved(), 2);
 
         let mut life = BotStage::Leaving;
-        findings.on_event(Instant::ZERO, &mut life, Event::Lost(LossReason::ServerClosed));
+        findings.on_event(Instant::ZERO, &mut life, AgentEvent::Lost(LossReason::ServerClosed));
         assert_eq!((findings.circuits_lost, life), (1, BotStage::Over));
         assert_eq!(findings.login_first_at, Some(Instant::from_millis(1500)));
     }

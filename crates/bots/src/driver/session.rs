@@ -68,7 +68,7 @@ pub(super) enum Notice {
     /// A bot got no session.
     LoginFailed { bot: u32, reason: String },
     /// The event queue has something for a bot.
-    Event { bot: u32, message: String, body: Llsd },
+    AgentEvent { bot: u32, message: String, body: Llsd },
     /// A request to a capability failed.
     Trouble { bot: u32, reason: String },
     /// A command for the bots; `text` is the line as read.
@@ -394,7 +394,7 @@ impl HttpSession {
             if message == TELEPORT_FINISH {
                 seed = Destination::from_event(&body).map(|destination| destination.seed_capability);
             }
-            self.mailbox.post(Notice::Event { bot: self.bot, message, body });
+            self.mailbox.post(Notice::AgentEvent { bot: self.bot, message, body });
         }
         seed
     }

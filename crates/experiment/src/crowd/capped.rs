@@ -67,10 +67,10 @@ pub(super) fn measure(
     server.stop()?;
 
     let fresh = watched.compare(run)?;
-    costs::tell(size, &Windows { few, middle, many: watched.window, plaza }, findings);
-    lost.tell("", findings);
+    costs::report_costs(size, &Windows { few, middle, many: watched.window, plaza }, findings);
+    lost.report_losses("", findings);
     costs::of_bots(&reports, findings);
-    let section = shown::tell(&fresh, "_5000", findings);
+    let section = shown::report_freshness(&fresh, "_5000", findings);
     findings.usage("server", "The server over the run", &samples);
     Ok(section)
 }

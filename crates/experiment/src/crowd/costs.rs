@@ -18,7 +18,7 @@ pub(super) fn cores(window: &Window) -> f64 {
 }
 
 /// Adds the costs of crowds, as figures and a section.
-pub(super) fn tell(size: &CrowdSize, windows: &Windows, findings: &mut Findings) {
+pub(super) fn report_costs(size: &CrowdSize, windows: &Windows, findings: &mut Findings) {
     let Windows { few, middle, many, plaza } = windows;
     let per_client = |window: &Window, clients: u32| cores(window) / f64::from(clients);
     let datagrams = |window: &Window, outcome| window.rate_with("throng_datagrams_total", "outcome", outcome);
@@ -114,7 +114,7 @@ impl Lost {
     }
 
     /// Adds figures whose names end so, and a table of reasons when there are any.
-    pub(super) fn tell(self, suffix: &str, findings: &mut Findings) {
+    pub(super) fn report_losses(self, suffix: &str, findings: &mut Findings) {
         let Self { circuits, logins, reasons, timed_out, unresponsive } = self;
         findings.figure(format!("circuits_lost{suffix}"), circuits.into());
         findings.figure(format!("logins_failed{suffix}"), logins.into());
@@ -173,7 +173,7 @@ mod tests {
         let lost = Lost::of(&reports, &MetricScrape::parse(metrics));
         assert_eq!(lost.reasons, [("refused".to_owned(), 1), ("the circuit is silent".to_owned(), 6)].into());
         let mut findings = Findings::default();
-        lost.tell("_starved", &mut findings);
+        lost.report_losses("_starved", &mut findings);
         let figure = |name: &str| findings.figures[&format!("{name}_starved")];
         let all = ["circuits_lost", "logins_failed", "circuits_timed_out", "circuits_unresponsive"];
         assert_eq!(all.map(figure), [4.0, 3.0, 3.0, 1.0]);

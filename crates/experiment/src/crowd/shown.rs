@@ -5,7 +5,7 @@ use crate::freshness::{BANDS_M, Freshness, WrongFrom};
 use report::{Column, Section, Table};
 
 /// Adds the figures of freshness, whose names end so, and gives the section that shows them.
-pub(super) fn tell(fresh: &Freshness, suffix: &str, findings: &mut Findings) -> Section {
+pub(super) fn report_freshness(fresh: &Freshness, suffix: &str, findings: &mut Findings) -> Section {
     // Two figures of the 5,000 have always had their names without the number.
     let bare = if suffix == "_5000" { "" } else { suffix };
     findings.figure(format!("scenes_compared{bare}"), fresh.n_scenes as f64);

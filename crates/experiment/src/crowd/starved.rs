@@ -77,7 +77,7 @@ pub(super) fn measure(
     drop(burner);
     let mut reports = crowd.leave()?;
     reports.push(watched.arrived.clone());
-    Lost::of(&reports, &server.metrics()?).tell("_starved", findings);
+    Lost::of(&reports, &server.metrics()?).report_losses("_starved", findings);
     let samples = sampler.finish();
     server.stop()?;
 
@@ -86,7 +86,7 @@ pub(super) fn measure(
     findings.figure("dilation_min_starved", window.least_dilation());
     findings.figure("rate_held_starved", window.rate_held());
     findings.figure("far_left_out_per_s_starved", window.rate("throng_far_left_out_total"));
-    let section = shown::tell(&watched.compare(run)?, "_starved", findings);
+    let section = shown::report_freshness(&watched.compare(run)?, "_starved", findings);
     budget::judge(run, &BUDGETS, findings);
     for figure in OTHERS {
         if !findings.figures.get(figure).is_some_and(|value| value.is_finite()) {

@@ -34,7 +34,7 @@ pub(super) fn measure(
     watched.close()?;
     let mut reports = crowd.leave()?;
     reports.push(watched.arrived.clone());
-    Lost::of(&reports, &server.metrics()?).tell("_10000", findings);
+    Lost::of(&reports, &server.metrics()?).report_losses("_10000", findings);
     let samples = sampler.finish();
     server.stop()?;
 
@@ -49,7 +49,7 @@ pub(super) fn measure(
     let sent = |name| each(window.rate_with(name, "outcome", "sent"));
     findings.figure("packets_per_client_10000", sent("throng_datagrams_total"));
     findings.figure("bytes_per_client_10000", sent("throng_datagram_bytes_total"));
-    let section = shown::tell(&watched.compare(run)?, "_10000", findings);
+    let section = shown::report_freshness(&watched.compare(run)?, "_10000", findings);
     findings.usage("server_10000", "The server with 10,000", &samples);
     Ok(section)
 }

@@ -54,7 +54,7 @@ fn alpha(in_order: &[f64]) -> f64 {
 }
 
 /// Reports both ends of a window.
-pub(super) fn tell(costs: &StepDurations, later: &StepDurations, findings: &mut Findings) {
+pub(super) fn report_costs(costs: &StepDurations, later: &StepDurations, findings: &mut Findings) {
     let in_order = costs.in_order();
     let at = |share: f64| {
         let last = in_order.len().saturating_sub(1) as f64;

@@ -80,18 +80,18 @@ pub(super) const INSIDE: &str = "each player in an instance";
 pub(super) const STEADY: &str = "the same, behind the steady window";
 pub(super) const STORMED: &str = "the same, behind churn and storm";
 const ALONE: &str = "all instances, and no client";
-const PARKED: &str = "all instances parked";
-const PARKED_NEW: &str = "as many again, parked and never entered";
+const SUSPENDED: &str = "all instances suspended";
+const SUSPENDED_NEW: &str = "as many again, suspended and never entered";
 
 /// Suspends all instances, which the players have left, and as many new ones, and reports the memory of each.
 pub(super) fn measure(stage: &mut WorldsTestbed<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
     rest(stage);
     stage.memory.weigh(ALONE)?;
-    park_all(stage, &stage.worlds)?;
-    stage.memory.weigh(PARKED)?;
+    suspend_all(stage, &stage.worlds)?;
+    stage.memory.weigh(SUSPENDED)?;
     let new = stage.make()?;
-    park_all(stage, &new)?;
-    stage.memory.weigh(PARKED_NEW)?;
+    suspend_all(stage, &new)?;
+    stage.memory.weigh(SUSPENDED_NEW)?;
     check(stage, findings)?;
     tell(stage, findings);
     Ok(())
@@ -102,12 +102,15 @@ fn check(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Result<(), Exper
     let ends_at = clock::now() + TOLD_WITHIN;
     loop {
         let metrics = Reading::take(&stage.server)?.metrics;
-        let (parked, active) = (metrics.sum("throng_instances_suspended"), metrics.sum("throng_instances"));
-        if parked >= 2.0 * f64::from(stage.count) && active == 0.0 {
+        let (suspended, active) =
+            (metrics.sum("throng_instances_suspended"), metrics.sum("throng_instances"));
+        if suspended >= 2.0 * f64::from(stage.count) && active == 0.0 {
             return Ok(());
         }
         if clock::now() > ends_at {
-            findings.failures.push(format!("{parked} instances were parked, and {active} still in memory"));
+            findings
+                .failures
+                .push(format!("{suspended} instances were suspended, and {active} still in memory"));
             return Ok(());
         }
         clock::wait(Duration::from_millis(200));
@@ -120,14 +123,14 @@ pub(super) fn rest(stage: &WorldsTestbed<'_>) {
 }
 
 /// Suspends instances and waits until their memory is returned.
-fn park_all(stage: &WorldsTestbed<'_>, worlds: &[String]) -> Result<(), ExperimentError> {
-    worlds.iter().try_for_each(|world| park(stage, world))?;
+fn suspend_all(stage: &WorldsTestbed<'_>, worlds: &[String]) -> Result<(), ExperimentError> {
+    worlds.iter().try_for_each(|world| suspend(stage, world))?;
     clock::wait(stage.run.pick(GIVEN_BACK, Duration::ZERO));
     Ok(())
 }
 
 /// Suspends an instance as soon as it is empty.
-fn park(stage: &WorldsTestbed<'_>, world: &str) -> Result<(), ExperimentError> {
+fn suspend(stage: &WorldsTestbed<'_>, world: &str) -> Result<(), ExperimentError> {
     let ends_at = clock::now() + PATIENCE;
     loop {
         match stage.operator.order("POST", &format!("/v1/worlds/{world}/suspend"), None) {
@@ -145,9 +148,12 @@ fn tell(stage: &WorldsTestbed<'_>, findings: &mut Findings) {
     // at login once it is free; leaving out all of it gives the lower bound of a world.
     findings.figure("active_kib", memory.each_kib(STEADY, EMPTY));
     findings.figure("active_least_kib", asleep + memory.each_kib(STEADY, LOGGED_IN));
-    findings.figure("parked_kib", memory.each_kib(PARKED, EMPTY));
-    findings.figure("parked_new_kib", memory.each_kib(PARKED_NEW, PARKED));
-    for name in ["asleep_kib", "active_kib", "parked_kib"] {
+    let suspended = memory.each_kib(SUSPENDED, EMPTY);
+    findings.figure("suspended_instance_kib", suspended);
+    // The former name of the figure, for one version.
+    findings.figure("parked_kib", suspended);
+    findings.figure("suspended_new_kib", memory.each_kib(SUSPENDED_NEW, SUSPENDED));
+    for name in ["asleep_kib", "active_kib", "suspended_instance_kib"] {
         let kib = findings.figures[name];
         if kib < 0.0 && !stage.run.quick {
             let kib = report::number(kib);
@@ -155,7 +161,7 @@ fn tell(stage: &WorldsTestbed<'_>, findings: &mut Findings) {
         }
     }
     let text = "Resident memory of the process's own, as the kernel tells it, with everything that the allocator keeps for later. The server gives \
-                back what instances left when that is 32 MiB or more. What parked instances take is the last \
+                back what instances left when that is 32 MiB or more. What suspended instances take is the last \
                 but one line: the server that has had them all at work, and its players, churn and storm, less the server that had none. A new \
                 one that nobody has been in takes the difference of the last two lines, which may be below zero: what is there already is used again.";
     findings.sections.push(Section::new("Memory").text(text).table(memory.table()));
@@ -167,11 +173,11 @@ mod tests {
 
     #[test]
     fn what_was_not_read_is_no_number_and_less_than_before_is_told_as_such() {
-        let readings = [(EMPTY, 1_000.0), (ASLEEP, 1_400.0), (PARKED, 900.0)];
+        let readings = [(EMPTY, 1_000.0), (ASLEEP, 1_400.0), (SUSPENDED, 900.0)];
         let readings = readings.map(|(state, own)| Weight { state, own, shared: 0.0 }).into();
         let memory = ResidentReadings { pid: 0, n_instances: 4.0, readings };
         assert_eq!(memory.each_kib(ASLEEP, EMPTY), 100.0);
-        assert_eq!(memory.each_kib(PARKED, EMPTY), -25.0);
+        assert_eq!(memory.each_kib(SUSPENDED, EMPTY), -25.0);
         assert!(memory.each_kib(STEADY, EMPTY).is_nan());
     }
 }

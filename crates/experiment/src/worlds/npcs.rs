@@ -32,7 +32,12 @@ impl NpcActivity {
 }
 
 /// Reports their actions in the window; `looks` are those in it.
-pub(super) fn tell(window: &Window, looks: &[NpcActivity], n_worlds: u32, findings: &mut Findings) -> Table {
+pub(super) fn report_npcs(
+    window: &Window,
+    looks: &[NpcActivity],
+    n_worlds: u32,
+    findings: &mut Findings,
+) -> Table {
     let npcs = window.end.metrics.sum("throng_npcs");
     let work = |what| window.rate_with("throng_npc_work_total", "what", what);
     findings.figure("npcs", npcs);

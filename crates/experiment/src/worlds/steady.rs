@@ -51,14 +51,14 @@ pub(super) fn measure(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Res
     findings.figure("rate_held", window.rate_held());
     cores(window, count, findings);
     missions(window, count, findings);
-    let did = npcs::tell(window, looks, stage.count, findings);
+    let did = npcs::report_npcs(window, looks, stage.count, findings);
     let npc_ticks_per_s = findings.figures["npc_ticks_per_s"];
     findings.figure("npc_ticks_per_core_s", npc_ticks_per_s / window.cpu_s_per_s());
     findings.figure("npc_ticks_per_worker_core_s", npc_ticks_per_s / threads(window, "world-"));
     frame_times(window, frames, findings);
     let mean_s = schedule_s.iter().sum::<f64>() / schedule_s.len() as f64;
     findings.figure("schedule_us_per_world", mean_s * 1e6);
-    costs::tell(&costs, &later, findings);
+    costs::report_costs(&costs, &later, findings);
 
     let mut table = Table::new(vec![
         Column::text("template"),

@@ -67,7 +67,7 @@ impl Door {
     ///
     /// # Errors
     /// The reason without room.
-    pub fn look(&self) -> Result<(), NoRoom> {
+    pub fn check_room(&self) -> Result<(), NoRoom> {
         if self.room.load(Ordering::Relaxed) > 0 { Ok(()) } else { Err(self.reason()) }
     }
 
@@ -97,10 +97,10 @@ mod tests {
         assert!((0..1_000).all(|_| door.pass().is_ok()), "nobody has said anything yet");
         door.set(Room::For(2));
         assert_eq!([door.pass(), door.pass(), door.pass()], [Ok(()), Ok(()), Err(NoRoom::Memory)]);
-        assert_eq!(door.look(), Err(NoRoom::Memory));
+        assert_eq!(door.check_room(), Err(NoRoom::Memory));
         door.set(Room::None(NoRoom::Load));
-        assert_eq!((door.look(), door.pass()), (Err(NoRoom::Load), Err(NoRoom::Load)));
+        assert_eq!((door.check_room(), door.pass()), (Err(NoRoom::Load), Err(NoRoom::Load)));
         door.set(Room::For(1));
-        assert_eq!((door.look(), door.pass()), (Ok(()), Ok(())));
+        assert_eq!((door.check_room(), door.pass()), (Ok(()), Ok(())));
     }
 }

@@ -152,12 +152,12 @@ enum Text<'a> {
         chat: bool,
         /// The operator's page, for browsers on this machine.
         worlds_uri: Option<String>,
-        regions: Vec<Region<'a>>,
+        regions: Vec<LiveRegion<'a>>,
     },
     History(FigureHistory),
     Roster {
         region: u32,
-        avatars: &'a [Name],
+        avatars: &'a [AvatarName],
     },
     Chat {
         region: u32,
@@ -169,7 +169,7 @@ enum Text<'a> {
 }
 
 #[derive(Serialize)]
-struct Region<'a> {
+struct LiveRegion<'a> {
     id: u32,
     name: &'a str,
     x: u32,
@@ -179,7 +179,7 @@ struct Region<'a> {
 }
 
 #[derive(Clone, PartialEq, Serialize)]
-struct Name {
+struct AvatarName {
     id: u32,
     name: String,
 }
@@ -225,7 +225,7 @@ impl Portal {
                 .iter()
                 .map(|place| {
                     let (id, x, y) = region(place);
-                    Region {
+                    LiveRegion {
                         id,
                         name: place.name(),
                         x,
@@ -328,7 +328,7 @@ async fn next_message(
 
 /// The task behind all watchers. Runs until the process ends.
 pub async fn run(portal: Arc<Portal>) {
-    let mut shown: BTreeMap<u32, Vec<Name>> = BTreeMap::new();
+    let mut shown: BTreeMap<u32, Vec<AvatarName>> = BTreeMap::new();
     let mut figures = portal.live.figures.subscribe();
     let mut next = tokio::time::interval(POSITIONS_PERIOD);
     next.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
@@ -360,8 +360,8 @@ fn send(portal: &Portal, message: Message) {
     let _ = portal.live.everyone.send(message);
 }
 
-fn names(replica: &Replica) -> Vec<Name> {
-    map::present(replica).into_iter().map(|one| Name { id: one.id, name: one.name }).collect()
+fn names(replica: &Replica) -> Vec<AvatarName> {
+    map::present(replica).into_iter().map(|one| AvatarName { id: one.id, name: one.name }).collect()
 }
 
 fn rosters(portal: &Portal) -> Vec<Message> {

@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use glam::Vec3;
 use grid::inventory::worn;
-use grid::login::{Links, LoginReply, LoginRequest, LoginStart, Now, Refusal, StartedAt};
+use grid::login::{Links, LoginDenial, LoginReply, LoginRequest, LoginStart, Now, StartedAt};
 use std::net::SocketAddrV4;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -76,12 +76,12 @@ fn escape(text: &str) -> String {
 }
 
 enum LoginError {
-    Refused(Refusal),
+    Refused(LoginDenial),
     Store(store::StoreError),
 }
 
 async fn enter(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Result<LoginReply, LoginError> {
-    portal.door.look().map_err(no_room)?;
+    portal.door.check_room().map_err(no_room)?;
     let now = Now { instant: (portal.clock)(), unix_s: portal.unix_s() };
     let verified =
         portal.login.authenticate(now, peer.client_address(), request).await.map_err(LoginError::Refused)?;
@@ -141,17 +141,17 @@ async fn enter(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Resu
 
 fn no_room(why: NoRoom) -> LoginError {
     LoginError::Refused(match why {
-        NoRoom::Memory => Refusal::NoMemory,
-        NoRoom::Load => Refusal::Overloaded,
-        NoRoom::Connections => Refusal::ServerFull,
+        NoRoom::Memory => LoginDenial::NoMemory,
+        NoRoom::Load => LoginDenial::Overloaded,
+        NoRoom::Connections => LoginDenial::ServerFull,
     })
 }
 
-fn refusal_of(why: LoginRefusal, places: &Places, start: Spot) -> Refusal {
+fn refusal_of(why: LoginRefusal, places: &Places, start: Spot) -> LoginDenial {
     match why {
-        LoginRefusal::ServerFull => Refusal::ServerFull,
-        LoginRefusal::RegionFull => Refusal::RegionFull(places.get(start.place).name().to_owned()),
-        LoginRefusal::Draining => Refusal::Draining,
+        LoginRefusal::ServerFull => LoginDenial::ServerFull,
+        LoginRefusal::RegionFull => LoginDenial::RegionFull(places.get(start.place).name().to_owned()),
+        LoginRefusal::Draining => LoginDenial::Draining,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Data of a world's map: its ground, and its avatars with their positions. All browsers get those of regions ([`super::live`]), the
 //! operator's also those of instances.
 
-use crate::places::{Land, Scene};
+use crate::places::{EncodedGround, Scene};
 use axum::body::Bytes;
 use ids::SessionKey;
 use link::PortalTo;
@@ -117,7 +117,7 @@ pub(super) fn present(replica: &Replica) -> Vec<Present> {
 
 /// 128² little-endian `f32` in metres, rows from south to north.
 #[must_use]
-pub fn heights(land: &Land) -> Vec<u8> {
+pub fn heights(land: &EncodedGround) -> Vec<u8> {
     let step = land.size_m as f32 / HEIGHTS_SIDE as f32;
     let centre = |n: u32| (n as f32 + 0.5) * step;
     let height = |n: u32| land.terrain.height(centre(n % HEIGHTS_SIDE), centre(n / HEIGHTS_SIDE));

@@ -38,7 +38,7 @@ impl std::fmt::Debug for Admin {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[schema(as = Recording)]
 #[serde(deny_unknown_fields)]
-pub struct Order {
+pub struct RecordingOrder {
     /// Name of the region.
     #[schema(min_length = 1, max_length = 63)]
     pub world: String,
@@ -54,7 +54,7 @@ pub struct Order {
 pub type Outcome = oneshot::Receiver<Result<String, String>>;
 
 /// Begins a recording, or says why not.
-pub type Record = Box<dyn Fn(Order) -> Result<Outcome, String> + Send + Sync>;
+pub type Record = Box<dyn Fn(RecordingOrder) -> Result<Outcome, String> + Send + Sync>;
 
 /// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]

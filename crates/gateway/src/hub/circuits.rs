@@ -26,7 +26,7 @@ impl Hub {
         let secret = self.random_id();
         let session = self.sessions.get_mut(&key)?;
         assert!(session.pending.is_none(), "{key:?} is sent to a second place while it is on its way to one");
-        let (port, first_sequence) = session.ports.take(now, place.id)?;
+        let (port, first_sequence) = session.ports.take_port(now, place.id)?;
         let number = session.next_ticket;
         session.next_ticket += 1;
         let expires_at = now + self.config.arrival_timeout;
@@ -127,7 +127,7 @@ impl Hub {
             match root {
                 Some(root) => {
                     self.tell_teleport_failed(circuit.session, "The region lost contact with you.");
-                    self.send_on_if_stray(now, CircuitKey { ticket: root, ..circuit });
+                    self.reroute_if_displaced(now, CircuitKey { ticket: root, ..circuit });
                 }
                 None => self.end_session(now, circuit.session, "The session has ended."),
             }

@@ -7,6 +7,7 @@
 mod census;
 mod circuits;
 mod delivery;
+mod displaced;
 mod event_queue;
 mod events;
 mod exchange;
@@ -17,7 +18,6 @@ mod passages;
 mod ports;
 mod records;
 mod session;
-mod strays;
 mod teleport;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -2,11 +2,13 @@
 //!
 //! If the other world is as large as the visible one, it is put behind the circuit and the client keeps its place on the grid
 //! ([`Place::showing`]); otherwise it teleports to another place. Shared worlds are seen at their own places only. Until the avatar has
-//! arrived the session counts for the world that it is on its way to. An avatar that does not arrive is rerouted by [`super::strays`].
+//! arrived the session counts for the world that it is on its way to. An avatar that does not arrive is rerouted by [`super::displaced`].
 
 use super::Hub;
 use super::session::Switching;
-use super::travel::{Order, Passage, PassageRefusal, VIA_LOCATION, WITHIN_REGION, Way, landing_spot};
+use super::travel::{
+    ArrivalTarget, Order, Passage, PassageRefusal, VIA_LOCATION, WITHIN_REGION, landing_spot,
+};
 use crate::mail::{CircuitKey, Spot, ToShard};
 use crate::places::Place;
 use glam::Vec3;
@@ -196,7 +198,7 @@ impl Hub {
         self.begin_passage(
             now,
             circuit,
-            &Way { place: Arc::clone(place), position, look_at, returns: false },
+            &ArrivalTarget { place: Arc::clone(place), position, look_at, returns: false },
             flags,
         )
     }
@@ -206,13 +208,13 @@ impl Hub {
         &mut self,
         now: Instant,
         circuit: CircuitKey,
-        way: &Way,
+        way: &ArrivalTarget,
         flags: u32,
     ) -> Result<Passage, PassageRefusal> {
         let binding = self.binding_mut(circuit).ok_or(PassageRefusal::NotHere)?;
         let shard = binding.shard.ok_or(PassageRefusal::NotHere)?;
         let here = Arc::clone(&binding.place);
-        let Way { place, look_at, returns, .. } = way;
+        let ArrivalTarget { place, look_at, returns, .. } = way;
         let position = place.land().clamp(way.position);
         if here.world() == place.world() {
             self.tell_teleport_started(circuit.session, flags | WITHIN_REGION);

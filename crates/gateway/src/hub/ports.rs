@@ -17,11 +17,11 @@ pub const PORTS_MAX: usize = 16;
 /// The ports of one session.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionPorts {
-    pairs: Vec<Pair>,
+    pairs: Vec<PortUse>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Pair {
+struct PortUse {
     place: Option<PlaceId>,
     /// Circuits open or expected on it.
     in_use: bool,
@@ -34,13 +34,13 @@ impl SessionPorts {
     #[must_use]
     pub(super) fn new(n: usize) -> Self {
         assert!((1..=PORTS_MAX).contains(&n), "a pool of {n} ports");
-        let pair = Pair { place: None, in_use: false, released_at: Instant::ZERO, next_sequence: 1 };
+        let pair = PortUse { place: None, in_use: false, released_at: Instant::ZERO, next_sequence: 1 };
         Self { pairs: vec![pair; n] }
     }
 
     /// A port for a circuit to `place`, with the sequence number it begins with. Prefers the place's usual port, so
     /// that a capture is easy to read. `None` when all are in use or resting.
-    pub(super) fn take(&mut self, now: Instant, place: PlaceId) -> Option<(u8, u32)> {
+    pub(super) fn take_port(&mut self, now: Instant, place: PlaceId) -> Option<(u8, u32)> {
         let n = self.pairs.len();
         let usual = place.0 as usize % n;
         let index = (0..n).map(|step| (usual + step) % n).find(|&i| self.pairs[i].is_free(now, place))?;
@@ -64,7 +64,7 @@ impl SessionPorts {
     }
 }
 
-impl Pair {
+impl PortUse {
     fn is_free(&self, now: Instant, place: PlaceId) -> bool {
         let rested =
             self.place.is_none_or(|used_by| used_by == place) || now.since(self.released_at) >= PORT_REST;
@@ -82,23 +82,23 @@ mod tests {
     #[test]
     fn two_places_get_two_ports() {
         let mut ports = SessionPorts::new(4);
-        assert_eq!(ports.take(Instant::ZERO, A), Some((0, 1)));
-        assert_eq!(ports.take(Instant::ZERO, B), Some((1, 1)));
+        assert_eq!(ports.take_port(Instant::ZERO, A), Some((0, 1)));
+        assert_eq!(ports.take_port(Instant::ZERO, B), Some((1, 1)));
     }
 
     #[test]
     fn the_same_place_gets_its_port_back_at_once_and_counts_on() {
         let mut ports = SessionPorts::new(4);
-        ports.take(Instant::ZERO, A);
+        ports.take_port(Instant::ZERO, A);
         ports.release(Instant::from_millis(10), 0, 500);
-        assert_eq!(ports.take(Instant::from_millis(20), A), Some((0, 500)));
+        assert_eq!(ports.take_port(Instant::from_millis(20), A), Some((0, 500)));
     }
 
     #[test]
     #[should_panic(expected = "port 0 is released twice")]
     fn a_port_is_released_once() {
         let mut ports = SessionPorts::new(1);
-        ports.take(Instant::ZERO, A);
+        ports.take_port(Instant::ZERO, A);
         ports.release(Instant::ZERO, 0, 7);
         ports.release(Instant::ZERO, 0, 7);
     }
@@ -106,9 +106,9 @@ mod tests {
     #[test]
     fn another_place_waits_until_the_pair_has_rested() {
         let mut ports = SessionPorts::new(1);
-        ports.take(Instant::ZERO, A);
+        ports.take_port(Instant::ZERO, A);
         ports.release(Instant::ZERO, 0, 7);
-        assert_eq!(ports.take(Instant::from_millis(59_999), B), None);
-        assert_eq!(ports.take(Instant::from_millis(60_000), B), Some((0, 7)));
+        assert_eq!(ports.take_port(Instant::from_millis(59_999), B), None);
+        assert_eq!(ports.take_port(Instant::from_millis(60_000), B), Some((0, 7)));
     }
 }

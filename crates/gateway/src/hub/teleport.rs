@@ -134,7 +134,7 @@ impl Hub {
         self.tell_teleport_failed(pending.session, why);
         let root = self.sessions.get(&pending.session).and_then(|session| session.root);
         if let Some(ticket) = root {
-            self.send_on_if_stray(now, CircuitKey { ticket, ..pending });
+            self.reroute_if_displaced(now, CircuitKey { ticket, ..pending });
         }
     }
 

@@ -1,5 +1,5 @@
 //! Terms of a journey: the way, the order, the invitation, its result, and the flags sent to clients. Plain data; the hub acts on them
-//! in `passages.rs`, `teleport.rs`, `strays.rs` and `messaging.rs`.
+//! in `passages.rs`, `teleport.rs`, `displaced.rs` and `messaging.rs`.
 
 use crate::mail::{CircuitKey, Spot};
 use crate::places::Place;
@@ -65,7 +65,7 @@ pub enum PassageRefusal {
 
 /// Destination of an avatar.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct ArrivalTarget {
     pub(super) place: Arc<Place>,
     /// Metres from the place's corner.
     pub(super) position: Vec3,

@@ -6,7 +6,7 @@ use link::Scenery;
 use wire::messages::Message;
 use wire::terrain;
 
-fn instance_spec(world: WorldId, name: &str, local_ids: Range<u32>, land: &Land) -> WorldSpec {
+fn instance_spec(world: WorldId, name: &str, local_ids: Range<u32>, land: &EncodedGround) -> WorldSpec {
     WorldSpec {
         world,
         epoch: Epoch(0),
@@ -24,7 +24,7 @@ fn instance_spec(world: WorldId, name: &str, local_ids: Range<u32>, land: &Land)
 fn place(size_m: u32) -> Places {
     let terrain = Arc::new(Terrain::hills(size_m, 5));
     let settings = |n, name: &str, grid, terrain| {
-        let land = Arc::new(Land::new(GroundSpec::new(terrain, Arc::default(), 20.0)));
+        let land = Arc::new(EncodedGround::new(GroundSpec::new(terrain, Arc::default(), 20.0)));
         let spec = WorldSpec { is_shared: true, ..instance_spec(WorldId(n), name, 1..1_000, &land) };
         PlaceSettings { grid, spec, land }
     };
@@ -103,7 +103,11 @@ fn a_position_belongs_to_the_place_that_contains_it() {
 #[test]
 #[should_panic(expected = "world 9 has two places")]
 fn a_world_has_one_place() {
-    let land = Arc::new(Land::new(GroundSpec::new(Arc::new(Terrain::flat(256, 25.0)), Arc::default(), 20.0)));
+    let land = Arc::new(EncodedGround::new(GroundSpec::new(
+        Arc::new(Terrain::flat(256, 25.0)),
+        Arc::default(),
+        20.0,
+    )));
     let at = |x| {
         let spec = WorldSpec { is_shared: true, ..instance_spec(WorldId(9), "Hills", 1..1_000, &land) };
         PlaceSettings { grid: (x, 1_000), spec, land: Arc::clone(&land) }
@@ -167,7 +171,7 @@ fn an_instance_is_found_by_its_number_while_it_is_in_memory() {
 fn instances_of_a_template_share_what_stands_there_and_name_it_differently() {
     let terrain = Terrain::flat(256, 21.0);
     let scenery = Scenery::boxes(5, &terrain, 1);
-    let land = Arc::new(Land::new(GroundSpec::new(Arc::new(terrain), Arc::new(scenery), 20.0)));
+    let land = Arc::new(EncodedGround::new(GroundSpec::new(Arc::new(terrain), Arc::new(scenery), 20.0)));
     let instance = |n: u32| {
         let local_ids = n * 100..n * 100 + 50;
         Scene::new(instance_spec(WorldId(n), "Cave", local_ids, &land), Arc::clone(&land))

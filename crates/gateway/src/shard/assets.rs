@@ -35,7 +35,7 @@ const IMAGES_MAX: usize = 50;
 impl Shard {
     pub(super) fn on_transfer(&mut self, at: &mut Incoming<'_>, m: TransferRequest) -> Handled {
         let request = m.transfer_info;
-        if !self.client(at.index).asks.take(at.now) {
+        if !self.client(at.index).asks.try_spend(at.now) {
             return Err(Refused::Flood.into());
         }
         let asset = match request.source_type {
@@ -75,7 +75,7 @@ impl Shard {
     pub(super) fn on_image(&mut self, at: &mut Incoming<'_>, m: RequestImage) -> Handled {
         let mut outcome = Outcome::Ignored;
         for row in m.request_image.iter().filter(|row| row.discard_level >= 0).take(IMAGES_MAX) {
-            if !self.client(at.index).asks.take(at.now) {
+            if !self.client(at.index).asks.try_spend(at.now) {
                 return Err(Refused::Flood.into());
             }
             match stored_asset(&self.config.textures, row.image, AssetType::TEXTURE) {

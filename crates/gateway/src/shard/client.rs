@@ -1,14 +1,14 @@
 //! One circuit of a client on this shard, from its ticket to its last datagram.
 
-use super::egress::Sent;
+use super::client_intent::ClientIntent;
+use super::egress::SentSample;
 use super::filter::UpdateFilter;
 use super::heard::HeardBudget;
 use super::held::HeldMessages;
 use super::notices::Notices;
-use super::outbox::{Address, Outbox};
-use super::stream::Scenery;
+use super::outbox::{CircuitAddress, Outbox};
+use super::stream::SceneryStream;
 use super::uploads::Upload;
-use super::wishes::ClientIntent;
 use crate::mail::{CircuitKey, Closed, Spot, Ticket};
 use crate::places::Place as Region;
 use circuit::Circuit;
@@ -69,7 +69,7 @@ pub(super) struct Greeting {
 
 /// Messages on the avatar's arrival sent so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum ArrivalMessages {
     Nothing,
     /// The region's new name, and not where in it: there was no room in its circuit for more.
     Region,
@@ -83,7 +83,7 @@ pub(super) struct Client {
     pub(super) ticket: Arc<Ticket>,
     /// Its place: at first that of the ticket.
     pub(super) place: Arc<Region>,
-    pub(super) address: Address,
+    pub(super) address: CircuitAddress,
     pub(super) circuit: Circuit,
     pub(super) stage: Stage,
     /// Its arrival waits, or has waited, for CPU time.
@@ -96,14 +96,14 @@ pub(super) struct Client {
     /// Its world was put behind the circuit after another one.
     pub(super) switched: bool,
     /// Messages on its avatar's latest arrival sent so far.
-    pub(super) told: Told,
+    pub(super) told: ArrivalMessages,
     /// The former world of its avatar, with position and direction there.
     pub(super) stood: Option<(WorldId, Vec3, Vec3)>,
     pub(super) viewer: Viewer,
     pub(super) filter: UpdateFilter,
     /// The world's life that its avatar was sent into, or last seen in.
     pub(super) epoch: Epoch,
-    pub(super) wishes: ClientIntent,
+    pub(super) intent: ClientIntent,
     /// Sequence number of the newest agent update applied.
     pub(super) newest_update: Option<u32>,
     /// Newest AgentSetAppearance.
@@ -117,7 +117,7 @@ pub(super) struct Client {
     /// Last repetitions of rests under way, alike.
     pub(super) rested: Vec<(u32, LocalId)>,
     /// Static objects sent to it.
-    pub(super) scenery: Scenery,
+    pub(super) scenery: SceneryStream,
     /// Position of the round over far animations.
     pub(super) animation_cursor: Place,
     pub(super) next_second: Instant,
@@ -130,8 +130,8 @@ pub(super) struct Client {
     /// Until when its acks are remembered to be sent.
     pub(super) owes_acks_until: Option<Instant>,
     pub(super) hears: HeardBudget,
-    pub(super) says: Allowance,
-    pub(super) asks: Allowance,
+    pub(super) says: TokenBucket,
+    pub(super) asks: TokenBucket,
     /// Notices on messages that were not carried out.
     pub(super) notices: Notices,
     /// Version of the contents of objects as sent to it: it rises with each refused change, so that the client reads them again.
@@ -142,8 +142,8 @@ pub(super) struct Client {
     pub(super) teleport_failed_at: Option<Instant>,
     /// Messages that wait for its avatar.
     pub(super) held: HeldMessages,
-    pub(super) animations: Allowance,
-    pub(super) looks: Allowance,
+    pub(super) animations: TokenBucket,
+    pub(super) looks: TokenBucket,
     pub(super) slot: u8,
     /// Bytes and datagrams sent when [`Self::take_sent`] was called last.
     counted: (u64, u64),
@@ -155,7 +155,7 @@ impl Client {
         now: Instant,
         ticket: Arc<Ticket>,
         place: Arc<Region>,
-        address: Address,
+        address: CircuitAddress,
         circuit: Circuit,
         slot: u8,
         visible_max: usize,
@@ -171,18 +171,18 @@ impl Client {
             arrival: (ticket.position, ticket.look_at),
             portal: None,
             switched: false,
-            told: Told::default(),
+            told: ArrivalMessages::default(),
             stood: None,
             filter: UpdateFilter::default(),
             epoch: Epoch(0),
-            wishes: ClientIntent::default(),
+            intent: ClientIntent::default(),
             newest_update: None,
             appearance_serial: None,
             shown: Vec::new(),
             killed: Vec::new(),
             unkilled: Vec::new(),
             rested: Vec::new(),
-            scenery: Scenery::default(),
+            scenery: SceneryStream::default(),
             animation_cursor: 0,
             next_second: now,
             next_dots: now,
@@ -192,15 +192,15 @@ impl Client {
             sheds_at: Some(now + ARRIVAL),
             owes_acks_until: None,
             hears: HeardBudget::new(now),
-            says: Allowance::new(now, SAID_PER_S, SAID_BURST),
-            asks: Allowance::new(now, ASKED_PER_S, ASKED_BURST),
+            says: TokenBucket::new(now, SAID_PER_S, SAID_BURST),
+            asks: TokenBucket::new(now, ASKED_PER_S, ASKED_BURST),
             notices: Notices::default(),
             contents_serial: 0,
             uploads: VecDeque::new(),
             teleport_failed_at: None,
             held: HeldMessages::default(),
-            animations: Allowance::new(now, ANIMATIONS_PER_S, ANIMATIONS_BURST),
-            looks: Allowance::new(now, LOOKS_PER_S, LOOKS_BURST),
+            animations: TokenBucket::new(now, ANIMATIONS_PER_S, ANIMATIONS_BURST),
+            looks: TokenBucket::new(now, LOOKS_PER_S, LOOKS_BURST),
             slot,
             counted: (0, 0),
             next_command: 0,
@@ -225,11 +225,11 @@ impl Client {
     }
 
     /// Bytes and datagrams sent to it since the last call.
-    pub(super) fn take_sent(&mut self) -> Sent {
+    pub(super) fn take_sent(&mut self) -> SentSample {
         let stats = self.circuit.stats();
         let now = (stats.bytes_out, stats.datagrams_out);
         let before = std::mem::replace(&mut self.counted, now);
-        Sent { bytes: now.0 - before.0, datagrams: now.1 - before.1 }
+        SentSample { bytes: now.0 - before.0, datagrams: now.1 - before.1 }
     }
 
     pub(super) fn key(&self) -> CircuitKey {
@@ -266,7 +266,7 @@ impl Client {
 
     /// True if its avatar has not arrived, or the client has not got the messages on it.
     pub(super) fn is_arriving(&self) -> bool {
-        let is_there = self.stage == Stage::Present && self.told == Told::All;
+        let is_there = self.stage == Stage::Present && self.told == ArrivalMessages::All;
         !is_there && !matches!(self.stage, Stage::Leaving(..))
     }
 
@@ -288,20 +288,20 @@ impl Client {
 
 /// A token bucket.
 #[derive(Debug)]
-pub(super) struct Allowance {
+pub(super) struct TokenBucket {
     left: f32,
     at: Instant,
     per_s: f32,
     burst: f32,
 }
 
-impl Allowance {
+impl TokenBucket {
     pub(super) const fn new(now: Instant, per_s: f32, burst: f32) -> Self {
         Self { left: burst, at: now, per_s, burst }
     }
 
     /// Takes one, if there is one.
-    pub(super) fn take(&mut self, now: Instant) -> bool {
+    pub(super) fn try_spend(&mut self, now: Instant) -> bool {
         self.take_above(now, 0.0)
     }
 

@@ -6,7 +6,7 @@
 
 use super::client::Stage;
 use super::counters::Refused;
-use super::filter::Verdict;
+use super::filter::FilterVerdict;
 use super::outbox::Outbox;
 use super::{COMMANDS_MAX, ClientIndex, Shard};
 use crate::coverage::{Feature, Outcome, message_table};
@@ -263,14 +263,14 @@ impl Shard {
         let client = self.client(index);
         let verdict = client.filter.judge(mode, &update);
         match verdict {
-            Verdict::Dropped => self.counters.updates_dropped += 1,
-            Verdict::View => {
+            FilterVerdict::Dropped => self.counters.updates_dropped += 1,
+            FilterVerdict::View => {
                 client.filter.accept(verdict, &update);
                 self.counters.updates_view += 1;
             }
             // The update is judged again when the client repeats it.
-            Verdict::Control if busy => return Err(Refused::WorldBusy.into()),
-            Verdict::Control if client.has_avatar() => {
+            FilterVerdict::Control if busy => return Err(Refused::WorldBusy.into()),
+            FilterVerdict::Control if client.has_avatar() => {
                 client.filter.accept(verdict, &update);
                 self.counters.updates_control += 1;
                 let control = Control {
@@ -279,7 +279,7 @@ impl Shard {
                 };
                 self.command(index, Action::Control(control));
             }
-            Verdict::Control => {}
+            FilterVerdict::Control => {}
         }
         Ok(Outcome::Done)
     }
@@ -397,7 +397,7 @@ impl Shard {
         if text.is_empty() && !typing {
             return Ok(Outcome::Ignored);
         }
-        if !self.client(at.index).says.take(at.now) {
+        if !self.client(at.index).says.try_spend(at.now) {
             return Err(Refused::Flood.into());
         }
         self.command_if_present(at.index, Action::Chat { kind, channel: chat.channel, text });
@@ -406,7 +406,7 @@ impl Shard {
 
     pub(super) fn on_instant_message(&mut self, at: &mut Incoming<'_>, m: ImprovedInstantMessage) -> Handled {
         let block = m.message_block;
-        if !self.client(at.index).says.take(at.now) {
+        if !self.client(at.index).says.try_spend(at.now) {
             return Err(Refused::Flood.into());
         }
         if block.message.len() > wire::text::CHAT_MAX || block.binary_bucket.len() > wire::text::CHAT_MAX {
@@ -430,7 +430,7 @@ impl Shard {
     }
 
     pub(super) fn on_lure(&mut self, at: &mut Incoming<'_>, m: StartLure) -> Handled {
-        if !self.client(at.index).says.take(at.now) {
+        if !self.client(at.index).says.try_spend(at.now) {
             return Err(Refused::Flood.into());
         }
         let Some(position) = self.own_position(at.index) else { return Ok(Outcome::Ignored) };
@@ -442,7 +442,7 @@ impl Shard {
     /// Passes a request to the hub, within the client's share of its time.
     pub(super) fn request(&mut self, at: &Incoming<'_>, request: Request) -> Handled {
         let client = self.client(at.index);
-        if !client.asks.take(at.now) {
+        if !client.asks.try_spend(at.now) {
             return Err(Refused::Flood.into());
         }
         let key = client.key();

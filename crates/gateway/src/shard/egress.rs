@@ -25,7 +25,7 @@ const GROWTH: f64 = 1.25;
 
 /// Traffic of a client since the last sample.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sent {
+pub(super) struct SentSample {
     /// Bytes without headers.
     pub(super) bytes: u64,
     pub(super) datagrams: u64,
@@ -64,17 +64,17 @@ impl Egress {
         self.share
     }
 
-    /// True if [`Self::look`] is due.
+    /// True if [`Self::measure`] is due.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.limit.is_some() && now >= self.looked_at + PERIOD
     }
 
     /// Recomputes the shares from the traffic since the last call. True if a share has changed.
-    pub(super) fn look(&mut self, now: Instant, sent: impl Iterator<Item = Sent>) -> bool {
+    pub(super) fn measure(&mut self, now: Instant, sent: impl Iterator<Item = SentSample>) -> bool {
         let Some(limit) = self.limit else { return false };
         let passed_s = now.since(self.looked_at).as_secs_f64();
         self.looked_at = now;
-        let mut all = Sent::default();
+        let mut all = SentSample::default();
         self.used.clear();
         self.used.extend(sent.map(|sent| {
             all.bytes += sent.bytes;
@@ -162,9 +162,9 @@ mod tests {
                 assert!(self.egress.is_due(self.now));
                 let datagrams = sent(self.egress.share()).into_iter().map(|per_s| {
                     let bytes = u64::from(per_s) / 2;
-                    Sent { bytes, datagrams: bytes / 972 }
+                    SentSample { bytes, datagrams: bytes / 972 }
                 });
-                self.egress.look(self.now, datagrams);
+                self.egress.measure(self.now, datagrams);
                 assert!(!self.egress.is_due(self.now));
             }
             sent(self.egress.share())
@@ -216,8 +216,8 @@ mod tests {
                 now += PERIOD;
                 // One whose acks and answers to pings are not held back, and 99 who could use more than there is.
                 let per_s = std::iter::once(flooded).chain(std::iter::repeat_n(egress.share(), 99));
-                let sent = per_s.map(|per_s| Sent { bytes: u64::from(per_s / 2), datagrams: 0 });
-                egress.look(now, sent.collect::<Vec<_>>().into_iter());
+                let sent = per_s.map(|per_s| SentSample { bytes: u64::from(per_s / 2), datagrams: 0 });
+                egress.measure(now, sent.collect::<Vec<_>>().into_iter());
             }
             assert!(expected.contains(&egress.share()), "{}", egress.share());
         }

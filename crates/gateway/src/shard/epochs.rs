@@ -17,18 +17,18 @@ impl Shard {
             return;
         }
         client.epoch = replica.epoch;
-        let posture = client.wishes.posture();
+        let posture = client.intent.posture();
         if replica.of_session(client.session()).is_none() {
-            let look_at = client.wishes.faces().unwrap_or(client.arrival.1);
+            let look_at = client.intent.faces().unwrap_or(client.arrival.1);
             let enter = enter(client, client.viewer.eye, look_at);
             self.counters.reentered += 1;
             self.command(index, Action::Enter(enter));
         }
-        if let Some(teleport) = self.client(index).wishes.take_teleport() {
+        if let Some(teleport) = self.client(index).intent.take_teleport() {
             self.command(index, teleport);
-            self.client(index).wishes.forget_teleport();
+            self.client(index).intent.forget_teleport();
         }
-        for action in self.client(index).wishes.again(posture) {
+        for action in self.client(index).intent.again(posture) {
             self.command(index, action);
         }
     }

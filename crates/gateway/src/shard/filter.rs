@@ -34,7 +34,7 @@ pub enum FilterMode {
 
 /// Results of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum FilterVerdict {
     /// No visible difference.
     Dropped,
     /// Only the view is different: the gateway's business, not the world's.
@@ -66,35 +66,35 @@ struct Accepted {
 impl UpdateFilter {
     /// Judges an update without accepting it.
     #[must_use]
-    pub fn judge(&self, mode: FilterMode, update: &AgentUpdateAgentData) -> Verdict {
-        let Some(last) = &self.accepted else { return Verdict::Control };
+    pub fn judge(&self, mode: FilterMode, update: &AgentUpdateAgentData) -> FilterVerdict {
+        let Some(last) = &self.accepted else { return FilterVerdict::Control };
         match mode {
-            FilterMode::Off => Verdict::Control,
+            FilterMode::Off => FilterVerdict::Control,
             FilterMode::Equality if last.steers_exactly_as(update) => {
                 if last.looks_exactly_as(update) {
-                    Verdict::Dropped
+                    FilterVerdict::Dropped
                 } else {
-                    Verdict::View
+                    FilterVerdict::View
                 }
             }
             FilterMode::Significance if last.steers_as(update) => {
                 if last.looks_as(update) {
-                    Verdict::Dropped
+                    FilterVerdict::Dropped
                 } else {
-                    Verdict::View
+                    FilterVerdict::View
                 }
             }
-            FilterMode::Equality | FilterMode::Significance => Verdict::Control,
+            FilterMode::Equality | FilterMode::Significance => FilterVerdict::Control,
         }
     }
 
     /// Makes an update the one that later ones are compared with, as far as its verdict passes it on: otherwise a slow turn of the body
     /// beside a moving camera would never reach the world.
-    pub fn accept(&mut self, verdict: Verdict, update: &AgentUpdateAgentData) {
+    pub fn accept(&mut self, verdict: FilterVerdict, update: &AgentUpdateAgentData) {
         let body_rotation = match (&self.accepted, verdict) {
-            (_, Verdict::Dropped) => return,
-            (Some(last), Verdict::View) => last.body_rotation,
-            (_, Verdict::Control) | (None, Verdict::View) => update.body_rotation,
+            (_, FilterVerdict::Dropped) => return,
+            (Some(last), FilterVerdict::View) => last.body_rotation,
+            (_, FilterVerdict::Control) | (None, FilterVerdict::View) => update.body_rotation,
         };
         self.accepted = Some(Accepted {
             body_rotation,

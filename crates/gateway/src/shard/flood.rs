@@ -1,7 +1,7 @@
 //! Answers to a client above its share: its messages are refused with a notice.
 //!
 //! Each refused message is in a notice (`notices.rs`), and one TeleportFailed per [`PERIOD`] stands for teleports, because a client
-//! waits for the end of a teleport. The share itself is [`super::client::Allowance`].
+//! waits for the end of a teleport. The share itself is [`super::client::TokenBucket`].
 
 use super::Shard;
 use super::dispatch::Incoming;

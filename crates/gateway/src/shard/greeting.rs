@@ -1,7 +1,7 @@
 //! Messages to an arriving client, before and besides the avatars around it.
 
 use crate::mail::Ticket;
-use crate::places::{Land, Place};
+use crate::places::{EncodedGround, Place};
 use glam::Vec3;
 use ids::Uuid;
 use wire::fanout;
@@ -16,7 +16,7 @@ use wire::text::{VARIABLE1_MAX, to_wire};
 pub(super) const SIM_ACCESS: u8 = 13;
 
 /// The viewer's region flags: landmarks and home may be set here (bits 1 and 2), and where damage is on (bit 0) viewers show health.
-pub(super) fn region_flags(land: &Land) -> u32 {
+pub(super) fn region_flags(land: &EncodedGround) -> u32 {
     u32::from(land.damage) | 1 << 1 | 1 << 2
 }
 

@@ -11,7 +11,7 @@
 //! Speakers that shout without pause share the rate alike, and the reserve is left for quiet ones. At most [`SPEAKERS_MAX`] speakers
 //! are counted; others are heard above [`SHORT`] only, or their number would be the end of the reserve.
 
-use super::client::Allowance;
+use super::client::TokenBucket;
 use ids::{Instant, Uuid};
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ const SPEAKERS_MAX: usize = 64;
 /// A client's budget of chat lines.
 #[derive(Debug)]
 pub(super) struct HeardBudget {
-    lines: Allowance,
+    lines: TokenBucket,
     halved_at: Instant,
     /// Lines heard of late, by speaker.
     speakers: Vec<(Uuid, u16)>,
@@ -39,7 +39,7 @@ pub(super) struct HeardBudget {
 
 impl HeardBudget {
     pub(super) const fn new(now: Instant) -> Self {
-        Self { lines: Allowance::new(now, HEARD_PER_S, HEARD_BURST), halved_at: now, speakers: Vec::new() }
+        Self { lines: TokenBucket::new(now, HEARD_PER_S, HEARD_BURST), halved_at: now, speakers: Vec::new() }
     }
 
     /// Takes a line of this speaker, if there is one left for it.

@@ -6,7 +6,7 @@ use super::switching::WITHIN_REGION;
 use super::{ClientIndex, Shard};
 use crate::mail::{CircuitKey, FromShard};
 use ids::{Instant, SessionKey, WorldId};
-use link::{Action, Audience, Chat, Event, GameEvent, Refusal};
+use link::{Action, Audience, Chat, EntryRefusal, Event, GameEvent};
 use replicate::Replica;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl Shard {
         self.body = message;
     }
 
-    fn on_refused(&mut self, world: WorldId, session: SessionKey, reason: Refusal) {
+    fn on_refused(&mut self, world: WorldId, session: SessionKey, reason: EntryRefusal) {
         let Some(index) = self.in_world(session, world) else { return };
         // The refusal may be of an earlier attempt, and a later one may have been admitted: a rerouted client leaves no avatar behind.
         self.command(index, Action::Leave);
@@ -82,7 +82,7 @@ impl Shard {
 
     fn on_teleported(&mut self, now: Instant, session: SessionKey, replica: &Replica, out: &mut Outbox) {
         let Some(index) = self.in_world(session, replica.world) else { return };
-        self.client(index).wishes.forget_teleport();
+        self.client(index).intent.forget_teleport();
         let Some(own) = replica.of_session(session).and_then(|own| replica.slot(own)) else { return };
         let mut message = Vec::new();
         TeleportLocal {

@@ -125,7 +125,7 @@ impl Shard {
             return;
         }
         let client = self.client(at.index);
-        if !client.asks.take(at.now) {
+        if !client.asks.try_spend(at.now) {
             self.refuse_flood(number);
             self.notify(at.now, at.index, NoticeKind::Flood, at.out);
             return;

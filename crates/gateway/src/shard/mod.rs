@@ -9,6 +9,7 @@ mod answers;
 mod arrivals;
 mod assets;
 mod client;
+mod client_intent;
 mod counters;
 mod dispatch;
 mod egress;
@@ -37,16 +38,15 @@ mod tests;
 mod turns;
 mod unmade;
 mod uploads;
-mod wishes;
 
 pub use arrivals::WAITING_MAX;
 pub use counters::{Refused, ShardCounters};
 pub use export::{ShardFigures, export};
 pub use filter::{
-    AXIS_SIGNIFICANT, CAMERA_SIGNIFICANT_M, FAR_SIGNIFICANT_M, FilterMode, ROTATION_SIGNIFICANT_RAD,
-    UpdateFilter, Verdict,
+    AXIS_SIGNIFICANT, CAMERA_SIGNIFICANT_M, FAR_SIGNIFICANT_M, FilterMode, FilterVerdict,
+    ROTATION_SIGNIFICANT_RAD, UpdateFilter,
 };
-pub use outbox::{Address, Outbox};
+pub use outbox::{CircuitAddress, Outbox};
 pub use pressure::{CpuTime, PRESSURE_MAX};
 pub use sending::{Packing, Sending};
 pub use stages::{Handled, Measured, PacketStage, Stages};
@@ -191,7 +191,7 @@ impl Shard {
 
     /// A datagram arrived.
     #[inline(never)]
-    pub fn handle_datagram(&mut self, now: Instant, address: Address, bytes: &[u8], out: &mut Outbox) {
+    pub fn handle_datagram(&mut self, now: Instant, address: CircuitAddress, bytes: &[u8], out: &mut Outbox) {
         System::ShardReceive.enter();
         self.counters.datagrams_in += 1;
         self.counters.bytes_in += bytes.len() as u64;
@@ -305,7 +305,7 @@ impl Shard {
             return;
         }
         let sent = self.clients.iter_mut().flatten().map(|client| client.take_sent());
-        if self.egress.look(now, sent) {
+        if self.egress.measure(now, sent) {
             self.counters.client_bytes_per_s = self.egress.share();
             for client in self.clients.iter_mut().flatten() {
                 client.circuit.set_total_bytes_per_s(now, self.egress.share());
@@ -377,7 +377,7 @@ impl Shard {
 
     /// A datagram from an address without a circuit: only a UseCircuitCode with a ticket gets an answer, so that other senders learn
     /// nothing and cost no memory.
-    fn on_stranger(&mut self, now: Instant, address: Address, bytes: &[u8], out: &mut Outbox) {
+    fn on_stranger(&mut self, now: Instant, address: CircuitAddress, bytes: &[u8], out: &mut Outbox) {
         let Some(request) = use_circuit_code(bytes, &mut self.expanded) else {
             self.counters.refuse(Refused::UnknownAddress);
             return;
@@ -405,7 +405,7 @@ impl Shard {
         (fits && ticket.expires_at > now).then_some(key)
     }
 
-    fn has_ticket(&mut self, now: Instant, address: Address, bytes: &[u8]) -> bool {
+    fn has_ticket(&mut self, now: Instant, address: CircuitAddress, bytes: &[u8]) -> bool {
         use_circuit_code(bytes, &mut self.expanded)
             .is_some_and(|request| self.ticket_for(now, address.port, &request).is_some())
     }
@@ -419,7 +419,7 @@ impl Shard {
         now: Instant,
         ticket: Arc<Ticket>,
         place: Arc<Place>,
-        address: Address,
+        address: CircuitAddress,
     ) -> ClientIndex {
         self.counters.circuits_opened += 1;
         let key = ticket.circuit;
@@ -489,7 +489,7 @@ impl Shard {
     /// Gives the world a command in the client's name.
     fn command(&mut self, index: ClientIndex, action: Action) {
         let client = self.client(index);
-        client.wishes.note(&action);
+        client.intent.note(&action);
         let sequence = client.command_sequence();
         let (session, world) = (client.session(), client.place.world());
         self.counters.commands += 1;

@@ -18,7 +18,7 @@ impl Shard {
         let mut ids = fanout::read_ids(body)?;
         let slot = &mut self.clients[at.index as usize];
         let client = slot.as_deref_mut().expect("indexes in use point at clients");
-        if !client.asks.take(at.now) {
+        if !client.asks.try_spend(at.now) {
             return Err(Refused::Flood.into());
         }
         let place = Arc::clone(&client.place);

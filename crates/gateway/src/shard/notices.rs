@@ -22,7 +22,7 @@ pub(super) const NOTICE_PERIOD: Duration = Duration::from_millis(800);
 pub(super) enum NoticeKind {
     /// The protocol has no negative reply to this message, which asks for a part of it that does not exist.
     Missing(Feature, Option<MessageName>),
-    /// They were above the client's share ([`super::client::Allowance`]).
+    /// They were above the client's share ([`super::client::TokenBucket`]).
     Flood,
     /// More came before the avatar's arrival than is kept ([`super::held`]).
     Unkept,

@@ -7,7 +7,7 @@ use super::Shard;
 use super::counters::Refused;
 use super::dispatch::{Handled, Incoming};
 use crate::coverage::{Feature, Outcome};
-use crate::places::Land;
+use crate::places::EncodedGround;
 use grid::inventory::LIBRARY_OWNER;
 use ids::{LocalId, Uuid};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Shard {
         m: RequestObjectPropertiesFamily,
     ) -> Handled {
         let RequestObjectPropertiesFamilyObjectData { request_flags, object_id } = m.object_data;
-        if !self.client(at.index).asks.take(at.now) {
+        if !self.client(at.index).asks.try_spend(at.now) {
             return Err(Refused::Flood.into());
         }
         let place = Arc::clone(&self.client(at.index).place);
@@ -177,7 +177,7 @@ impl Shard {
             }
         }
         while !rows.is_empty() {
-            if !self.client(at.index).asks.take(at.now) {
+            if !self.client(at.index).asks.try_spend(at.now) {
                 return Err(Refused::Flood);
             }
             let rest = rows.split_off(rows.len().min(PROPERTIES_PER_REPLY));
@@ -198,7 +198,7 @@ impl Shard {
     }
 }
 
-fn properties(land: &Land, object_id: Uuid) -> ObjectPropertiesObjectData {
+fn properties(land: &EncodedGround, object_id: Uuid) -> ObjectPropertiesObjectData {
     let empty = || to_wire("", VARIABLE1_MAX);
     ObjectPropertiesObjectData {
         object_id,

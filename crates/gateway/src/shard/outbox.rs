@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// The far end of a circuit, and ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Address {
+pub struct CircuitAddress {
     /// Index into the pool of ports.
     pub port: u8,
     /// The client.
@@ -19,12 +19,12 @@ pub struct Address {
 pub struct Outbox {
     /// Buffer to which cores append a datagram before [`Outbox::seal`].
     pub bytes: Vec<u8>,
-    packets: Vec<(Address, Range<usize>)>,
+    packets: Vec<(CircuitAddress, Range<usize>)>,
 }
 
 impl Outbox {
     /// Ends a datagram to `address`: the bytes since the last seal. Empty ones are dropped.
-    pub fn seal(&mut self, address: Address) {
+    pub fn seal(&mut self, address: CircuitAddress) {
         let start = self.packets.last().map_or(0, |(_, range)| range.end);
         if self.bytes.len() > start {
             self.packets.push((address, start..self.bytes.len()));
@@ -38,7 +38,7 @@ impl Outbox {
     }
 
     /// The datagrams.
-    pub fn packets(&self) -> impl Iterator<Item = (Address, &[u8])> {
+    pub fn packets(&self) -> impl Iterator<Item = (CircuitAddress, &[u8])> {
         self.packets.iter().map(|(address, range)| (*address, &self.bytes[range.clone()]))
     }
 

@@ -27,7 +27,7 @@ impl Shard {
         let former = client.portal.replace(inside);
         let has_come = former.is_some_and(|former| former != inside);
         if let Some(number) = inside.filter(|_| has_come)
-            && client.asks.take(now)
+            && client.asks.try_spend(now)
         {
             let (key, world) = (client.key(), place.world());
             self.mail.push(FromShard::Request(key, Request::Portal { world, number }));

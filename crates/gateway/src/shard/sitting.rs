@@ -11,7 +11,7 @@ use super::dispatch::{Handled, Incoming};
 use crate::coverage::Feature;
 use glam::{Mat3, Quat, Vec3};
 use ids::Uuid;
-use link::{Action, Standing};
+use link::{Action, StaticObject};
 use std::sync::Arc;
 use wire::messages::*;
 
@@ -20,7 +20,7 @@ const REACH_MAX_M: f32 = 10.0;
 
 impl Shard {
     pub(super) fn on_request_sit(&mut self, at: &mut Incoming<'_>, m: AgentRequestSit) -> Handled {
-        if !self.client(at.index).asks.take(at.now) {
+        if !self.client(at.index).asks.try_spend(at.now) {
             return Err(Refused::Flood.into());
         }
         let AgentRequestSitTargetObject { target_id, offset } = m.target_object;
@@ -41,7 +41,7 @@ impl Shard {
 
 /// Point on the upper side of an object above or below `offset`, which is in metres along the object's axes from its centre. An offset that
 /// is not within the object is moved into it.
-fn seat_on(object: &Standing, offset: Vec3) -> Vec3 {
+fn seat_on(object: &StaticObject, offset: Vec3) -> Vec3 {
     let half = object.prim.scale.abs() / 2.0;
     let offset = if offset.is_finite() { offset.clamp(-half, half) } else { Vec3::ZERO };
     let axes = Mat3::from_quat(object.rotation);
@@ -51,7 +51,7 @@ fn seat_on(object: &Standing, offset: Vec3) -> Vec3 {
 }
 
 /// Seat and direction in the object's own axes.
-fn sit_response(object: &Standing, id: Uuid, seat: Vec3) -> AvatarSitResponse {
+fn sit_response(object: &StaticObject, id: Uuid, seat: Vec3) -> AvatarSitResponse {
     AvatarSitResponse {
         sit_object: AvatarSitResponseSitObject { id },
         sit_transform: AvatarSitResponseSitTransform {
@@ -71,9 +71,9 @@ mod tests {
     use link::Prim;
     use std::f32::consts::FRAC_PI_2;
 
-    fn block(rotation: Quat) -> Standing {
+    fn block(rotation: Quat) -> StaticObject {
         let prim = Prim { id: Uuid::nil(), scale: Vec3::new(2.0, 4.0, 1.0), texture_entry: Arc::from([]) };
-        Standing { position: Vec3::new(30.0, 40.0, 25.0), rotation, prim }
+        StaticObject { position: Vec3::new(30.0, 40.0, 25.0), rotation, prim }
     }
 
     #[test]

@@ -9,9 +9,9 @@ mod looks;
 mod scenery;
 mod settling;
 
-pub(super) use scenery::Scenery;
+pub(super) use scenery::SceneryStream;
 
-use super::client::{Client, Stage, Told};
+use super::client::{ArrivalMessages, Client, Stage};
 use super::counters::ShardCounters;
 use super::greeting::{self, WorldFigures};
 use super::outbox::Outbox;
@@ -84,7 +84,7 @@ impl Shard {
         if self.client(index).stage != Stage::Present {
             return;
         }
-        if self.client(index).told != Told::All {
+        if self.client(index).told != ArrivalMessages::All {
             let is_told = self.tell_of_arrival(now, index, &place, &replica);
             self.client(index).flush(now, out);
             // Nothing else is of use to it before. Its next turn tries again, until the circuit has room or is given up.
@@ -136,7 +136,7 @@ impl Shard {
             return;
         }
         client.stage = Stage::Present;
-        client.told = Told::Nothing;
+        client.told = ArrivalMessages::Nothing;
         let key = client.key();
         self.mail.push(FromShard::Arrived(key, place.world()));
     }
@@ -160,7 +160,7 @@ impl Shard {
         greeting::movement_complete(&client.ticket, place, position, unix_s).encode(&mut message);
         let is_told = client.circuit.send(Reliability::Reliable, &message, true).is_ok();
         if is_told {
-            client.told = Told::All;
+            client.told = ArrivalMessages::All;
         }
         is_told
     }

@@ -6,10 +6,10 @@
 //! of the new world are sent, with the ground. Its own avatar is killed with the others: it has another local id now, and
 //! node-metaverse, which knows objects by these, would show two of it. Viewers always keep their own.
 
-use super::client::{Client, Stage, Told};
+use super::client::{ArrivalMessages, Client, Stage};
+use super::client_intent::IntendedPosture;
 use super::filter::UpdateFilter;
 use super::greeting;
-use super::wishes::WishedPosture;
 use super::{ClientIndex, Shard};
 use crate::hub::travel::{self, VIA_LOCATION};
 use crate::mail::FromShard;
@@ -60,7 +60,7 @@ impl Shard {
         self.by_world.remove(&(former.world(), key));
         self.by_world.insert((place.world(), key), index);
         self.command(index, enter);
-        for action in self.client(index).wishes.again(WishedPosture::Up) {
+        for action in self.client(index).intent.again(IntendedPosture::Up) {
             self.command(index, action);
         }
     }
@@ -70,13 +70,13 @@ impl Client {
     /// The avatar has appeared in the world behind the circuit. False if there is no room for both messages: the next attempt sends the
     /// rest. A handshake sent with each would take any room before the other message had some.
     pub(super) fn tell_of_switch(&mut self, place: &Place, position: Vec3) -> bool {
-        if self.told == Told::Nothing {
+        if self.told == ArrivalMessages::Nothing {
             let mut handshake = Vec::new();
             greeting::region_handshake(place).encode(&mut handshake);
             if self.circuit.send(Reliability::Reliable, &handshake, true).is_err() {
                 return false;
             }
-            self.told = Told::Region;
+            self.told = ArrivalMessages::Region;
         }
         let mut here = Vec::new();
         TeleportLocal {
@@ -91,7 +91,7 @@ impl Client {
         .encode(&mut here);
         let is_told = self.circuit.send(Reliability::Reliable, &here, true).is_ok();
         if is_told {
-            self.told = Told::All;
+            self.told = ArrivalMessages::All;
         }
         is_told
     }
@@ -115,22 +115,22 @@ impl Client {
         self.portal = None;
         self.stay(now);
         // The body faces where the passage leads; keys that are held come again with the next update.
-        self.wishes.forget_control();
-        self.wishes.forget_teleport();
+        self.intent.forget_control();
+        self.intent.forget_teleport();
     }
 }
 
 /// Brings a client's avatar into a world, as it looks.
 pub(super) fn enter(client: &Client, position: Vec3, look_at: Vec3) -> Box<Enter> {
     let ticket = &client.ticket;
-    let appearance = client.wishes.appearance.as_ref().or(ticket.appearance.as_ref());
+    let appearance = client.intent.appearance.as_ref().or(ticket.appearance.as_ref());
     Box::new(Enter {
         agent: ticket.agent,
         first_name: ticket.first_name.to_string(),
         last_name: ticket.last_name.to_string(),
         position,
         look_at,
-        flying: client.wishes.flies(),
+        flying: client.intent.flies(),
         appearance: appearance.map(Arc::clone),
     })
 }

@@ -19,7 +19,7 @@ const TURN_AVATARS_MAX: usize = 64;
 
 /// A turn that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Begun {
+pub(super) struct BegunTurn {
     /// True if any client has its turn.
     pub(super) has_clients: bool,
     /// Slots that it covers.
@@ -95,7 +95,7 @@ impl Turns {
 
     /// Begins the next turn if it is due and none is under way; late turns begin in order, one a call. `n_avatars` counts those of all worlds, which are the same for all shards; it
     /// is asked once a round.
-    pub(super) fn begin(&mut self, now: Instant, n_avatars: impl FnOnce() -> usize) -> Option<Begun> {
+    pub(super) fn begin(&mut self, now: Instant, n_avatars: impl FnOnce() -> usize) -> Option<BegunTurn> {
         if !self.under_way.is_empty() {
             return None;
         }
@@ -126,7 +126,7 @@ impl Turns {
             self.last[(slot % SLOTS) as usize] = Some((round, lag));
             self.under_way.extend(self.slots[(slot % SLOTS) as usize].iter().rev());
         }
-        Some(Begun { has_clients: !self.under_way.is_empty(), slots: self.group, left_out, late })
+        Some(BegunTurn { has_clients: !self.under_way.is_empty(), slots: self.group, left_out, late })
     }
 
     /// Takes the next client to visit in the turn under way.

@@ -1,7 +1,7 @@
 //! A small viewer: one circuit, its received messages, and its displayed avatars.
 
 use crate::hub::Admission;
-use crate::shard::Address;
+use crate::shard::CircuitAddress;
 use circuit::{Circuit, Config, Reliability, Throttles};
 use glam::{Quat, Vec3};
 use ids::{AgentId, CircuitCode, Instant, SessionId, Uuid};
@@ -114,8 +114,8 @@ impl Client {
         }
     }
 
-    pub(crate) fn address(&self) -> Address {
-        Address { port: self.port, remote: self.remote, local: Ipv4Addr::LOCALHOST }
+    pub(crate) fn address(&self) -> CircuitAddress {
+        CircuitAddress { port: self.port, remote: self.remote, local: Ipv4Addr::LOCALHOST }
     }
 
     /// Shows its ticket and, if it has the manners, moves in.
@@ -195,7 +195,7 @@ impl Client {
         self.circuit.handle_timeout(now);
     }
 
-    pub(crate) fn take_datagrams(&mut self, now: Instant) -> Vec<(Address, Vec<u8>)> {
+    pub(crate) fn take_datagrams(&mut self, now: Instant) -> Vec<(CircuitAddress, Vec<u8>)> {
         loop {
             let mut bytes = Vec::new();
             if self.circuit.poll_transmit(now, &mut bytes).is_none() {

@@ -5,16 +5,16 @@ mod client;
 mod network;
 
 pub(crate) use client::{Client, Seen, use_circuit_code};
-pub(crate) use network::{Loss, Way, number_of};
+pub(crate) use network::{SimulatedLoss, TransferDirection, number_of};
 
 use crate::hub::{self, Admission, Hub, HubConfig, Login, LoginRefusal, Order, Record};
 use crate::mail::{FromShard, ShardIndex, Spot, ToShard};
-use crate::places::{Land, PlaceId, PlaceSettings, Places, Scene};
-use crate::shard::{Address, CpuTime, FilterMode, Outbox, Sending, Shard, ShardConfig};
+use crate::places::{EncodedGround, PlaceId, PlaceSettings, Places, Scene};
+use crate::shard::{CircuitAddress, CpuTime, FilterMode, Outbox, Sending, Shard, ShardConfig};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Incarnation, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
 use link::{
-    Action, Command, Control, ControlFlags, Enter, Event, Frame, GroundSpec, Portal, PortalTo, Refusal,
+    Action, Command, Control, ControlFlags, Enter, EntryRefusal, Event, Frame, GroundSpec, Portal, PortalTo,
     Scenery, Terrain, WorldSpec,
 };
 use replicate::{EncodedFrame, Encoder, Intake, Publisher};
@@ -148,7 +148,7 @@ pub(crate) struct Node {
     pub(crate) hub: Hub,
     pub(crate) shards: Vec<Shard>,
     pub(crate) clients: Vec<Client>,
-    pub(crate) loss: Loss,
+    pub(crate) loss: SimulatedLoss,
     /// Orders of the hub.
     pub(crate) orders: Vec<Order>,
     /// Records for the store.
@@ -173,7 +173,7 @@ pub(crate) struct Node {
     poisoned: usize,
     steps: u64,
     /// On the way to the server.
-    up: Vec<(Address, Vec<u8>)>,
+    up: Vec<(CircuitAddress, Vec<u8>)>,
     out: Outbox,
     crowd: u64,
     /// Made when something is looked up.
@@ -230,7 +230,7 @@ impl Node {
             hub,
             shards,
             clients: Vec::new(),
-            loss: Loss::default(),
+            loss: SimulatedLoss::default(),
             orders: Vec::new(),
             records: Vec::new(),
             commands: Vec::new(),
@@ -485,7 +485,7 @@ impl Node {
         for client in &mut self.clients {
             client.handle_timeout(self.now);
             for (address, bytes) in client.take_datagrams(self.now) {
-                if !self.loss.takes(Way::Up, &bytes) {
+                if !self.loss.takes(TransferDirection::Up, &bytes) {
                     self.up.push((address, bytes));
                 }
             }
@@ -493,7 +493,7 @@ impl Node {
     }
 
     /// Hands a datagram to the shard that the client's address belongs to.
-    pub(crate) fn deliver_up(&mut self, address: Address, bytes: &[u8]) {
+    pub(crate) fn deliver_up(&mut self, address: CircuitAddress, bytes: &[u8]) {
         let shard = usize::from(address.remote.port()) % self.shards.len();
         self.shards[shard].handle_datagram(self.now, address, bytes, &mut self.out);
         self.deliver_down();
@@ -501,7 +501,7 @@ impl Node {
 
     fn deliver_down(&mut self) {
         for (address, bytes) in self.out.packets() {
-            if self.loss.takes(Way::Down, bytes) {
+            if self.loss.takes(TransferDirection::Down, bytes) {
                 continue;
             }
             let client = self.clients.iter_mut().find(|client| client.address() == address);
@@ -641,14 +641,14 @@ const fn local_ids(n: u32) -> Range<u32> {
 }
 
 /// Flat ground with boxes on it.
-fn land(size_m: u32, boxes: u32) -> Arc<Land> {
+fn land(size_m: u32, boxes: u32) -> Arc<EncodedGround> {
     let terrain = Terrain::flat(size_m, GROUND_M);
     let scenery = Scenery::boxes(boxes, &terrain, 1);
-    Arc::new(Land::new(GroundSpec::new(Arc::new(terrain), Arc::new(scenery), 20.0)))
+    Arc::new(EncodedGround::new(GroundSpec::new(Arc::new(terrain), Arc::new(scenery), 20.0)))
 }
 
 /// World number `n`: an instance without portals.
-fn spec(n: u32, name: &str, land: &Land) -> WorldSpec {
+fn spec(n: u32, name: &str, land: &EncodedGround) -> WorldSpec {
     WorldSpec {
         world: world_of(n),
         epoch: Epoch(0),
@@ -673,4 +673,4 @@ pub(crate) fn agent(name: &str) -> AgentId {
 }
 
 /// A world's refusal, as a shard hears it.
-pub(crate) const FULL: Refusal = Refusal::Full;
+pub(crate) const FULL: EntryRefusal = EntryRefusal::Full;

@@ -6,7 +6,7 @@ use wire::zero_code;
 
 /// Direction of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum TransferDirection {
     /// To the server.
     Up,
     /// To a client.
@@ -15,22 +15,22 @@ pub(crate) enum Way {
 
 /// Loses the first datagrams of a message, and a share of all.
 #[derive(Debug)]
-pub(crate) struct Loss {
-    rules: Vec<(Way, MessageNumber, usize)>,
+pub(crate) struct SimulatedLoss {
+    rules: Vec<(TransferDirection, MessageNumber, usize)>,
     /// Loss in percent.
     pub(crate) percent: u64,
     random: u64,
 }
 
-impl Default for Loss {
+impl Default for SimulatedLoss {
     fn default() -> Self {
         Self { rules: Vec::new(), percent: 0, random: 1 }
     }
 }
 
-impl Loss {
+impl SimulatedLoss {
     /// The next `n` datagrams that hold this message get lost.
-    pub(crate) fn lose(&mut self, way: Way, message: MessageNumber, n: usize) {
+    pub(crate) fn lose(&mut self, way: TransferDirection, message: MessageNumber, n: usize) {
         self.rules.push((way, message, n));
     }
 
@@ -44,7 +44,7 @@ impl Loss {
         self.rules.iter().map(|(_, _, left)| left).sum()
     }
 
-    pub(crate) fn takes(&mut self, way: Way, bytes: &[u8]) -> bool {
+    pub(crate) fn takes(&mut self, way: TransferDirection, bytes: &[u8]) -> bool {
         if let Some(number) = number_of(bytes)
             && let Some((_, _, left)) = self
                 .rules

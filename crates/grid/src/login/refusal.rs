@@ -7,7 +7,7 @@ use wire::llsd::Llsd;
 
 /// Reason of a refused login. The gateway adds those that only it knows (full, draining).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum LoginDenial {
     /// The request is no login: this field is missing or of a wrong form.
     Malformed(&'static str),
     /// No such account, or another password: strangers learn not which.
@@ -38,7 +38,7 @@ pub enum Refusal {
     Internal,
 }
 
-impl Refusal {
+impl LoginDenial {
     /// The word that clients act on: `key` asks for the password again, `tos` and `critical` show a text to agree to,
     /// `presence` is a condition that passes.
     #[must_use]
@@ -122,7 +122,7 @@ impl Refusal {
     }
 }
 
-impl From<TooManyAttempts> for Refusal {
+impl From<TooManyAttempts> for LoginDenial {
     fn from(refused: TooManyAttempts) -> Self {
         Self::RateLimited(refused.retry_after)
     }
@@ -135,18 +135,18 @@ mod tests {
     #[test]
     fn every_reason_is_a_word_that_clients_know() {
         let all = [
-            (Refusal::Malformed("first"), "key"),
-            (Refusal::BadCredentials, "key"),
-            (Refusal::Name(NameError::Reserved), "key"),
-            (Refusal::Banned("spam".into()), "presence"),
-            (Refusal::Terms("Be nice.".into()), "tos"),
-            (Refusal::Notice("Read me.".into()), "critical"),
-            (Refusal::RateLimited(Duration::from_secs(9)), "presence"),
-            (Refusal::Busy, "presence"),
-            (Refusal::RegionFull("Plaza".into()), "presence"),
-            (Refusal::ServerFull, "presence"),
-            (Refusal::Draining, "presence"),
-            (Refusal::Internal, "presence"),
+            (LoginDenial::Malformed("first"), "key"),
+            (LoginDenial::BadCredentials, "key"),
+            (LoginDenial::Name(NameError::Reserved), "key"),
+            (LoginDenial::Banned("spam".into()), "presence"),
+            (LoginDenial::Terms("Be nice.".into()), "tos"),
+            (LoginDenial::Notice("Read me.".into()), "critical"),
+            (LoginDenial::RateLimited(Duration::from_secs(9)), "presence"),
+            (LoginDenial::Busy, "presence"),
+            (LoginDenial::RegionFull("Plaza".into()), "presence"),
+            (LoginDenial::ServerFull, "presence"),
+            (LoginDenial::Draining, "presence"),
+            (LoginDenial::Internal, "presence"),
         ];
         let labels: std::collections::BTreeSet<_> = all.iter().map(|(refusal, _)| refusal.label()).collect();
         assert_eq!(labels.len(), all.len(), "each reason is counted apart");
@@ -160,8 +160,8 @@ mod tests {
 
     #[test]
     fn the_user_is_told_why_and_until_when() {
-        assert_eq!(Refusal::Banned("griefing".into()).message(), "This account is banned: griefing");
-        assert!(Refusal::RateLimited(Duration::from_millis(29_500)).message().contains("in 30 seconds"));
-        assert!(Refusal::RegionFull("Plaza".into()).message().contains("Plaza"));
+        assert_eq!(LoginDenial::Banned("griefing".into()).message(), "This account is banned: griefing");
+        assert!(LoginDenial::RateLimited(Duration::from_millis(29_500)).message().contains("in 30 seconds"));
+        assert!(LoginDenial::RegionFull("Plaza".into()).message().contains("Plaza"));
     }
 }

@@ -1,6 +1,6 @@
 //! Login request of a client.
 
-use super::{LoginStart, Refusal};
+use super::{LoginDenial, LoginStart};
 use crate::password::PasswordDigest;
 use wire::llsd::Llsd;
 
@@ -34,16 +34,16 @@ impl LoginRequest {
     /// arrives as `<int>`, `<boolean>` or `<string>`.
     ///
     /// # Errors
-    /// [`Refusal::Malformed`] with the field at fault.
-    pub fn from_llsd(call: &Llsd) -> Result<Self, Refusal> {
+    /// [`LoginDenial::Malformed`] with the field at fault.
+    pub fn from_llsd(call: &Llsd) -> Result<Self, LoginDenial> {
         let text = |field: &str| {
             call.get(field).to_text().map(|text| text.chars().take(TEXT_MAX).collect::<String>())
         };
         let digest = text("passwd").and_then(|text| PasswordDigest::parse(&text));
         Ok(Self {
-            first: text("first").ok_or(Refusal::Malformed("first"))?,
+            first: text("first").ok_or(LoginDenial::Malformed("first"))?,
             last: text("last").unwrap_or_default(),
-            digest: digest.ok_or(Refusal::Malformed("passwd"))?,
+            digest: digest.ok_or(LoginDenial::Malformed("passwd"))?,
             start: LoginStart::parse(&text("start").unwrap_or_default()),
             channel: text("channel").unwrap_or_default(),
             version: text("version").unwrap_or_default(),
@@ -102,7 +102,7 @@ mod tests {
             (call(&[("passwd", "plain text".into())]), "passwd"),
             (call(&[("first", Llsd::array([1]))]), "first"),
         ] {
-            assert_eq!(LoginRequest::from_llsd(&call), Err(Refusal::Malformed(field)), "{call:?}");
+            assert_eq!(LoginRequest::from_llsd(&call), Err(LoginDenial::Malformed(field)), "{call:?}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Authenticates a login or refuses it with a reason.
 
-use super::{LoginRequest, Refusal};
+use super::{LoginDenial, LoginRequest};
 use crate::attempts::{AttemptLimits, AttemptTable, ClientAddress};
 use crate::names::Name;
 use crate::password::{Hasher, Passwords, PasswordsError, Remembered};
@@ -111,19 +111,19 @@ impl LoginService {
     /// A request that is dropped while it waits stays charged as a failed attempt.
     ///
     /// # Errors
-    /// [`Refusal`].
+    /// [`LoginDenial`].
     pub async fn authenticate(
         &self,
         now: Now,
         peer: impl Into<ClientAddress>,
         request: &LoginRequest,
-    ) -> Result<Authenticated, Refusal> {
+    ) -> Result<Authenticated, LoginDenial> {
         let peer = peer.into();
         if let Some(terms) = self.config.terms.as_ref().filter(|_| !request.agrees_to_terms) {
-            return Err(Refusal::Terms(terms.clone()));
+            return Err(LoginDenial::Terms(terms.clone()));
         }
         if let Some(notice) = self.config.notice.as_ref().filter(|_| !request.has_read_notice) {
-            return Err(Refusal::Notice(notice.clone()));
+            return Err(LoginDenial::Notice(notice.clone()));
         }
         let name = Name::parse(&request.first, &request.last);
         let account = match &name {
@@ -138,8 +138,9 @@ impl LoginService {
         match account {
             Some(account) => self.verify(now, peer, request, account).await,
             None if self.config.open_registration => {
-                let name =
-                    name.and_then(|name| name.check_unreserved().map(|()| name)).map_err(Refusal::Name)?;
+                let name = name
+                    .and_then(|name| name.check_unreserved().map(|()| name))
+                    .map_err(LoginDenial::Name)?;
                 self.register(now, peer, request, name).await
             }
             None => self.refuse_unknown(request).await,
@@ -149,8 +150,8 @@ impl LoginService {
     /// The incarnation of this process's gateway, which the keys of its sessions contain. The first call waits for the store.
     ///
     /// # Errors
-    /// [`Refusal::Internal`] if the store fails or has no incarnation left; the next call tries again.
-    pub async fn incarnation(&self) -> Result<Incarnation, Refusal> {
+    /// [`LoginDenial::Internal`] if the store fails or has no incarnation left; the next call tries again.
+    pub async fn incarnation(&self) -> Result<Incarnation, LoginDenial> {
         let begin = || async {
             let store = Arc::clone(&self.store);
             let begun = tokio::task::spawn_blocking(move || {
@@ -167,9 +168,9 @@ impl LoginService {
 
     /// Refuses a login to an account that does not exist after the work that a wrong password costs: the time of the answer leaks
     /// nothing about existing names.
-    async fn refuse_unknown(&self, request: &LoginRequest) -> Result<Authenticated, Refusal> {
+    async fn refuse_unknown(&self, request: &LoginRequest) -> Result<Authenticated, LoginDenial> {
         self.passwords.verify(request.digest, self.decoy.clone()).await.map_err(unqueued)?;
-        Err(Refusal::BadCredentials)
+        Err(LoginDenial::BadCredentials)
     }
 
     /// The id under which limits know a name without an account: all spellings of a name that an account may have are one, as for
@@ -208,19 +209,19 @@ impl LoginService {
         peer: ClientAddress,
         request: &LoginRequest,
         account: Account,
-    ) -> Result<Authenticated, Refusal> {
+    ) -> Result<Authenticated, LoginDenial> {
         let (agent, digest) = (account.agent, &request.digest);
         let known = self.memory().remembered.contains(now.instant, agent, digest, &account.password_hash);
         let account = if known {
             account
         } else {
             if !self.passwords.verify(*digest, account.password_hash.clone()).await.map_err(unqueued)? {
-                return Err(Refusal::BadCredentials);
+                return Err(LoginDenial::BadCredentials);
             }
             // The queue may have been long: a ban or a new password of meanwhile counts.
-            let fresh = self.store.account(agent).map_err(internal)?.ok_or(Refusal::BadCredentials)?;
+            let fresh = self.store.account(agent).map_err(internal)?.ok_or(LoginDenial::BadCredentials)?;
             if fresh.password_hash != account.password_hash {
-                return Err(Refusal::BadCredentials);
+                return Err(LoginDenial::BadCredentials);
             }
             fresh
         };
@@ -228,7 +229,7 @@ impl LoginService {
         memory.attempts.succeed(now.instant, peer, agent);
         if let Some(reason) = account.ban_reason {
             memory.remembered.forget(agent);
-            return Err(Refusal::Banned(reason));
+            return Err(LoginDenial::Banned(reason));
         }
         if !known {
             memory.remembered.insert(now.instant, agent, digest, &account.password_hash);
@@ -243,9 +244,9 @@ impl LoginService {
         peer: ClientAddress,
         request: &LoginRequest,
         name: Name,
-    ) -> Result<Authenticated, Refusal> {
+    ) -> Result<Authenticated, LoginDenial> {
         if request.digest.is_of_nothing() {
-            return Err(Refusal::BadCredentials);
+            return Err(LoginDenial::BadCredentials);
         }
         let hash = self.passwords.hash(request.digest).await.map_err(unqueued)?;
         let new = new_account(&name, hash, now.unix_s).map_err(internal)?;
@@ -259,7 +260,7 @@ impl LoginService {
         });
         match made.await.map_err(internal)? {
             Ok(account) => {
-                let account = account.ok_or(Refusal::Internal)?;
+                let account = account.ok_or(LoginDenial::Internal)?;
                 let agent = account.agent;
                 self.memory().remembered.insert(now.instant, agent, &request.digest, &account.password_hash);
                 tracing::info!(agent = %agent.0, first = account.first, last = account.last, "account made at its first login");
@@ -268,7 +269,7 @@ impl LoginService {
             // Another login was faster, perhaps a second click of the same user.
             Err(StoreError::NameTaken { first, last }) => {
                 let account = self.store.account_by_name(&first, &last).map_err(internal)?;
-                self.verify(now, peer, request, account.ok_or(Refusal::Internal)?).await
+                self.verify(now, peer, request, account.ok_or(LoginDenial::Internal)?).await
             }
             Err(error) => Err(internal(error)),
         }
@@ -286,17 +287,17 @@ fn random<const N: usize>() -> Result<[u8; N], getrandom::Error> {
     Ok(bytes)
 }
 
-fn unqueued(error: PasswordsError) -> Refusal {
+fn unqueued(error: PasswordsError) -> LoginDenial {
     match error {
-        PasswordsError::Full => Refusal::Busy,
-        PasswordsError::Stopped => Refusal::Draining,
+        PasswordsError::Full => LoginDenial::Busy,
+        PasswordsError::Stopped => LoginDenial::Draining,
         PasswordsError::Damaged(_) | PasswordsError::Random(_) => internal(error),
     }
 }
 
-fn internal(error: impl std::error::Error + 'static) -> Refusal {
+fn internal(error: impl std::error::Error + 'static) -> LoginDenial {
     tracing::error!(error = &error as &dyn std::error::Error, "a login failed on our side");
-    Refusal::Internal
+    LoginDenial::Internal
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use missions::mission;
 use outline::{Problem, Problems};
 use std::collections::BTreeSet;
 use std::path::Path;
-use world::{Actor, Cast, CastError, CastErrors, NPCS_MAX, Script, Spawn};
+use world::{Actor, CastError, CastErrors, NPCS_MAX, NpcCast, Script, Spawn};
 
 /// Bytes of one file of a script: a thousand NPCs fill less.
 pub const SCRIPT_BYTES_MAX: u64 = 1 << 20;
@@ -50,9 +50,9 @@ pub fn load_cast(
     scenery: &Scenery,
     water_m: f32,
     go_on: &mut dyn FnMut() -> bool,
-) -> Result<Cast, ScriptProblems> {
+) -> Result<NpcCast, ScriptProblems> {
     let (script, lines) = Lines::read(files, path, terrain)?;
-    Cast::new(script, terrain, scenery, water_m, go_on).map_err(|errors| lines.place(errors))
+    NpcCast::new(script, terrain, scenery, water_m, go_on).map_err(|errors| lines.place(errors))
 }
 
 /// Reads a changed script for the ground of `cast`, whose navmesh is kept.
@@ -63,8 +63,8 @@ pub fn reload_cast(
     files: &dyn ScriptFiles,
     path: &Path,
     terrain: &Terrain,
-    cast: &Cast,
-) -> Result<Cast, ScriptProblems> {
+    cast: &NpcCast,
+) -> Result<NpcCast, ScriptProblems> {
     let (script, lines) = Lines::read(files, path, terrain)?;
     cast.with_script(script, terrain).map_err(|errors| lines.place(errors))
 }

@@ -18,13 +18,13 @@ impl Folder {
         self
     }
 
-    fn load(&self) -> Result<Cast, ScriptProblems> {
+    fn load(&self) -> Result<NpcCast, ScriptProblems> {
         let (terrain, scenery) = (Terrain::flat(256, 22.0), Scenery::default());
         load_cast(self, Path::new("cave.toml"), &terrain, &scenery, 20.0, &mut || true)
     }
 }
 
-fn load_text(text: &str, behaviours: &str) -> Result<Cast, ScriptProblems> {
+fn load_text(text: &str, behaviours: &str) -> Result<NpcCast, ScriptProblems> {
     Folder::default().with("cave.toml", text).with("cave.behaviour", behaviours).load()
 }
 
@@ -207,7 +207,7 @@ fn kinds_look_as_they_are_said_to() {
             None => folder.load(),
         }
     };
-    let looks = |cast: &Cast| cast.script().actors[0].looks.clone();
+    let looks = |cast: &NpcCast| cast.script().actors[0].looks.clone();
     let usual = load_text(SCRIPT, BEHAVIOURS).expect("a cast");
     let person = with("\"person\"", None).expect("a cast");
     assert_eq!((looks(&person), person.fingerprint()), (Looks::Person, usual.fingerprint()));

@@ -3,7 +3,7 @@
 use super::scene::Scene;
 use super::source::{Follower, Source, portraits};
 use crate::viewer::LIST_TICKS;
-use crate::{Encoder, Hot, Intake, Lister, Shown, Told, Viewer};
+use crate::{Encoder, EntityHistory, Hot, Intake, Lister, Shown, Viewer};
 use glam::Vec3;
 use ids::{Epoch, LocalId, SessionKey};
 use link::{Action, Appearance, ControlFlags, Frame};
@@ -29,7 +29,7 @@ fn crowd(n: u64) -> (Source, Follower, Follower) {
 
 /// Shows a viewer all missing entities; returns the ids killed before.
 fn show_all(viewer: &mut Viewer, follower: &Follower) -> Vec<LocalId> {
-    let gone = viewer.look(&follower.replica, &mut Lister::default()).to_vec();
+    let gone = viewer.update_visible_set(&follower.replica, &mut Lister::default()).to_vec();
     let tick = follower.replica.tick.0 as u32;
     for at in 0..viewer.shown().len() {
         let shown = viewer.shown()[at];
@@ -43,7 +43,7 @@ fn show_all(viewer: &mut Viewer, follower: &Follower) -> Vec<LocalId> {
 }
 
 /// A viewer's record of a session's avatar, and its present state.
-fn of_session(viewer: &Viewer, follower: &Follower, session: u64) -> (Shown, Told, Hot) {
+fn of_session(viewer: &Viewer, follower: &Follower, session: u64) -> (Shown, EntityHistory, Hot) {
     let slot = follower.replica.of_session(SessionKey(session)).expect("is here");
     let at = viewer.shown().iter().position(|shown| shown.slot == slot).expect("is shown");
     (viewer.shown()[at], viewer.told()[at], follower.replica.hot()[slot as usize])

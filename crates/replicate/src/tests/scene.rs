@@ -114,7 +114,8 @@ impl Sent {
 
 /// One client's turn, as a shard does it.
 pub(super) fn send(viewer: &mut Viewer, scene: &Scene, allowance: Allowance) -> Sent {
-    let killed = viewer.look(&scene.replica, &mut Lister::default()).iter().map(|id| id.0).collect();
+    let killed =
+        viewer.update_visible_set(&scene.replica, &mut Lister::default()).iter().map(|id| id.0).collect();
     let mut selection = Selection::default();
     selection.choose(viewer, &scene.replica, allowance);
     let ids = |places: &[Place]| {

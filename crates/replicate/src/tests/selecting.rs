@@ -634,7 +634,7 @@ proptest! {
             prop_assert!(nearest.iter().all(|(_, id)| viewer.told().iter().any(|told| told.id == *id)));
             // Looking again changes nothing.
             let before = shown_ids(&viewer);
-            prop_assert!(viewer.look(&scene.replica, &mut lister).is_empty());
+            prop_assert!(viewer.update_visible_set(&scene.replica, &mut lister).is_empty());
             prop_assert_eq!(shown_ids(&viewer), before);
         }
     }

@@ -1,6 +1,6 @@
 //! A real world that gives frames, and what a replica of it must look like.
 
-use crate::scenery::Scenery;
+use crate::scenery::SceneryReplica;
 use crate::{EncodedFrame, Encoder, Intake, Replica};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, SessionKey, Tick, Uuid, WorldId};
@@ -131,7 +131,7 @@ impl Follower {
 }
 
 pub(super) fn empty() -> Replica {
-    Replica::new(WORLD, 256.0, Scenery::default())
+    Replica::new(WORLD, 256.0, SceneryReplica::default())
 }
 
 /// Everything that viewers can be sent of an entity.

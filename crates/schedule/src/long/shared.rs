@@ -199,7 +199,7 @@ impl LongShared {
         let spec = LongSpec { kind, name, estimated };
         let submission =
             Submission { id, spec, submitted_at: (self.clock)(), work: LongWork { run: work, outcome } };
-        self.mailbox.put(submission);
+        self.mailbox.push(submission);
         self.counts.submitted.fetch_add(1, Relaxed);
         self.parking.call();
         if self.is_stopping.load(SeqCst) {
@@ -214,7 +214,7 @@ impl LongShared {
             return drop(what);
         }
         self.n_disposals.fetch_add(1, SeqCst);
-        self.disposals.put(Disposal { submitted_at: (self.clock)(), what });
+        self.disposals.push(Disposal { submitted_at: (self.clock)(), what });
         self.parking.call();
         if self.is_stopping.load(SeqCst) {
             // The pool may have ended: no thread would drop it.
@@ -324,8 +324,8 @@ impl LongShared {
     /// Moves submissions into the queue, except unfinished ones. A caller other than a long thread then [calls](Self::call_thread_if_ordered)
     /// one, which may have checked while items were in neither place.
     pub(super) fn put_in_order(&self, state: &mut LongStore) {
-        self.mailbox.take(&mut state.submissions);
-        self.disposals.take(&mut state.disposed);
+        self.mailbox.drain_into(&mut state.submissions);
+        self.disposals.drain_into(&mut state.disposed);
         state.put_in_order();
         self.count_ordered(state);
     }

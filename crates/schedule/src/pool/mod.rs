@@ -342,7 +342,7 @@ impl PoolShared {
 
     /// Leaves a note for the workers.
     fn note(&self, note: Note) {
-        self.notes.put(note);
+        self.notes.push(note);
         self.parking.call();
     }
 }

@@ -137,7 +137,7 @@ impl PoolShared {
 
     fn drain_notes(&self, state: &mut PoolState, now: Instant) {
         let mut notes = std::mem::take(&mut state.notes);
-        self.notes.take(&mut notes);
+        self.notes.drain_into(&mut notes);
         notes.drain(..).for_each(|note| state.take_note(note, now));
         state.notes = notes;
     }

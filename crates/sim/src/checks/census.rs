@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// An avatar in a world.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Resident {
+pub(crate) struct CensusEntry {
     pub(crate) agent: AgentId,
     pub(crate) session: SessionKey,
     pub(crate) name: String,
@@ -20,7 +20,7 @@ pub(crate) struct Resident {
     moved_at: Instant,
 }
 
-impl Resident {
+impl CensusEntry {
     fn of(now: Instant, entity: &Entity) -> Self {
         let Entity { motion, avatar, .. } = entity;
         Self {
@@ -58,7 +58,7 @@ impl Resident {
 /// The state of one world.
 #[derive(Debug, Default)]
 pub(crate) struct Census {
-    here: BTreeMap<LocalId, Resident>,
+    here: BTreeMap<LocalId, CensusEntry>,
     /// Positions of static objects. They are in no frame.
     things: BTreeMap<LocalId, Vec3>,
     by_agent: BTreeMap<AgentId, LocalId>,
@@ -69,12 +69,12 @@ pub(crate) struct Census {
     epoch: Epoch,
     next_sequence: u64,
     /// State sent so far by a restarted world, until it is whole.
-    roll: Option<BTreeMap<LocalId, Resident>>,
+    roll: Option<BTreeMap<LocalId, CensusEntry>>,
 }
 
 /// Effect of a frame on the census.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Passage {
+pub(crate) enum CensusChange {
     Came(AgentId, SessionKey),
     Went(AgentId, SessionKey),
 }
@@ -90,7 +90,7 @@ impl Census {
         &mut self,
         now: Instant,
         frame: &Frame,
-        passages: &mut Vec<Passage>,
+        passages: &mut Vec<CensusChange>,
     ) -> Result<(), Failure> {
         let wrong =
             |what: String| Failure::new(now, Rule::FramesAreConsistent, format!("{:?}: {what}", frame.world));
@@ -122,11 +122,11 @@ impl Census {
         now: Instant,
         change: &Change,
         highest_before: Option<LocalId>,
-        passages: &mut Vec<Passage>,
+        passages: &mut Vec<CensusChange>,
     ) -> Result<(), String> {
         match change {
             Change::Created(entity) => {
-                let resident = Resident::of(now, entity);
+                let resident = CensusEntry::of(now, entity);
                 // Newcomers of one tick come in the order of their slots.
                 if highest_before >= Some(entity.id) || self.ids.contains_key(&entity.id) {
                     return Err(format!("{:?} was used before", entity.id));
@@ -136,7 +136,7 @@ impl Census {
                     return Err(format!("{:?} is there twice", resident.agent));
                 }
                 self.left_at.remove(&resident.agent);
-                passages.push(Passage::Came(resident.agent, resident.session));
+                passages.push(CensusChange::Came(resident.agent, resident.session));
                 self.here.insert(entity.id, resident);
             }
             Change::Moved(id, motion) => match self.here.get_mut(id) {
@@ -149,7 +149,7 @@ impl Census {
                 };
                 self.by_agent.remove(&resident.agent);
                 self.left_at.insert(resident.agent, now);
-                passages.push(Passage::Went(resident.agent, resident.session));
+                passages.push(CensusChange::Went(resident.agent, resident.session));
             }
             Change::Appeared(id, _) | Change::Animated(id, _) if !self.here.contains_key(id) => {
                 return Err(format!("{id:?} changes and is not there"));
@@ -160,11 +160,16 @@ impl Census {
     }
 
     /// Follows the first frames of a restarted world, which send its state in parts.
-    fn call_roll(&mut self, now: Instant, frame: &Frame, passages: &mut Vec<Passage>) -> Result<(), String> {
+    fn call_roll(
+        &mut self,
+        now: Instant,
+        frame: &Frame,
+        passages: &mut Vec<CensusChange>,
+    ) -> Result<(), String> {
         let Some(roll) = &mut self.roll else { return Ok(()) };
         for change in &frame.changes {
             match change {
-                Change::Created(entity) => drop(roll.insert(entity.id, Resident::of(now, entity))),
+                Change::Created(entity) => drop(roll.insert(entity.id, CensusEntry::of(now, entity))),
                 Change::Removed(id) => drop(roll.remove(id)),
                 Change::Moved(id, motion) => {
                     roll.entry(*id).and_modify(|resident| resident.moved(now, *motion));
@@ -175,7 +180,7 @@ impl Census {
         let Some(part) = &frame.snapshot else {
             return Err("a restarted world does not list its avatars".to_owned());
         };
-        roll.extend(part.entities.iter().map(|entity| (entity.id, Resident::of(now, entity))));
+        roll.extend(part.entities.iter().map(|entity| (entity.id, CensusEntry::of(now, entity))));
         if part.index + 1 < part.count {
             return Ok(());
         }
@@ -191,7 +196,7 @@ impl Census {
         self.by_agent.clear();
         for (_, gone) in former.iter().filter(|(id, _)| !self.here.contains_key(id)) {
             self.left_at.insert(gone.agent, now);
-            passages.push(Passage::Went(gone.agent, gone.session));
+            passages.push(CensusChange::Went(gone.agent, gone.session));
         }
         for (id, resident) in &self.here {
             if self.by_agent.insert(resident.agent, *id).is_some() {
@@ -199,7 +204,7 @@ impl Census {
             }
             self.left_at.remove(&resident.agent);
             if !former.contains_key(id) {
-                passages.push(Passage::Came(resident.agent, resident.session));
+                passages.push(CensusChange::Came(resident.agent, resident.session));
             }
         }
         Ok(())
@@ -211,12 +216,12 @@ impl Census {
     }
 
     /// All avatars, by local id.
-    pub(crate) fn residents(&self) -> impl Iterator<Item = &Resident> {
+    pub(crate) fn residents(&self) -> impl Iterator<Item = &CensusEntry> {
         self.here.values()
     }
 
     /// The avatar of an account, if present.
-    pub(crate) fn resident(&self, agent: AgentId) -> Option<&Resident> {
+    pub(crate) fn resident(&self, agent: AgentId) -> Option<&CensusEntry> {
         self.here.get(self.by_agent.get(&agent)?)
     }
 
@@ -232,7 +237,7 @@ impl Census {
 
     /// True if the world has NPCs: they move and strike visitors, so that it never comes to rest.
     pub(crate) fn has_npcs(&self) -> bool {
-        self.here.values().any(Resident::is_npc)
+        self.here.values().any(CensusEntry::is_npc)
     }
 }
 

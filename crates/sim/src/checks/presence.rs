@@ -1,6 +1,6 @@
 //! No avatar is in two places, except for the moment in which a session changes them.
 
-use super::census::Passage;
+use super::census::CensusChange;
 use super::{Failure, Rule};
 use ids::{AgentId, Instant, SessionKey, WorldId};
 use std::collections::BTreeMap;
@@ -21,17 +21,17 @@ pub(crate) struct Presences {
 
 impl Presences {
     /// Takes in who came and went in a world's tick.
-    pub(crate) fn apply(&mut self, now: Instant, world: WorldId, passages: &[Passage]) {
+    pub(crate) fn apply(&mut self, now: Instant, world: WorldId, passages: &[CensusChange]) {
         for &passage in passages {
             match passage {
-                Passage::Came(agent, session) => {
+                CensusChange::Came(agent, session) => {
                     let places = self.by_agent.entry(agent).or_default();
                     places.push((world, session));
                     if places.len() > 1 {
                         self.doubled.entry(agent).or_insert(now);
                     }
                 }
-                Passage::Went(agent, session) => {
+                CensusChange::Went(agent, session) => {
                     let places = self.by_agent.entry(agent).or_default();
                     places.retain(|&place| place != (world, session));
                     if places.len() < 2 {
@@ -73,11 +73,11 @@ mod tests {
     #[test]
     fn a_short_overlap_is_a_teleport_and_a_long_one_is_not() {
         let mut presences = Presences::default();
-        presences.apply(Instant::ZERO, WorldId(0), &[Passage::Came(ADA, SESSION)]);
-        presences.apply(Instant::ZERO, WorldId(1), &[Passage::Came(ADA, SESSION)]);
+        presences.apply(Instant::ZERO, WorldId(0), &[CensusChange::Came(ADA, SESSION)]);
+        presences.apply(Instant::ZERO, WorldId(1), &[CensusChange::Came(ADA, SESSION)]);
         assert!(presences.check(Instant::from_millis(250)).is_ok());
         assert!(presences.check(Instant::from_millis(251)).is_err());
-        presences.apply(Instant::from_millis(300), WorldId(0), &[Passage::Went(ADA, SESSION)]);
+        presences.apply(Instant::from_millis(300), WorldId(0), &[CensusChange::Went(ADA, SESSION)]);
         assert!(presences.check(Instant::from_millis(60_000)).is_ok());
     }
 }

@@ -1,6 +1,6 @@
 //! Clients' views, compared with the census.
 
-use super::census::Resident;
+use super::census::CensusEntry;
 use super::{Census, Failure, Rule};
 use crate::network::Cuts;
 use bots::observer::{Observer, SeenAvatar};
@@ -101,12 +101,12 @@ pub(crate) fn unlike_the_world(
         .then(|| format!("{shown} are shown, of whom {n_here} are there, and should be {due} of {here}"))
 }
 
-fn others(census: &Census, own: AgentId) -> impl Iterator<Item = &Resident> {
+fn others(census: &Census, own: AgentId) -> impl Iterator<Item = &CensusEntry> {
     census.residents().filter(move |resident| resident.agent != own)
 }
 
 /// Positions travel as they are, so they have to be equal; velocities of zero are zero, rotations are quantised.
-fn difference(seen: &SeenAvatar, resident: &Resident) -> Option<String> {
+fn difference(seen: &SeenAvatar, resident: &CensusEntry) -> Option<String> {
     let motion = &resident.motion;
     let name = format!("{} {}", seen.first_name, seen.last_name);
     if name != resident.name {

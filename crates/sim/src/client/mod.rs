@@ -12,7 +12,7 @@ use crate::network::Cuts;
 use crate::node::{FIRST_PORT, SERVER_IP};
 use crate::setting::Setting;
 use crate::streams::{Purpose, chance, duration, stream};
-use bots::agent::{Agent, AgentConfig, Event};
+use bots::agent::{Agent, AgentConfig, AgentEvent};
 use bots::behavior::Behavior;
 use bots::identity::Identity;
 use bots::login::Credentials;
@@ -32,17 +32,17 @@ const RETRY: Duration = Duration::from_secs(1);
 const WALKERS_OF_10: u32 = 7;
 
 #[derive(Debug)]
-enum State {
+enum ClientState {
     Away {
         until: Instant,
     },
     /// A login is under way.
     Asking,
-    In(Box<Session>),
+    In(Box<ClientSession>),
 }
 
 #[derive(Debug)]
-struct Session {
+struct ClientSession {
     bot: Agent,
     /// Destination of its travel, if any.
     travels_to: Option<RegionHandle>,
@@ -68,7 +68,7 @@ pub(crate) struct Client {
     places: [RegionHandle; 2],
     will: Rng,
     http: Rng,
-    state: State,
+    state: ClientState,
     mood: Mood,
     next_whim_at: Instant,
     /// Counts logins; each has a source port of its own, as each start of a viewer has.
@@ -98,7 +98,7 @@ impl Client {
             places,
             will: stream(seed, Purpose::Will, index.into()),
             http: stream(seed, Purpose::Http, index.into()),
-            state: State::Away { until: setting.comes_at(index) },
+            state: ClientState::Away { until: setting.comes_at(index) },
             mood: Mood::Roam,
             next_whim_at: Instant::ZERO,
             n_logins: 0,
@@ -137,8 +137,8 @@ impl Client {
     /// Its bot, while it is logged in.
     pub(crate) fn bot(&self) -> Option<&Agent> {
         match &self.state {
-            State::In(session) => Some(&session.bot),
-            State::Away { .. } | State::Asking => None,
+            ClientState::In(session) => Some(&session.bot),
+            ClientState::Away { .. } | ClientState::Asking => None,
         }
     }
 
@@ -150,20 +150,20 @@ impl Client {
 
     /// True if it is in a region and not about to leave it.
     pub(crate) fn is_settled(&self) -> bool {
-        matches!(&self.state, State::In(session) if session.bot.is_present() && session.travels_to.is_none())
+        matches!(&self.state, ClientState::In(session) if session.bot.is_present() && session.travels_to.is_none())
     }
 
     /// True if it has completed [`Mood::Prove`].
     pub(crate) fn has_proved(&self) -> bool {
-        matches!(&self.state, State::In(session) if session.proof == Proof::Done)
+        matches!(&self.state, ClientState::In(session) if session.proof == Proof::Done)
     }
 
     /// Describes its state for a report.
     pub(crate) fn describe(&self) -> String {
         let state = match &self.state {
-            State::Away { .. } => "is away".to_owned(),
-            State::Asking => "waits for its login".to_owned(),
-            State::In(session) => format!(
+            ClientState::Away { .. } => "is away".to_owned(),
+            ClientState::Asking => "waits for its login".to_owned(),
+            ClientState::In(session) => format!(
                 "is in {:?}{}, travels to {:?}, proof {:?}, latest visit {:?}",
                 session.bot.region(),
                 if session.bot.is_present() { "" } else { " but not present" },
@@ -177,9 +177,9 @@ impl Client {
 
     pub(crate) fn poll_timeout(&self) -> Instant {
         match &self.state {
-            State::Away { until } => *until,
-            State::Asking => Instant(u64::MAX),
-            State::In(session) => {
+            ClientState::Away { until } => *until,
+            ClientState::Asking => Instant(u64::MAX),
+            ClientState::In(session) => {
                 session.bot.poll_timeout().map_or(self.next_whim_at, |at| at.min(self.next_whim_at))
             }
         }
@@ -187,20 +187,20 @@ impl Client {
 
     pub(crate) fn handle_timeout(&mut self, now: Instant, faults: &Faults) {
         match &mut self.state {
-            State::Away { until } if *until <= now => self.log_in(faults),
-            State::In(session) => {
+            ClientState::Away { until } if *until <= now => self.log_in(faults),
+            ClientState::In(session) => {
                 session.bot.handle_timeout(now);
                 if self.next_whim_at <= now {
                     self.act(now, faults);
                 }
                 self.digest(now);
             }
-            State::Away { .. } | State::Asking => {}
+            ClientState::Away { .. } | ClientState::Asking => {}
         }
     }
 
     pub(crate) fn handle_datagram(&mut self, now: Instant, port: u8, bytes: &[u8]) {
-        let State::In(session) = &mut self.state else { return };
+        let ClientState::In(session) = &mut self.state else { return };
         let remote = SocketAddrV4::new(SERVER_IP, FIRST_PORT + u16::from(port));
         session.bot.handle_datagram(now, remote, bytes);
         self.digest(now);
@@ -209,7 +209,7 @@ impl Client {
     pub(crate) fn handle_answer(&mut self, now: Instant, answer: Answer, faults: &Faults) {
         match answer {
             Answer::LoggedIn(admission) => self.enter(now, &admission, faults),
-            Answer::Refused => self.state = State::Away { until: now + RETRY },
+            Answer::Refused => self.state = ClientState::Away { until: now + RETRY },
             // It crashed meanwhile.
             _ if self.bot().is_none() => {}
             Answer::Events { secret, body } => {
@@ -228,7 +228,7 @@ impl Client {
             Answer::Reset { secret, ack } => self.request(RETRY, Request::Poll { secret, ack }, faults),
             Answer::NotFound { secret } => {
                 // The end of an old region's queue is nothing new; that of the current one is the end of the session.
-                if matches!(&self.state, State::In(session) if session.secret == secret) {
+                if matches!(&self.state, ClientState::In(session) if session.secret == secret) {
                     self.go_away(now);
                 }
             }
@@ -237,7 +237,7 @@ impl Client {
 
     /// The next outgoing datagram: the server's port, with the bytes in `out`.
     pub(crate) fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<u8> {
-        let State::In(session) = &mut self.state else { return None };
+        let ClientState::In(session) = &mut self.state else { return None };
         let remote = session.bot.poll_transmit(now, out)?;
         Some((remote.port() - FIRST_PORT) as u8)
     }
@@ -259,7 +259,7 @@ impl Client {
 
     fn log_in(&mut self, faults: &Faults) {
         self.n_logins += 1;
-        self.state = State::Asking;
+        self.state = ClientState::Asking;
         self.request(Duration::ZERO, Request::LogIn, faults);
     }
 
@@ -286,7 +286,7 @@ impl Client {
         let seed =
             stream(self.seed, Purpose::Bot, u64::from(self.index) << 16 | u64::from(self.n_logins)).next();
         let secret = secret_of(&admission.seed_url);
-        self.state = State::In(Box::new(Session {
+        self.state = ClientState::In(Box::new(ClientSession {
             bot: Agent::new(now, &config, &credentials, seed),
             travels_to: None,
             secret,
@@ -300,7 +300,7 @@ impl Client {
     }
 
     fn on_event(&mut self, now: Instant, message: &str, body: &Llsd, faults: &Faults) {
-        let State::In(session) = &mut self.state else { return };
+        let ClientState::In(session) = &mut self.state else { return };
         let from = session.bot.region();
         session.bot.handle_event(now, message, body);
         if session.bot.region() == from {
@@ -317,7 +317,7 @@ impl Client {
     /// Handles the bot's events.
     fn digest(&mut self, now: Instant) {
         let visit = self.visits.len().wrapping_sub(1);
-        let State::In(session) = &mut self.state else { return };
+        let ClientState::In(session) = &mut self.state else { return };
         if let Some(observer) = session.bot.observer() {
             let n_new = (observer.seen().chats - session.n_heard) as usize;
             session.n_heard = observer.seen().chats;
@@ -332,13 +332,13 @@ impl Client {
         let mut is_over = session.bot.is_gone();
         while let Some(event) = session.bot.poll_event() {
             match event {
-                Event::Arrived(region) => {
+                AgentEvent::Arrived(region) => {
                     self.visits[visit].arrived_at.get_or_insert(now);
                     if session.travels_to == Some(region) {
                         session.travels_to = None;
                     }
                 }
-                Event::TeleportFailed(_) => {
+                AgentEvent::TeleportFailed(_) => {
                     // After leaving for the new region there is no way back: users then log in again.
                     is_over |= session.travels_to == Some(session.bot.region());
                     session.travels_to = None;
@@ -346,12 +346,12 @@ impl Client {
                         session.proof = Proof::Travel;
                     }
                 }
-                Event::LoggedOut { .. } => is_over = true,
-                Event::Lost(_) => {
+                AgentEvent::LoggedOut { .. } => is_over = true,
+                AgentEvent::Lost(_) => {
                     self.n_lost += 1;
                     is_over = true;
                 }
-                Event::Ping(_) | Event::Echo(_) => {}
+                AgentEvent::Ping(_) | AgentEvent::Echo(_) => {}
             }
         }
         if is_over {
@@ -364,7 +364,7 @@ impl Client {
             Mood::Roam => duration(&mut self.will, ABSENCE.0, ABSENCE.1),
             Mood::Gather | Mood::Prove => DUTY,
         };
-        self.state = State::Away { until: now + absence };
+        self.state = ClientState::Away { until: now + absence };
         self.end_visit(now);
     }
 

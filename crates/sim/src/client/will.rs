@@ -1,6 +1,6 @@
 //! Intents of a client: free in the storm, ordered afterwards.
 
-use super::{Client, State, WALKERS_OF_10, Word};
+use super::{Client, ClientState, WALKERS_OF_10, Word};
 use crate::faults::Faults;
 use crate::setting::Setting;
 use crate::streams::duration;
@@ -44,10 +44,10 @@ impl Client {
     pub(crate) fn set_mood(&mut self, now: Instant, mood: Mood) {
         self.mood = mood;
         self.next_whim_at = now;
-        if let State::Away { until } = &mut self.state {
+        if let ClientState::Away { until } = &mut self.state {
             *until = now.min(*until);
         }
-        if let State::In(session) = &mut self.state
+        if let ClientState::In(session) = &mut self.state
             && mood == Mood::Gather
             && self.index % 10 < WALKERS_OF_10
         {
@@ -99,7 +99,7 @@ impl Client {
             // The event that ends such a teleport would get lost with its frame, and the client wait for it.
             75..78 if faults.frame_loss == 0.0 => self.travel(self.region()),
             80..82 => {
-                if let State::In(session) = &mut self.state {
+                if let ClientState::In(session) = &mut self.state {
                     session.bot.log_out(now);
                 }
             }
@@ -110,7 +110,7 @@ impl Client {
     }
 
     fn prove(&mut self) {
-        let State::In(session) = &self.state else { return };
+        let ClientState::In(session) = &self.state else { return };
         if !self.is_settled() {
             return;
         }
@@ -123,7 +123,7 @@ impl Client {
             Proof::Arrive | Proof::Say => Proof::Hear(self.say(Loudness::Whisper)),
             Proof::Hear(_) | Proof::Done => return,
         };
-        if let State::In(session) = &mut self.state {
+        if let ClientState::In(session) = &mut self.state {
             session.proof = next;
         }
     }
@@ -131,7 +131,7 @@ impl Client {
     fn say(&mut self, loudness: Loudness) -> String {
         let text = format!("{}.{}", self.index, self.n_said);
         self.n_said += 1;
-        if let State::In(session) = &mut self.state {
+        if let ClientState::In(session) = &mut self.state {
             session.bot.say(loudness, &text);
             let visit = self.visits.len() - 1;
             self.words.push(Word::Said { visit, text: text.clone() });
@@ -143,7 +143,7 @@ impl Client {
         let edge_m = self.setting.region_m() as f32;
         let mut coordinate = || MARGIN_M + (edge_m - 2.0 * MARGIN_M) * self.will.unit() as f32;
         let position = Vec3::new(coordinate(), coordinate(), 0.0);
-        if let State::In(session) = &mut self.state {
+        if let ClientState::In(session) = &mut self.state {
             session.bot.teleport_to(to, position);
             session.travels_to = Some(to);
         }

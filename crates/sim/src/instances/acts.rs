@@ -2,9 +2,13 @@
 
 use super::*;
 
-fn lands() -> Vec<Arc<Land>> {
+fn lands() -> Vec<Arc<EncodedGround>> {
     let land = |&(_, size_m): &(&str, u32)| {
-        Arc::new(Land::new(GroundSpec::new(Arc::new(Terrain::flat(size_m, 22.0)), Arc::default(), 20.0)))
+        Arc::new(EncodedGround::new(GroundSpec::new(
+            Arc::new(Terrain::flat(size_m, 22.0)),
+            Arc::default(),
+            20.0,
+        )))
     };
     TEMPLATES.iter().map(land).collect()
 }
@@ -17,7 +21,7 @@ impl Process {
     fn start(
         seed: u64,
         hosts: impl Iterator<Item = Host>,
-        lands: &[Arc<Land>],
+        lands: &[Arc<EncodedGround>],
         rows: &BTreeMap<Uuid, InstanceRow>,
     ) -> Self {
         let portal = |(n, (template, _)): (usize, &(&str, u32))| Portal {

@@ -43,7 +43,7 @@ impl InstanceRun {
     pub(super) fn let_in(&mut self, circuit: CircuitKey, world: WorldId) {
         let Some(scene) = self.process.hub.places().scene(world) else { return };
         if !scene.is_shared && self.roll(6) == 0 {
-            return self.tell(FromShard::Refused(circuit, world, Refusal::Full));
+            return self.tell(FromShard::Refused(circuit, world, EntryRefusal::Full));
         }
         let agent = self.process.agents[&circuit];
         if let Some((former, world)) = self.process.standing.insert(agent, (circuit, world)) {

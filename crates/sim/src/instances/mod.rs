@@ -18,7 +18,7 @@ use crate::streams::{Purpose, stream};
 use bots::rng::Rng;
 use gateway::hub::{Hub, HubConfig, Login, Order};
 use gateway::mail::{CircuitKey, Closed, FromShard, Request, ShardIndex, Spot, ToShard};
-use gateway::places::{Land, PlaceId, PlaceSettings, Places, Scene};
+use gateway::places::{EncodedGround, PlaceId, PlaceSettings, Places, Scene};
 use glam::Vec3;
 use host::local_ids::LocalIdSpace;
 use host::registry::{
@@ -28,7 +28,8 @@ use host::registry::{
 };
 use ids::{AgentId, Epoch, Incarnation, Instant, SessionKey, Tick, Uuid, WorldId};
 use link::{
-    GroundSpec, HostNumber, OccupantCount, Portal, PortalTo, Refusal, SHARED_WORLDS_MAX, Terrain, WorldSpec,
+    EntryRefusal, GroundSpec, HostNumber, OccupantCount, Portal, PortalTo, SHARED_WORLDS_MAX, Terrain,
+    WorldSpec,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -196,7 +197,7 @@ struct InstanceRun {
     acknowledged: BTreeSet<Uuid>,
     /// Acknowledged as ended.
     ended: BTreeSet<Uuid>,
-    lands: Vec<Arc<Land>>,
+    lands: Vec<Arc<EncodedGround>>,
     /// None: the templates have no NPCs.
     casts: Arc<CastLibrary>,
     process: Process,
@@ -204,7 +205,7 @@ struct InstanceRun {
 }
 
 /// An instance without portals.
-fn spec(world: WorldId, name: String, local_ids: Range<u32>, land: &Land) -> WorldSpec {
+fn spec(world: WorldId, name: String, local_ids: Range<u32>, land: &EncodedGround) -> WorldSpec {
     WorldSpec {
         world,
         epoch: Epoch(0),

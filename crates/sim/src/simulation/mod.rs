@@ -6,7 +6,7 @@
 mod phases;
 mod shortage;
 
-use crate::carrier::{Carrier, Event, Pair};
+use crate::carrier::{Carrier, CarrierEvent, Pair};
 use crate::checks::{
     BACKLOG_MAX, Census, ChatLedger, Failure, Look, Presences, Rule, Stops, UpdateRates, ghosts,
 };
@@ -57,7 +57,7 @@ pub(crate) struct Simulation {
     freezes: Cuts,
     /// Waiting event-queue polls, with the login that they belong to.
     polls: BTreeMap<(u32, Uuid), (u16, Option<i32>)>,
-    /// Time of each client's next [`Event::Wake`].
+    /// Time of each client's next [`CarrierEvent::Wake`].
     wakes: Vec<Option<Instant>>,
     frame_luck: Rng,
     /// By world.
@@ -157,10 +157,10 @@ impl Simulation {
     }
 
     fn begin(&mut self) {
-        self.carrier.queue.push(Instant::ZERO, Lane::Tick, Event::Tick);
-        self.carrier.queue.push(Instant::ZERO, Lane::Turn, Event::Turn);
+        self.carrier.queue.push(Instant::ZERO, Lane::Tick, CarrierEvent::Tick);
+        self.carrier.queue.push(Instant::ZERO, Lane::Turn, CarrierEvent::Turn);
         if let Some(period) = self.strangers_period() {
-            self.carrier.queue.push(Instant::ZERO + period, Lane::Stranger, Event::Stranger);
+            self.carrier.queue.push(Instant::ZERO + period, Lane::Stranger, CarrierEvent::Stranger);
         }
         for client in 0..self.scenario.clients {
             self.follow_up(Instant::ZERO, client);
@@ -179,16 +179,16 @@ impl Simulation {
         Ok(now)
     }
 
-    fn handle(&mut self, now: Instant, lane: Lane, event: Event) -> Result<(), Failure> {
+    fn handle(&mut self, now: Instant, lane: Lane, event: CarrierEvent) -> Result<(), Failure> {
         match (lane, event) {
-            (Lane::Tick, Event::Tick) => self.on_tick(now)?,
-            (Lane::Turn, Event::Turn) => {
+            (Lane::Tick, CarrierEvent::Tick) => self.on_tick(now)?,
+            (Lane::Turn, CarrierEvent::Turn) => {
                 let Self { node, carrier, .. } = self;
                 node.turn(now, &mut |address, bytes| carrier.send_down(now, address, bytes));
-                carrier.queue.push(now + TURN, Lane::Turn, Event::Turn);
+                carrier.queue.push(now + TURN, Lane::Turn, CarrierEvent::Turn);
             }
-            (Lane::Stranger, Event::Stranger) => self.on_stranger(now)?,
-            (Lane::Up(pair), Event::Up(bytes)) => {
+            (Lane::Stranger, CarrierEvent::Stranger) => self.on_stranger(now)?,
+            (Lane::Up(pair), CarrierEvent::Up(bytes)) => {
                 let remote = Client::socket(pair.client, pair.generation);
                 let Self { node, carrier, .. } = self;
                 carrier.note_up(now, pair, &bytes);
@@ -196,7 +196,7 @@ impl Simulation {
                     carrier.send_down(now, address, bytes);
                 });
             }
-            (Lane::Down(pair), Event::Down(bytes)) => {
+            (Lane::Down(pair), CarrierEvent::Down(bytes)) => {
                 let client = &mut self.clients[pair.client as usize];
                 if client.generation() == pair.generation {
                     client.handle_datagram(now, pair.port, &bytes);
@@ -204,16 +204,16 @@ impl Simulation {
                     self.follow_up(now, pair.client);
                 }
             }
-            (Lane::Request(client), Event::Request { generation, request }) => {
+            (Lane::Request(client), CarrierEvent::Request { generation, request }) => {
                 self.on_request(now, client, generation, request);
             }
-            (Lane::Answer(client), Event::Answer { generation, answer }) => {
+            (Lane::Answer(client), CarrierEvent::Answer { generation, answer }) => {
                 if self.clients[client as usize].generation() == generation {
                     self.clients[client as usize].handle_answer(now, answer, &self.carrier.faults);
                     self.follow_up(now, client);
                 }
             }
-            (Lane::Wake(client), Event::Wake) => {
+            (Lane::Wake(client), CarrierEvent::Wake) => {
                 if self.wakes[client as usize] == Some(now) {
                     self.wakes[client as usize] = None;
                     self.clients[client as usize].handle_timeout(now, &self.carrier.faults);
@@ -271,7 +271,7 @@ impl Simulation {
         self.check_shortage(now)?;
         self.answer_polls(now);
         self.change_phase(now)?;
-        self.carrier.queue.push(now + TICK, Lane::Tick, Event::Tick);
+        self.carrier.queue.push(now + TICK, Lane::Tick, CarrierEvent::Tick);
         Ok(())
     }
 
@@ -353,7 +353,7 @@ impl Simulation {
             carrier.send_down(now, address, bytes)
         });
         if let Some(period) = self.strangers_period() {
-            self.carrier.queue.push(now + period, Lane::Stranger, Event::Stranger);
+            self.carrier.queue.push(now + period, Lane::Stranger, CarrierEvent::Stranger);
         }
         match self.carrier.answered_stranger {
             None => Ok(()),
@@ -428,7 +428,7 @@ impl Simulation {
         let planned = &mut self.wakes[index as usize];
         if at < Instant(u64::MAX) && planned.is_none_or(|planned| at < planned || planned <= now) {
             *planned = Some(at);
-            self.carrier.queue.push(at, Lane::Wake(index), Event::Wake);
+            self.carrier.queue.push(at, Lane::Wake(index), CarrierEvent::Wake);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::setting::Setting;
 use crate::simulation::Simulation;
 use crate::trace::fold;
 use gateway::places::PlaceId;
-use gateway::shard::Address;
+use gateway::shard::CircuitAddress;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::time::Duration;
@@ -60,20 +60,20 @@ pub(super) fn prepare(ticks: u64) -> Result<Inputs, Failure> {
 pub(super) struct Crowd {
     node: Node,
     calls: Peekable<vec::IntoIter<Input>>,
-    sent: Sent,
+    sent: SentTotals,
     scratch: Vec<u8>,
 }
 
 /// Output of the node.
 #[derive(Default)]
-struct Sent {
+struct SentTotals {
     datagrams: u64,
     bytes: u64,
     hash: u64,
 }
 
-impl Sent {
-    fn note(&mut self, address: Address, bytes: &[u8]) {
+impl SentTotals {
+    fn note(&mut self, address: CircuitAddress, bytes: &[u8]) {
         self.datagrams += 1;
         self.bytes += bytes.len() as u64;
         let to = u64::from(u32::from(*address.remote.ip())) << 24
@@ -88,7 +88,7 @@ impl Crowd {
         Self {
             node: Node::new(inputs.seed, 1, 1, Setting::Travel),
             calls: inputs.calls.into_iter().peekable(),
-            sent: Sent::default(),
+            sent: SentTotals::default(),
             scratch: Vec::new(),
         }
     }
@@ -96,7 +96,7 @@ impl Crowd {
     /// All calls up to a step of the worlds, and that.
     pub(super) fn tick(&mut self) -> Mark {
         let Self { node, calls, sent, scratch } = self;
-        let out = &mut |address: Address, bytes: &[u8]| sent.note(address, bytes);
+        let out = &mut |address: CircuitAddress, bytes: &[u8]| sent.note(address, bytes);
         for call in calls {
             match call {
                 Input::Tick { now, tick, missed } => {

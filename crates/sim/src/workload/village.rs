@@ -6,7 +6,7 @@ use game::{Mission, MissionScript, Waypoint};
 use glam::{Vec2, Vec3};
 use link::{Scenery, Terrain};
 use std::sync::Arc;
-use world::{Actor, Cast, Script, Spawn};
+use world::{Actor, NpcCast, Script, Spawn};
 
 /// In each world, as in the instances of experiment `worlds`.
 pub(super) const NPCS: u32 = 20;
@@ -53,16 +53,16 @@ behaviour prowler:
 ";
 
 /// The cast of a world on this ground, in which visitors are hurt and have a mission, and the fallen are soon back.
-pub(crate) fn contested_cast(terrain: &Terrain, scenery: &Scenery, water_m: f32) -> Arc<Cast> {
+pub(crate) fn contested_cast(terrain: &Terrain, scenery: &Scenery, water_m: f32) -> Arc<NpcCast> {
     edition(terrain, scenery, water_m, BEHAVIORS)
 }
 
 /// Another edition of [`contested_cast`]: the same NPCs behave otherwise. A world may go over from either to the other.
-pub(crate) fn other_cast(terrain: &Terrain, scenery: &Scenery, water_m: f32) -> Arc<Cast> {
+pub(crate) fn other_cast(terrain: &Terrain, scenery: &Scenery, water_m: f32) -> Arc<NpcCast> {
     edition(terrain, scenery, water_m, OTHER_BEHAVIORS)
 }
 
-fn edition(terrain: &Terrain, scenery: &Scenery, water_m: f32, behaviors: &str) -> Arc<Cast> {
+fn edition(terrain: &Terrain, scenery: &Scenery, water_m: f32, behaviors: &str) -> Arc<NpcCast> {
     let waypoint = |x: f32, y: f32, clear: Option<&str>| Waypoint {
         position: Vec3::new(x, y, terrain.height(x, y)),
         radius_m: 30.0,
@@ -81,13 +81,13 @@ fn edition(terrain: &Terrain, scenery: &Scenery, water_m: f32, behaviors: &str) 
         files: vec![("village.behaviour".into(), behaviors.into())],
         ..script(terrain)
     };
-    let cast = Cast::new(script, terrain, scenery, water_m, &mut || true);
+    let cast = NpcCast::new(script, terrain, scenery, water_m, &mut || true);
     Arc::new(cast.expect("what is written here can be"))
 }
 
 /// The cast of a world on this ground.
-pub(super) fn cast(terrain: &Terrain, scenery: &Scenery, water_m: f32) -> Arc<Cast> {
-    let cast = Cast::new(script(terrain), terrain, scenery, water_m, &mut || true);
+pub(super) fn cast(terrain: &Terrain, scenery: &Scenery, water_m: f32) -> Arc<NpcCast> {
+    let cast = NpcCast::new(script(terrain), terrain, scenery, water_m, &mut || true);
     Arc::new(cast.expect("what is written here can be"))
 }
 

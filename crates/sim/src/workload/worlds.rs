@@ -50,14 +50,14 @@ pub(super) fn prepare(workload: Workload, ticks: u64) -> Inputs {
 
 /// Worlds that step together.
 pub(super) struct Worlds {
-    lines: Vec<Line>,
+    lines: Vec<WorldRun>,
     n_commands: u64,
     bytes: u64,
     scratch: Vec<u8>,
 }
 
 /// One world, its future inputs, and the follower of its frames.
-struct Line {
+struct WorldRun {
     world: World,
     /// The last first.
     steps: Vec<Step>,
@@ -84,11 +84,11 @@ impl Worlds {
                     let (terrain, scenery) = (Arc::clone(&terrain), Arc::clone(&scenery));
                     WorldConfig { terrain, scenery, cast: cast.clone(), ..config(seed, n) }
                 };
-                (0..WORLDS).map(|n| Line::drawn(seed, VISITORS, config(n), &things, ticks)).collect()
+                (0..WORLDS).map(|n| WorldRun::drawn(seed, VISITORS, config(n), &things, ticks)).collect()
             }
             Workload::Worlds | Workload::Crowd => {
                 let things = Arc::default();
-                (0..WORLDS).map(|n| Line::drawn(seed, AVATARS, config(seed, n), &things, ticks)).collect()
+                (0..WORLDS).map(|n| WorldRun::drawn(seed, AVATARS, config(seed, n), &things, ticks)).collect()
             }
         };
         Self::of(lines)
@@ -105,10 +105,10 @@ impl Worlds {
         let steps = recording.steps()?.filter(|step| !matches!(step, Ok(Step { state_hash: None, .. })));
         let steps: Vec<Step> = steps.take(ticks_max as usize).collect::<Result<_, _>>()?;
         let ticks = steps.len() as u64;
-        Ok((Self::of(vec![Line::new(replica, world, steps, None)]), ticks))
+        Ok((Self::of(vec![WorldRun::new(replica, world, steps, None)]), ticks))
     }
 
-    fn of(lines: Vec<Line>) -> Self {
+    fn of(lines: Vec<WorldRun>) -> Self {
         Self { lines, n_commands: 0, bytes: 0, scratch: Vec::new() }
     }
 
@@ -131,7 +131,7 @@ impl Worlds {
     }
 
     pub(super) fn work(&self) -> BTreeMap<&'static str, u64> {
-        let sum = |of: fn(&Line) -> u64| self.lines.iter().map(of).sum();
+        let sum = |of: fn(&WorldRun) -> u64| self.lines.iter().map(of).sum();
         let of_npcs = [
             ("NPCs moved", sum(|line| line.world.npc_counts().moving)),
             ("thoughts", sum(|line| line.world.npc_counts().thoughts)),
@@ -151,7 +151,7 @@ impl Worlds {
     }
 }
 
-impl Line {
+impl WorldRun {
     fn new(replica: Replica, world: World, mut steps: Vec<Step>, miss_ticks: Option<u64>) -> Self {
         steps.reverse();
         Self {
@@ -167,7 +167,7 @@ impl Line {
 
     /// A world with `n_owners` owners of avatars, drawn from the seed.
     fn drawn(seed: u64, n_owners: u64, config: WorldConfig, things: &Arc<StaticObjects>, ticks: u64) -> Self {
-        let mut owners = Owners::new(seed, config.id.0, n_owners);
+        let mut owners = AvatarOwners::new(seed, config.id.0, n_owners);
         let step = |tick| Step {
             tick: Tick(tick),
             at: Instant::ZERO + TICK * tick as u32,
@@ -188,7 +188,7 @@ impl Line {
 
 /// The replica of a world before its first frame.
 fn replica(config: &WorldConfig, things: Arc<StaticObjects>) -> Replica {
-    let scenery = replicate::scenery::Scenery::new(things, config.local_ids.start);
+    let scenery = replicate::scenery::SceneryReplica::new(things, config.local_ids.start);
     Replica::new(config.id, config.size_m as f32, scenery)
 }
 
@@ -211,13 +211,13 @@ fn config(seed: u64, n: u32) -> WorldConfig {
 }
 
 /// The owners of one world's avatars.
-struct Owners {
+struct AvatarOwners {
     world: u32,
     rng: Rng,
     sequences: Vec<u64>,
 }
 
-impl Owners {
+impl AvatarOwners {
     fn new(seed: u64, world: u32, count: u64) -> Self {
         Self { world, rng: stream(seed, Purpose::Will, world.into()), sequences: vec![0; count as usize] }
     }

@@ -98,7 +98,7 @@ fn is_usable(database: &TestDatabase) {
 fn a_copy_between_files_is_the_same_and_leaves_its_source_untouched() {
     let (from, to) = (TestDatabase::sqlite(), TestDatabase::sqlite());
     fill(&from);
-    let crate::url::Place::File(path) = &from.url.0 else { panic!("a file") };
+    let crate::url::StoreLocation::File(path) = &from.url.0 else { panic!("a file") };
     let bytes = std::fs::read(path).unwrap();
     copied(&from, &to);
     assert!(std::fs::read(path).unwrap() == bytes, "not a byte is changed");
@@ -250,7 +250,7 @@ fn the_description_of_tables_has_every_column() {
     let read =
         |row: crate::engine::Row<'_>| Ok((row.get::<String>(0)?, row.get::<u32>(1)?, row.get::<u32>(2)?));
     let actual = store.read(|session| session.query(select, &[], read)).unwrap();
-    let mut described: Vec<_> = TABLES.iter().map(Table::shape).collect();
+    let mut described: Vec<_> = TABLES.iter().map(StoreTable::shape).collect();
     described.sort();
     assert_eq!(described, actual);
 }

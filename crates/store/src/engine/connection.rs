@@ -22,7 +22,7 @@ const VERSION_MIN: u32 = 150_000;
 
 /// A mark of a transaction.
 #[derive(Clone, Debug)]
-pub(super) struct Mark {
+pub(super) struct TransactionMark {
     /// A random id from the server.
     writer: String,
     number: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Connection {
     client: Client,
     runtime: Handle,
     statements: HashMap<&'static str, Statement>,
-    mark: Mark,
+    mark: TransactionMark,
     limit: Duration,
     is_broken: bool,
 }
@@ -85,7 +85,7 @@ impl Connection {
             let why = format!("the database's encoding is {encoding} and has to be UTF8");
             return Err(EngineError::unfit(why));
         }
-        let mark = Mark { writer, number: 0 };
+        let mark = TransactionMark { writer, number: 0 };
         Ok(Self {
             client,
             runtime: runtime.clone(),
@@ -139,7 +139,7 @@ impl Connection {
     pub(super) fn commit(&mut self) -> Result<(), EngineError> {
         let before = self.mark.number;
         self.mark.number += 1;
-        let Mark { writer, number } = &self.mark;
+        let TransactionMark { writer, number } = &self.mark;
         // One journey. The former mark has served its purpose, since its answer came: one row per connection stays.
         let sql = format!(
             "DELETE FROM commit_marks WHERE writer = '{writer}' AND number = {before}; \
@@ -149,13 +149,13 @@ impl Connection {
     }
 
     /// Mark of the last commit.
-    pub(super) fn mark(&self) -> Mark {
+    pub(super) fn mark(&self) -> TransactionMark {
         self.mark.clone()
     }
 
     /// Outcome of another connection's last commit. Waits for it while it runs.
-    pub(super) fn resolve(&mut self, mark: &Mark) -> Result<Outcome, EngineError> {
-        let Mark { writer, number } = mark;
+    pub(super) fn resolve(&mut self, mark: &TransactionMark) -> Result<Outcome, EngineError> {
+        let TransactionMark { writer, number } = mark;
         self.batch(&format!(
             "INSERT INTO commit_marks (writer, number, is_fence) VALUES ('{writer}', {number}, 1) ON CONFLICT DO NOTHING"
         ))?;

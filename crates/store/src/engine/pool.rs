@@ -10,7 +10,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::connection::{Connection, Mark, Outcome, wait};
+use super::connection::{Connection, Outcome, TransactionMark, wait};
 use super::{EngineError, Session};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -113,13 +113,13 @@ impl Pool {
         loop {
             match self
                 .borrow(attempts.end)
-                .map_err(Failed::Without)
+                .map_err(CommitFailure::Without)
                 .and_then(|mut one| transact(&mut one, &mut work))
             {
                 Ok(result) => return Ok(result),
-                Err(Failed::Without(why)) if why.is_passing() && attempts.pause() => {}
-                Err(Failed::Without(why)) => return Err(why),
-                Err(Failed::Unknown { result, mark, why }) => match self.resolve(&mark) {
+                Err(CommitFailure::Without(why)) if why.is_passing() && attempts.pause() => {}
+                Err(CommitFailure::Without(why)) => return Err(why),
+                Err(CommitFailure::Unknown { result, mark, why }) => match self.resolve(&mark) {
                     Ok(Outcome::Committed) => return Ok(result),
                     Ok(Outcome::Fenced) if attempts.pause() => {}
                     Ok(Outcome::Fenced) => return Err(why),
@@ -165,7 +165,7 @@ impl Pool {
     }
 
     /// Has the time of a call to itself: the server may have been silent for that of the write.
-    fn resolve(&self, mark: &Mark) -> Result<Outcome, EngineError> {
+    fn resolve(&self, mark: &TransactionMark) -> Result<Outcome, EngineError> {
         let mut attempts = Attempts::new(self);
         loop {
             let outcome = self.borrow(attempts.end).and_then(|mut one| one.connection().resolve(mark));
@@ -233,35 +233,35 @@ impl Drop for Pool {
 }
 
 /// Reasons for which a transaction was not seen to commit.
-enum Failed<T> {
+enum CommitFailure<T> {
     /// It had no effect.
     Without(EngineError),
     /// The answer to COMMIT was lost.
-    Unknown { result: T, mark: Mark, why: EngineError },
+    Unknown { result: T, mark: TransactionMark, why: EngineError },
 }
 
 fn transact<T>(
     one: &mut Borrowed<'_>,
     work: &mut impl FnMut(&mut Session<'_>) -> Result<T, EngineError>,
-) -> Result<T, Failed<T>> {
+) -> Result<T, CommitFailure<T>> {
     let connection = one.connection();
-    connection.begin().map_err(Failed::Without)?;
+    connection.begin().map_err(CommitFailure::Without)?;
     let result = match work(&mut Session::Postgres(connection)) {
         Ok(result) => result,
         Err(why) => {
             connection.roll_back();
-            return Err(Failed::Without(why));
+            return Err(CommitFailure::Without(why));
         }
     };
     match connection.commit() {
         Ok(()) => Ok(result),
         Err(why) if why.is_broken() => {
             let mark = connection.mark();
-            Err(Failed::Unknown { result, mark, why })
+            Err(CommitFailure::Unknown { result, mark, why })
         }
         Err(why) => {
             connection.roll_back();
-            Err(Failed::Without(why))
+            Err(CommitFailure::Without(why))
         }
     }
 }

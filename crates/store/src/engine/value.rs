@@ -34,7 +34,7 @@ pub(crate) trait Parameter {
 }
 
 /// A type that a cell can be read as.
-pub(crate) trait Column: Sized {
+pub(crate) trait ColumnValue: Sized {
     /// `None` when the cell holds something else.
     fn from_value(value: Value<'_>) -> Option<Self>;
 }
@@ -86,7 +86,7 @@ macro_rules! integers {
             }
         }
 
-        impl Column for $Type {
+        impl ColumnValue for $Type {
             fn from_value(value: Value<'_>) -> Option<Self> {
                 match value {
                     Value::Integer(n) => Self::try_from(n).ok(),
@@ -99,7 +99,7 @@ macro_rules! integers {
 
 integers!(i8, u8, i32, u32, i64);
 
-impl Column for bool {
+impl ColumnValue for bool {
     fn from_value(value: Value<'_>) -> Option<Self> {
         match value {
             Value::Integer(n @ 0..=1) => Some(n == 1),
@@ -108,7 +108,7 @@ impl Column for bool {
     }
 }
 
-impl Column for f32 {
+impl ColumnValue for f32 {
     fn from_value(value: Value<'_>) -> Option<Self> {
         match value {
             // Written from 32 bits.
@@ -118,7 +118,7 @@ impl Column for f32 {
     }
 }
 
-impl Column for String {
+impl ColumnValue for String {
     fn from_value(value: Value<'_>) -> Option<Self> {
         match value {
             Value::Text(text) => Some(text.to_owned()),
@@ -127,7 +127,7 @@ impl Column for String {
     }
 }
 
-impl Column for Vec<u8> {
+impl ColumnValue for Vec<u8> {
     fn from_value(value: Value<'_>) -> Option<Self> {
         match value {
             Value::Blob(bytes) => Some(bytes.to_vec()),
@@ -136,7 +136,7 @@ impl Column for Vec<u8> {
     }
 }
 
-impl<const N: usize> Column for [u8; N] {
+impl<const N: usize> ColumnValue for [u8; N] {
     fn from_value(value: Value<'_>) -> Option<Self> {
         match value {
             Value::Blob(bytes) => bytes.try_into().ok(),
@@ -145,13 +145,13 @@ impl<const N: usize> Column for [u8; N] {
     }
 }
 
-impl Column for Uuid {
+impl ColumnValue for Uuid {
     fn from_value(value: Value<'_>) -> Option<Self> {
         <[u8; 16]>::from_value(value).map(Self::from_bytes)
     }
 }
 
-impl<T: Column> Column for Option<T> {
+impl<T: ColumnValue> ColumnValue for Option<T> {
     fn from_value(value: Value<'_>) -> Option<Self> {
         match value {
             Value::Null => Some(None),
@@ -234,7 +234,7 @@ impl Row<'_> {
     }
 
     /// A cell as a value of this type.
-    pub(crate) fn get<T: Column>(&self, at: usize) -> Result<T, EngineError> {
+    pub(crate) fn get<T: ColumnValue>(&self, at: usize) -> Result<T, EngineError> {
         T::from_value(self.value(at)?).ok_or_else(|| EngineError::cell(at, std::any::type_name::<T>()))
     }
 }

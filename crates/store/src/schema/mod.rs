@@ -12,7 +12,7 @@ use crate::engine::{Engine, EngineError, Session, Sql, values};
 use steps::STEPS;
 
 /// One step: its purpose, and its statements.
-struct Step {
+struct SchemaStep {
     name: &'static str,
     sql: Sql,
 }

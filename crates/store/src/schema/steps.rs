@@ -1,17 +1,17 @@
 //! The steps, in both dialects side by side.
 
-use super::Step;
+use super::SchemaStep;
 use crate::engine::Sql;
 
 /// All steps; the version of a step is its place in the list, from 1. Steps are appended, never edited: databases in the field have gone
 /// through them.
-pub(super) const STEPS: &[Step] = &[
-    Step { name: "accounts and inventories", sql: ACCOUNTS_AND_INVENTORIES },
-    Step { name: "instances", sql: INSTANCES },
-    Step { name: "tokens", sql: TOKENS },
-    Step { name: "births of instances", sql: BIRTHS },
-    Step { name: "instances of portals", sql: PORTAL_INSTANCES },
-    Step { name: "counters", sql: COUNTERS },
+pub(super) const STEPS: &[SchemaStep] = &[
+    SchemaStep { name: "accounts and inventories", sql: ACCOUNTS_AND_INVENTORIES },
+    SchemaStep { name: "instances", sql: INSTANCES },
+    SchemaStep { name: "tokens", sql: TOKENS },
+    SchemaStep { name: "births of instances", sql: BIRTHS },
+    SchemaStep { name: "instances of portals", sql: PORTAL_INSTANCES },
+    SchemaStep { name: "counters", sql: COUNTERS },
 ];
 
 /// Ids are 16-byte blobs, times are seconds since 1970, booleans are 0 and 1, or the absence of NULL.

@@ -36,8 +36,8 @@ const NAMES_AT_ONCE: usize = 32;
 /// First and last name of a client.
 type Name = (Arc<str>, Arc<str>);
 
-pub(super) struct Start<'a> {
-    pub(super) eye: Eye,
+pub(super) struct CaptureThreadConfig<'a> {
+    pub(super) eye: ServerSystemsView,
     pub(super) store: CaptureStore,
     pub(super) tunables: &'a Arc<Tunables>,
     pub(super) missed: &'a Arc<MissedTicks>,
@@ -53,7 +53,7 @@ pub(super) struct Captures {
 
 /// Reads the recorder and gives names to numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Eye {
+pub(super) struct ServerSystemsView {
     pub(super) recorder: Recorder,
     pub(super) sessions: Arc<Sessions>,
     /// Names of the shared worlds.
@@ -62,7 +62,7 @@ pub(super) struct Eye {
     pub(super) tick: Duration,
 }
 
-impl SystemsView for Eye {
+impl SystemsView for ServerSystemsView {
     /// With names.
     fn capture(&self, horizon: Duration) -> Capture {
         let mut capture = self.recorder.capture(horizon);
@@ -110,10 +110,10 @@ fn clients(capture: &Capture) -> BTreeSet<u64> {
         .collect()
 }
 
-pub(super) fn start(start: Start<'_>) -> Result<Captures, ServeError> {
+pub(super) fn start(start: CaptureThreadConfig<'_>) -> Result<Captures, ServeError> {
     let (requests, requested) = bounded(REQUESTS_MAX);
     let stopping = Arc::new(AtomicBool::new(false));
-    let thread = Thread {
+    let thread = CaptureThread {
         saver: Saver::new(start.store, CaptureMetrics::new(start.metrics)),
         eye: start.eye,
         tunables: Arc::clone(start.tunables),
@@ -144,8 +144,8 @@ impl Captures {
     }
 }
 
-struct Thread {
-    eye: Eye,
+struct CaptureThread {
+    eye: ServerSystemsView,
     saver: Saver,
     tunables: Arc<Tunables>,
     missed: Arc<MissedTicks>,
@@ -156,7 +156,7 @@ struct Thread {
     lost: [u64; ScopeKind::ALL.len()],
 }
 
-impl Thread {
+impl CaptureThread {
     fn run(mut self) {
         let this = Some(rustix::thread::gettid());
         if let Err(error) = rustix::process::setpriority_process(this, NICE) {

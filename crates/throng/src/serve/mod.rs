@@ -27,7 +27,7 @@ use crate::config::{Config, parts};
 use crate::hangup::Hangup;
 use crate::{page, supervise};
 use addresses::Bound;
-use captures::Eye;
+use captures::ServerSystemsView;
 use data_dir::{DataDir, RunFile, create_privately};
 use faults::{Fuse, Fuses};
 use gateway::http::admin::{self, Admin, COMMAND_BYTES_MAX};
@@ -36,7 +36,7 @@ use gateway::http::fault::Faults;
 use gateway::http::listener::{self, Site};
 use gateway::http::live::{self, Live};
 use gateway::http::{BODY_BYTES_MAX, HttpCounters, Portal};
-use gateway::places::{Land, Places};
+use gateway::places::{EncodedGround, Places};
 use grid::capability::HeldTextures;
 use grid::login::LoginService;
 use grid::password::{Cost, LoadHint, Passwords};
@@ -58,7 +58,7 @@ use telemetry::recorder::{Recorder, RecorderConfig, frame_end};
 use telemetry::{LogFormat, Metrics, cgroup, process};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::Notify;
-use workplace::instances::{InstanceMailbox, InstanceStore, Start, WorkplaceParts, start};
+use workplace::instances::{InstanceMailbox, InstanceStore, InstancesConfig, WorkplaceParts, start};
 use workplace::{Clock, faults, inboxes, lines, restarts, world_map, worlds};
 
 /// Message to visitors when the server stops.
@@ -134,7 +134,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let worlds = worlds::start(n_workers(config), &places, &clock, &metrics, recorder, &mut fuses)?;
     let shards = shards::prepare(n_shards)?;
     let mailbox = InstanceMailbox::new();
-    let sessions = sessions::start(sessions::Start {
+    let sessions = sessions::start(sessions::SessionThreadsConfig {
         config,
         places: &places,
         bound: &bound,
@@ -156,7 +156,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     tunables.restore(&data)?;
     let textures = Arc::new(HeldTextures::default());
     places.iter().for_each(|place| hold_map(&textures, place.land()));
-    let shards = shards::start(shards::Start {
+    let shards = shards::start(shards::ShardThreadsConfig {
         config,
         tunables: &tunables,
         places: &places,
@@ -201,7 +201,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         door: Door::default(),
         counters: HttpCounters::default(),
     });
-    let replicas = replicas::start(replicas::Start {
+    let replicas = replicas::start(replicas::ReplicaThreadConfig {
         places: &places,
         worlds: &worlds,
         dead_reckoning: config.gateway.dead_reckoning,
@@ -214,16 +214,16 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let hub = Arc::clone(&sessions.sessions);
     let census = Box::new(move |world| hub.with(|hub| hub.census_of(world)));
     let restarts = restarts::start(&places, &worlds, census, &clock, &metrics, recorder)?;
-    let (depot, known) = InstanceStore::open(&url, fuses.at("instances"), &clock, &metrics)?;
+    let (instance_store, known) = InstanceStore::open(&url, fuses.at("instances"), &clock, &metrics)?;
     let templates = places::templates(config, worlds.long())?;
     templates.iter().for_each(|template| hold_map(&portal.textures, &template.land));
-    let (instances, admission, instance_threads) = start(Start {
+    let (instances, admission, instance_threads) = start(InstancesConfig {
         limits: registry_config(config, unix_start_s),
         known,
         mailbox,
         parts: WorkplaceParts {
             templates,
-            depot: &depot,
+            instance_store: &instance_store,
             inboxes: &worlds.inboxes,
             pool: worlds.workplace(),
             long: worlds.long(),
@@ -247,7 +247,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         tunables.note_empty_server(resident);
     }
     let connections = HttpConnections::divide(open_files_max, limits::open_files())?;
-    let watch = watch::start(watch::Start {
+    let watch = watch::start(watch::WatchThreadConfig {
         metrics: Arc::clone(&metrics),
         clock: Arc::clone(&clock),
         worlds: worlds.watch(),
@@ -267,13 +267,13 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         crashes: Arc::clone(&crashes),
     })?;
 
-    let eye = Eye {
+    let eye = ServerSystemsView {
         recorder,
         sessions: Arc::clone(&sessions.sessions),
         worlds: places.iter().map(|place| (place.world(), place.name().to_owned())).collect(),
         tick: Duration::from_secs(1) / config.world.hz,
     };
-    let captures = captures::start(captures::Start {
+    let captures = captures::start(captures::CaptureThreadConfig {
         eye: eye.clone(),
         store: CaptureStore::new(data.captures()),
         tunables: &tunables,
@@ -312,19 +312,19 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         alive: watch.health(),
         amiss: {
             let amiss = watch.amiss();
-            let (depot, writes) = (Arc::clone(&depot), Arc::clone(&sessions.writes));
+            let (instance_store, writes) = (Arc::clone(&instance_store), Arc::clone(&sessions.writes));
             Box::new(move || {
-                let of_store = writes.trouble().into_iter().chain(depot.trouble());
+                let of_store = writes.trouble().into_iter().chain(instance_store.trouble());
                 amiss().into_iter().chain(of_store).chain(admission.trouble()).collect()
             })
         },
         ready: {
             let (draining, spare) = (Arc::clone(&draining), connections.clone());
-            let (depot, writes) = (Arc::clone(&depot), Arc::clone(&sessions.writes));
+            let (instance_store, writes) = (Arc::clone(&instance_store), Arc::clone(&sessions.writes));
             Box::new(move || match draining.load(Ordering::Relaxed) {
                 true => Err("The server drains.".into()),
                 false if !spare.has_spare() => Err("Clients have taken nearly all connections.".into()),
-                false => writes.trouble().or_else(|| depot.trouble()).map_or(Ok(()), Err),
+                false => writes.trouble().or_else(|| instance_store.trouble()).map_or(Ok(()), Err),
             })
         },
         faults,
@@ -418,7 +418,7 @@ fn registry_config(config: &Config, unix_start_s: u64) -> RegistryConfig {
 }
 
 /// Serves the picture of a ground as a texture.
-fn hold_map(textures: &HeldTextures, land: &Land) {
+fn hold_map(textures: &HeldTextures, land: &EncodedGround) {
     if let Some(map) = &land.map {
         textures.pin(map.id, map.codestream.as_slice().into());
     }

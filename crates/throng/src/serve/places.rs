@@ -2,7 +2,7 @@
 
 use super::ServeError;
 use crate::config::{self, Config, TerrainShape, hz_or};
-use gateway::places::{Land, PlaceSettings};
+use gateway::places::{EncodedGround, PlaceSettings};
 use glam::Vec3;
 use host::script::{ScriptProblems, load_cast};
 use ids::{Epoch, RegionHandle};
@@ -108,7 +108,7 @@ impl<'a> Ground<'a> {
     }
 
     /// The ground with its boxes, its portals, and an arch over each of these.
-    fn build(self, config: &Config) -> (Arc<Land>, Arc<[Portal]>) {
+    fn build(self, config: &Config) -> (Arc<EncodedGround>, Arc<[Portal]>) {
         let terrain = match self.shape {
             TerrainShape::Hills => Terrain::hills(self.size_m, self.seed.into()),
             TerrainShape::Flat => Terrain::flat(self.size_m, self.water_m + FLAT_ABOVE_WATER_M),
@@ -120,7 +120,7 @@ impl<'a> Ground<'a> {
             scenery = scenery.with_arch(portal.at, portal.radius_m);
         }
         let ground = GroundSpec::new(Arc::new(terrain), Arc::new(scenery), self.water_m);
-        let mut land = Land::new(GroundSpec { box_name: self.box_name.into(), ..ground });
+        let mut land = EncodedGround::new(GroundSpec { box_name: self.box_name.into(), ..ground });
         if let Err(error) = land.draw_map() {
             tracing::warn!(region = self.name, %error, "the map has no picture of the region");
         }

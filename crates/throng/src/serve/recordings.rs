@@ -4,7 +4,7 @@ use super::Clock;
 use super::inboxes::Inbox;
 use super::worlds::Worlds;
 use crossbeam_channel::Sender;
-use gateway::http::record::{Order, Outcome};
+use gateway::http::record::{Outcome, RecordingOrder};
 use gateway::places::{Place, Places};
 use recording::{About, End, Tape, WriteError};
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -27,14 +27,14 @@ const NAME_BYTES_MAX: usize = 200;
 
 /// Takes orders for all worlds of the node.
 pub(super) struct Recordings {
-    lines: Vec<Line>,
+    lines: Vec<RecordableWorld>,
     clock: Clock,
     unix_start_s: u64,
     /// The only folder written to.
     folder: PathBuf,
 }
 
-struct Line {
+struct RecordableWorld {
     place: Arc<Place>,
     tapes: Sender<Tape>,
     inbox: Inbox,
@@ -53,7 +53,7 @@ impl Recordings {
         let lines = places.iter().map(|place| {
             let tapes = worlds.tapes(place.world()).expect("a shared world takes recordings").clone();
             let inbox = worlds.inboxes.of(place.world()).expect("a shared world has an inbox");
-            Line { place: Arc::clone(place), tapes, inbox, is_busy: Arc::default() }
+            RecordableWorld { place: Arc::clone(place), tapes, inbox, is_busy: Arc::default() }
         });
         Self { lines: lines.collect(), clock: Arc::clone(clock), unix_start_s, folder }
     }
@@ -62,8 +62,8 @@ impl Recordings {
     ///
     /// # Errors
     /// A sentence for the operator: no such world, a file that cannot be made, a recording that is under way.
-    pub(super) fn begin(&self, order: Order) -> Result<Outcome, String> {
-        let Order { world, seconds, out } = order;
+    pub(super) fn begin(&self, order: RecordingOrder) -> Result<Outcome, String> {
+        let RecordingOrder { world, seconds, out } = order;
         let line = self.lines.iter().find(|line| line.place.name().eq_ignore_ascii_case(&world));
         let line = line.ok_or_else(|| {
             let names: Vec<&str> = self.lines.iter().map(|line| line.place.name()).collect();

@@ -3,7 +3,7 @@
 use super::ServeError;
 use super::faults::Fuse;
 use super::inboxes::Inbox;
-use super::lines::{Followed, Line};
+use super::lines::{Followed, FrameFollower};
 use super::world_map::WorldMap;
 use super::worlds::Worlds;
 use crossbeam_channel::{Receiver, Sender, select};
@@ -21,12 +21,12 @@ use telemetry::{Metrics, Timing};
 pub(super) struct Replicas {
     thread: JoinHandle<()>,
     stop: Sender<()>,
-    counters: Arc<Counters>,
+    counters: Arc<ReplicaCounters>,
 }
 
 /// Counters of the thread.
 #[derive(Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct ReplicaCounters {
     pub(super) frames: AtomicU64,
     pub(super) blocks_encoded: AtomicU64,
     pub(super) resyncs: AtomicU64,
@@ -37,7 +37,7 @@ pub(super) struct Counters {
 static ENCODE: Scope = Scope::new("replica.encode").arg(Arg::World).limit_us(25_000);
 
 /// Arguments of the thread.
-pub(super) struct Start<'a> {
+pub(super) struct ReplicaThreadConfig<'a> {
     pub(super) places: &'a Places,
     pub(super) worlds: &'a Worlds,
     /// True if dead reckoning suppresses updates.
@@ -50,22 +50,23 @@ pub(super) struct Start<'a> {
 }
 
 /// One world's follower with this thread's data on the world.
-struct Way {
-    line: Line,
+struct FollowedWorld {
+    line: FrameFollower,
     region: u32,
     timing: Timing,
 }
 
-pub(super) fn start(start: Start<'_>) -> Result<Replicas, ServeError> {
-    let Start { places, worlds, dead_reckoning, sessions, portal, metrics, recorder, fuse } = start;
+pub(super) fn start(start: ReplicaThreadConfig<'_>) -> Result<Replicas, ServeError> {
+    let ReplicaThreadConfig { places, worlds, dead_reckoning, sessions, portal, metrics, recorder, fuse } =
+        start;
     let line = |scene: &Arc<Scene>, Inbox { waiting, waker }: &Inbox| {
-        Line::new(scene, waiting, Some(waker.clone()), dead_reckoning)
+        FrameFollower::new(scene, waiting, Some(waker.clone()), dead_reckoning)
     };
     let ways = places
         .iter()
         .map(|place| {
             let inbox = worlds.inboxes.shared().get(place.world()).expect("a shared world has an inbox");
-            let way = Way {
+            let way = FollowedWorld {
                 line: line(&place.scene, inbox),
                 region: place.id.0.into(),
                 timing: metrics.timing(
@@ -77,9 +78,9 @@ pub(super) fn start(start: Start<'_>) -> Result<Replicas, ServeError> {
             (place.world(), way)
         })
         .collect();
-    let counters = Arc::new(Counters::default());
+    let counters = Arc::new(ReplicaCounters::default());
     let (stop, stopped) = crossbeam_channel::bounded(1);
-    let thread = Thread {
+    let thread = ReplicaThread {
         ways,
         frames: worlds.frames.clone(),
         spent: worlds.spent.clone(),
@@ -100,7 +101,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Replicas, ServeError> {
 }
 
 impl Replicas {
-    pub(super) fn watch(&self) -> Arc<Counters> {
+    pub(super) fn watch(&self) -> Arc<ReplicaCounters> {
         Arc::clone(&self.counters)
     }
 
@@ -112,18 +113,18 @@ impl Replicas {
     }
 }
 
-struct Thread {
-    ways: WorldMap<Way>,
+struct ReplicaThread {
+    ways: WorldMap<FollowedWorld>,
     frames: Receiver<Box<Frame>>,
     spent: Sender<Box<Frame>>,
     stopped: Receiver<()>,
     sessions: Arc<Sessions>,
     portal: Arc<Portal>,
-    counters: Arc<Counters>,
+    counters: Arc<ReplicaCounters>,
     fuse: Arc<Fuse>,
 }
 
-impl Thread {
+impl ReplicaThread {
     fn run(mut self) {
         loop {
             select! {

@@ -62,7 +62,7 @@ pub(super) struct SessionThreads {
 }
 
 /// Arguments of the threads.
-pub(super) struct Start<'a> {
+pub(super) struct SessionThreadsConfig<'a> {
     pub(super) config: &'a Config,
     pub(super) places: &'a Arc<Places>,
     pub(super) bound: &'a Bound,
@@ -77,8 +77,8 @@ pub(super) struct Start<'a> {
     pub(super) probe: Probe,
 }
 
-pub(super) fn start(start: Start<'_>) -> Result<SessionThreads, ServeError> {
-    let Start {
+pub(super) fn start(start: SessionThreadsConfig<'_>) -> Result<SessionThreads, ServeError> {
+    let SessionThreadsConfig {
         config,
         places,
         bound,

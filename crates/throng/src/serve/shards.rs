@@ -11,7 +11,7 @@ use circuit::{START_PING_CHECK, Traffic};
 use crossbeam_channel::{Sender, TrySendError};
 use gateway::mail::{ShardIndex, ToShard};
 use gateway::places::Places;
-use gateway::shard::{Address, CpuTime, Outbox, Shard, ShardConfig, ShardFigures};
+use gateway::shard::{CircuitAddress, CpuTime, Outbox, Shard, ShardConfig, ShardFigures};
 use grid::capability::HeldTextures;
 use ids::Instant;
 use net::{Events, FlushStatus, Interest, PollWaker, Poller, RecvBatch, SendBatch, SendCounters, UdpSocket};
@@ -72,7 +72,7 @@ pub(super) fn prepare(n: usize) -> Result<Vec<Prepared>, ServeError> {
 }
 
 /// Arguments of the shards.
-pub(super) struct Start<'a> {
+pub(super) struct ShardThreadsConfig<'a> {
     pub(super) config: &'a Config,
     pub(super) tunables: &'a Arc<Tunables>,
     pub(super) places: &'a Arc<Places>,
@@ -98,7 +98,7 @@ pub(super) struct Shards {
 /// State of a shard's thread for other threads.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
-    counters: Mutex<Counted>,
+    counters: Mutex<ShardTotals>,
     pub(super) n_clients: AtomicU64,
     /// Nanoseconds that the thread did not wait.
     pub(super) busy_ns: AtomicU64,
@@ -108,7 +108,7 @@ pub(super) struct Watched {
 
 /// Counters of a shard.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct ShardTotals {
     pub(super) figures: ShardFigures,
     /// Datagrams that the kernel accepted, and that it refused, on the way out.
     pub(super) sent: SendCounters,
@@ -117,12 +117,12 @@ pub(super) struct Counted {
 }
 
 impl Watched {
-    pub(super) fn counted(&self) -> Counted {
+    pub(super) fn counted(&self) -> ShardTotals {
         self.counters.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
+pub(super) fn start(start: ShardThreadsConfig<'_>) -> Result<Shards, ServeError> {
     let stopping = Arc::new(AtomicBool::new(false));
     let mut shards = Shards {
         threads: Vec::new(),
@@ -136,7 +136,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
         let watched = Arc::new(Watched::default());
         shards.wakers.push(prepared.waker());
         shards.watched.push(Arc::clone(&watched));
-        let thread = Thread {
+        let thread = ShardThread {
             index: ShardIndex(n as u16),
             shard: Shard::new(shard_config.clone(), Arc::clone(start.places)),
             poller: prepared.poller,
@@ -167,7 +167,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
     Ok(shards)
 }
 
-fn shard_config(start: &Start<'_>) -> Result<ShardConfig, ServeError> {
+fn shard_config(start: &ShardThreadsConfig<'_>) -> Result<ShardConfig, ServeError> {
     let (gateway, tunables) = (&start.config.gateway, start.tunables);
     let n_shards = start.prepared.len();
     let mut hash_keys = [0; 2];
@@ -228,7 +228,7 @@ impl Shards {
     }
 }
 
-struct Thread {
+struct ShardThread {
     index: ShardIndex,
     shard: Shard,
     poller: Poller,
@@ -249,7 +249,7 @@ struct Thread {
     fuse: Arc<Fuse>,
 }
 
-impl Thread {
+impl ShardThread {
     fn run(mut self) {
         for (port, socket) in self.sockets.iter().enumerate() {
             if let Err(error) = self.poller.add(socket, port as u64, Interest::Readable) {
@@ -332,7 +332,8 @@ impl Thread {
                     self.shard.handle_oversized();
                     continue;
                 }
-                let address = Address { port: port as u8, remote: datagram.remote, local: datagram.local };
+                let address =
+                    CircuitAddress { port: port as u8, remote: datagram.remote, local: datagram.local };
                 let begun = self.stopwatch.begin(number == Some(START_PING_CHECK), &datagram);
                 let n_before = self.outbox.len();
                 self.shard.handle_datagram(now, address, datagram.bytes, &mut self.outbox);

@@ -31,7 +31,7 @@ pub(super) struct Stopwatch {
 }
 
 /// A datagram whose handler is at work.
-pub(super) struct Begun {
+pub(super) struct BegunDatagram {
     measured: Measured,
     began_at: Instant,
     age: Option<Duration>,
@@ -43,14 +43,14 @@ impl Stopwatch {
     }
 
     /// The next datagram's handler begins. None if it is not measured.
-    pub(super) fn begin(&mut self, is_ping: bool, datagram: &ReceivedDatagram<'_>) -> Option<Begun> {
+    pub(super) fn begin(&mut self, is_ping: bool, datagram: &ReceivedDatagram<'_>) -> Option<BegunDatagram> {
         let measured = self.stages.choose(is_ping)?;
-        Some(Begun { measured, began_at: (self.clock)(), age: datagram.age((self.wall)()) })
+        Some(BegunDatagram { measured, began_at: (self.clock)(), age: datagram.age((self.wall)()) })
     }
 
     /// Its handler is done.
-    pub(super) fn end(&mut self, begun: &Begun, read_at: Instant, answered: bool) {
-        let &Begun { measured, began_at, age } = begun;
+    pub(super) fn end(&mut self, begun: &BegunDatagram, read_at: Instant, answered: bool) {
+        let &BegunDatagram { measured, began_at, age } = begun;
         let ended_at = (self.clock)();
         let handled = Handled { read_at, began_at, ended_at, age, answered };
         self.stages.handled(measured, &handled, record(&self.timings));

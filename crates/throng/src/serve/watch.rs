@@ -44,10 +44,10 @@ static UNENDED: Scope =
 /// One look. It takes the hub's lock and those of the counters.
 static LOOK: Scope = Scope::new("watch.look").limit_us(100_000);
 
-pub(super) struct Start {
+pub(super) struct WatchThreadConfig {
     pub(super) metrics: Arc<Metrics>,
     pub(super) clock: Clock,
-    pub(super) worlds: worlds::Watch,
+    pub(super) worlds: worlds::WorldsView,
     /// Threads that step them.
     pub(super) n_workers: usize,
     pub(super) instances: Arc<instances::Admission>,
@@ -56,7 +56,7 @@ pub(super) struct Start {
     pub(super) long: LongTasks,
     pub(super) standings: Standings,
     pub(super) shards: Vec<Arc<Watched>>,
-    pub(super) replicas: Arc<replicas::Counters>,
+    pub(super) replicas: Arc<replicas::ReplicaCounters>,
     pub(super) portal: Arc<Portal>,
     pub(super) http: HttpConnections,
     pub(super) load: LoadHint,
@@ -81,13 +81,13 @@ struct Health {
     amiss: Mutex<Vec<String>>,
 }
 
-pub(super) fn start(start: Start) -> Result<Watch, ServeError> {
+pub(super) fn start(start: WatchThreadConfig) -> Result<Watch, ServeError> {
     let (stop, stopped) = sync_channel(0);
     let health = Arc::new(Health::default());
     let clock = Arc::clone(&start.clock);
     health.looked_at.store(clock().0, Ordering::Relaxed);
     let record = start.recorder.thread("watch");
-    let mut eye = Eye::new(start, Arc::clone(&health));
+    let mut eye = WatchSampler::new(start, Arc::clone(&health));
     let thread = std::thread::Builder::new()
         .name("watch".into())
         .spawn(move || {
@@ -134,8 +134,8 @@ impl Watch {
 }
 
 /// Values of the last sample, to compute rates.
-struct Eye {
-    start: Start,
+struct WatchSampler {
+    start: WatchThreadConfig,
     health: Arc<Health>,
     export: Export,
     seen_at: Instant,
@@ -152,8 +152,8 @@ struct Eye {
     admission: Admission,
 }
 
-impl Eye {
-    fn new(start: Start, health: Arc<Health>) -> Self {
+impl WatchSampler {
+    fn new(start: WatchThreadConfig, health: Arc<Health>) -> Self {
         let now = (start.clock)();
         Self {
             export: Export::new(&start),
@@ -177,7 +177,8 @@ impl Eye {
         let passed = (now - self.seen_at).as_secs_f32().max(0.001);
         self.seen_at = now;
         self.start.metrics.upkeep();
-        let shards: Vec<shards::Counted> = self.start.shards.iter().map(|shard| shard.counted()).collect();
+        let shards: Vec<shards::ShardTotals> =
+            self.start.shards.iter().map(|shard| shard.counted()).collect();
         let worlds = self.start.worlds.counted();
         self.export.shards(&shards);
         self.export.worlds(&worlds);
@@ -191,7 +192,7 @@ impl Eye {
         self.threads(passed);
         self.export.crashes(self.start.crashes.as_ref().as_ref());
 
-        type Count = fn(&shards::Counted) -> u64;
+        type Count = fn(&shards::ShardTotals) -> u64;
         let sum = |of: Count| shards.iter().map(of).sum::<u64>();
         let rate = |now: u64, before: &mut u64| {
             let rate = (now - *before) as f32 / passed;

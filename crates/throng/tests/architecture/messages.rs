@@ -130,7 +130,7 @@ fn mail_of_hub_and_shards_names_places_and_worlds_and_holds_none() {
     let path = root().join("crates/gateway/src/mail.rs");
     let code = production_code(&fs::read_to_string(path).expect("mail.rs"));
     let types = declared(&code);
-    let running = ["Place", "Places", "Scene", "Feed", "Hub", "Land"];
+    let running = ["Place", "Places", "Scene", "Feed", "Hub", "EncodedGround"];
     let held: Vec<&str> = types
         .iter()
         .flat_map(|declared| words(&declared.body))

@@ -4,8 +4,8 @@
 //! instance that comes into memory meanwhile find each other. The existence of instances is the registry's.
 
 use super::mail::JobReport;
-use crate::ledger::JournalBuffer;
-use gateway::places::{Land, Scene};
+use crate::journal_buffer::JournalBuffer;
+use gateway::places::{EncodedGround, Scene};
 use host::registry::TemplateFacts;
 use ids::{Uuid, WorldId};
 use link::Portal;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use world::Cast;
+use world::NpcCast;
 
 /// Local ids for the avatars of an instance. They are used in turn, so that one is reused after this number of arrivals.
 const AVATAR_IDS: u32 = 4_096;
@@ -31,11 +31,11 @@ pub struct Template {
     /// Name, unique without regard to case.
     pub name: Arc<str>,
     /// Ground and static objects, shared by all instances.
-    pub land: Arc<Land>,
+    pub land: Arc<EncodedGround>,
     /// Portals in each instance.
     pub portals: Arc<[Portal]>,
     /// NPCs and missions.
-    pub cast: Option<Arc<Cast>>,
+    pub cast: Option<Arc<NpcCast>>,
     /// File of the cast.
     pub script: Option<PathBuf>,
     /// Avatars of users in one instance at once.
@@ -67,7 +67,7 @@ pub(super) struct SteppedInstance {
     pub(super) template: Arc<str>,
     pub(super) scene: Arc<Scene>,
     /// States of its world for the journal.
-    pub(super) ledger: Arc<JournalBuffer>,
+    pub(super) journal_buffer: Arc<JournalBuffer>,
     /// Memory that its creation kept; 0 if allocations are not counted.
     pub(super) kept_bytes: i64,
     /// Report on the save that was ordered and whose state has not come yet.
@@ -79,9 +79,9 @@ pub(super) struct SteppedInstance {
 pub(super) struct RevertedCast {
     /// Name of its template.
     pub(super) template: Arc<str>,
-    /// [`Cast::fingerprint`] of the cast that it gave up.
+    /// [`NpcCast::fingerprint`] of the cast that it gave up.
     pub(super) from: u64,
-    pub(super) to: Arc<Cast>,
+    pub(super) to: Arc<NpcCast>,
 }
 
 /// Templates, and worlds in memory.
@@ -121,14 +121,14 @@ impl WorldCatalog {
     /// Fingerprint of the cast that an instance has given up, or will be resumed without.
     pub(super) fn reverted_from(&self, world: WorldId, id: Uuid) -> Option<u64> {
         match self.stepped.get(&world) {
-            Some(stepped) => stepped.ledger.reverted_from(),
+            Some(stepped) => stepped.journal_buffer.reverted_from(),
             None => self.reverted.get(&id).map(|reverted| reverted.from),
         }
     }
 
     /// Sentence on an instance whose world has lost its state or its cast.
     pub(super) fn trouble(&self, world: WorldId, id: Uuid) -> Option<&'static str> {
-        let is_closed = self.stepped.get(&world).is_some_and(|stepped| stepped.ledger.is_closed());
+        let is_closed = self.stepped.get(&world).is_some_and(|stepped| stepped.journal_buffer.is_closed());
         match (is_closed, self.reverted_from(world, id).is_some()) {
             (true, _) => Some(BEGUN_EMPTY),
             (false, true) => Some(REVERTED),

@@ -28,7 +28,7 @@ impl Admission {
     }
 
     /// Gives the registry the measurements of one second.
-    pub fn look(&self, now: Instant, sample: &NodeSample) {
+    pub fn record_sample(&self, now: Instant, sample: &NodeSample) {
         // Only fails once the driver has ended.
         let _ = self.mail.send(InstanceMail::Sample(now, *sample));
     }

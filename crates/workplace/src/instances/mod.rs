@@ -2,17 +2,17 @@
 //!
 //! Two sides exchange messages. The *registry* ([`host::registry`]) decides: which instances exist, their owners, which of them are in
 //! memory, and which visitors are admitted. The `driver` thread owns it. The *workplace* (`workplace`) carries its jobs out: rows in
-//! the store (`depot`), worlds that come into memory (`starts`) and leave it (`suspends`), and the `journal` of those that are in it.
+//! the store (`instance_store`), worlds that come into memory (`starts`) and leave it (`suspends`), and the `journal` of those that are in it.
 //! Long tasks do the slow work; no thread that a frame waits for waits for any of this.
 //!
 //! [`Instances`] is the handle for everything else: it sends requests and waits for their replies, so it belongs on threads that may
-//! wait. `recasting` reads a template's files again.
+//! wait. `hot_reload` reads a template's files again.
 
 mod admissions;
 mod catalog;
-mod depot;
 mod driver;
 mod figures;
+mod instance_store;
 mod mail;
 mod script;
 #[cfg(test)]
@@ -20,17 +20,16 @@ mod tests;
 mod workplace;
 
 pub use catalog::Template;
-pub use depot::InstanceStore;
 pub use driver::InstanceMailbox;
 pub use figures::Admission;
+pub use instance_store::InstanceStore;
 pub use script::ScriptDisk;
 pub use workplace::{ReloadRefusal, Reloaded, WorkplaceParts};
 
 use crate::restarts::Down;
-use crate::worlds::Counted;
+use crate::worlds::WorldTotals;
 use crate::{Clock, ThreadError};
 use admissions::InstanceGateway;
-use depot::InstanceStoreError;
 use driver::{Driver, DriverParts};
 use figures::RegistryFigures;
 use gateway::hub::{Hub, Passage, PassageRefusal};
@@ -42,6 +41,7 @@ use host::registry::{
     Registry, RegistryConfig, Visitor,
 };
 use ids::{AgentId, SessionKey, Uuid};
+use instance_store::InstanceStoreError;
 use mail::{Answer, InstanceMail, InstanceSender};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -73,7 +73,7 @@ pub struct InstanceThreads {
 }
 
 /// Parts of instances.
-pub struct Start<'a> {
+pub struct InstancesConfig<'a> {
     /// Limits of the registry.
     pub limits: RegistryConfig,
     /// Instances that the store knows.
@@ -121,7 +121,7 @@ pub enum Who {
 
 /// Description of an instance that a program orders.
 #[derive(Clone, Debug, Default)]
-pub struct Order {
+pub struct InstanceOrder {
     /// Random by default. A repeated order with an id gets the same instance.
     pub id: Option<Uuid>,
     /// Name of the template.
@@ -136,7 +136,7 @@ pub struct Order {
 
 /// An instance as the API reports it.
 #[derive(Clone, Debug)]
-pub struct Account {
+pub struct InstanceDetails {
     /// As the registry knows it.
     pub summary: InstanceSummary,
     /// Sentence on its problem.
@@ -152,7 +152,9 @@ pub struct Account {
 }
 
 /// Starts the threads.
-pub fn start(start: Start<'_>) -> Result<(Arc<Instances>, Arc<Admission>, InstanceThreads), ThreadError> {
+pub fn start(
+    start: InstancesConfig<'_>,
+) -> Result<(Arc<Instances>, Arc<Admission>, InstanceThreads), ThreadError> {
     let (gateway, recorder) = (Box::new(Arc::clone(start.parts.sessions)), start.recorder);
     let (instances, admission, mut threads) = start_with(start, gateway)?;
     threads.journal = Some(write_journal(&threads.workplace, recorder)?);
@@ -160,10 +162,10 @@ pub fn start(start: Start<'_>) -> Result<(Arc<Instances>, Arc<Admission>, Instan
 }
 
 fn start_with(
-    start: Start<'_>,
+    start: InstancesConfig<'_>,
     gateway: Box<dyn InstanceGateway>,
 ) -> Result<(Arc<Instances>, Arc<Admission>, InstanceThreads), ThreadError> {
-    let Start { limits, known, mailbox, parts, metrics, unix_start_s, recorder } = start;
+    let InstancesConfig { limits, known, mailbox, parts, metrics, unix_start_s, recorder } = start;
     let (clock, sessions) = (Arc::clone(parts.clock), Arc::clone(parts.sessions));
     let mut registry = Registry::new(limits, parts.templates.iter().map(Template::facts).collect());
     for listed in known {
@@ -251,8 +253,8 @@ impl SavedInstances {
 impl Instances {
     /// Creates an instance and waits until it is durable. It sleeps until visitors come: in memory if there is room, else suspended; without
     /// memory for it, it is not created. False if there was one with this id, of the same template and owner, already.
-    pub fn create(&self, order: Order) -> Result<(Uuid, bool), Refusal> {
-        let Order { id, template, name, owner, maker } = order;
+    pub fn create(&self, order: InstanceOrder) -> Result<(Uuid, bool), Refusal> {
+        let InstanceOrder { id, template, name, owner, maker } = order;
         let id = id.map_or_else(random_id, Ok)?;
         let created_s = (self.unix_start_s + (self.clock)().0 / 1_000_000_000).cast_signed();
         let new = NewInstance { id, template, name, owner, created_s, maker };
@@ -300,7 +302,7 @@ impl Instances {
     }
 
     /// All of them, in order of their creation.
-    pub fn list(&self) -> Result<Vec<Account>, Refusal> {
+    pub fn list(&self) -> Result<Vec<InstanceDetails>, Refusal> {
         let summaries: Vec<InstanceSummary> = self.query(|registry| registry.summaries().collect())?;
         let visitors = self.sessions.with(|hub| hub.visitors());
         let users = |summary: &InstanceSummary| visitors.get(&summary.world).copied().unwrap_or(0);
@@ -308,24 +310,24 @@ impl Instances {
     }
 
     /// One of them.
-    pub fn get(&self, id: Uuid) -> Result<Account, Refusal> {
+    pub fn get(&self, id: Uuid) -> Result<InstanceDetails, Refusal> {
         let summary = self.query(move |registry| registry.summary(id))??;
         let users = self.sessions.with(|hub| hub.visitors_of(summary.world));
         Ok(self.accounts(vec![(users, summary)]).remove(0))
     }
 
-    fn accounts(&self, summaries: Vec<(usize, InstanceSummary)>) -> Vec<Account> {
+    fn accounts(&self, summaries: Vec<(usize, InstanceSummary)>) -> Vec<InstanceDetails> {
         let catalog = self.workplace.catalog();
         let account = |(users, summary): (usize, InstanceSummary)| {
             let of_world = || catalog.trouble(summary.world, summary.row.id);
             let trouble = summary.blocked.as_deref().or_else(of_world).map(str::to_owned);
             let template = catalog.template(&summary.row.template).cloned();
-            Account { summary, trouble, template, users, dilation: 1.0, step: Duration::ZERO }
+            InstanceDetails { summary, trouble, template, users, dilation: 1.0, step: Duration::ZERO }
         };
-        let mut accounts: Vec<Account> = summaries.into_iter().map(account).collect();
+        let mut accounts: Vec<InstanceDetails> = summaries.into_iter().map(account).collect();
         drop(catalog);
         for account in &mut accounts {
-            if let Some(Counted { dilation, step, .. }) = self.workplace.counted(account.summary.world) {
+            if let Some(WorldTotals { dilation, step, .. }) = self.workplace.counted(account.summary.world) {
                 (account.dilation, account.step) = (dilation, step);
             }
         }
@@ -333,7 +335,7 @@ impl Instances {
     }
 
     /// Time that an instance has been in its phase, as far as this life of the server goes.
-    pub fn time_in_phase(&self, account: &Account) -> Duration {
+    pub fn time_in_phase(&self, account: &InstanceDetails) -> Duration {
         (self.clock)().since(account.summary.since)
     }
 
@@ -388,4 +390,4 @@ fn find(hub: &Hub, who: &Who) -> Result<SessionKey, Refusal> {
     found.ok_or(Refusal::NotHere(name))
 }
 
-opaque_debug!(Instances, InstanceThreads, SavedInstances, Start<'_>);
+opaque_debug!(Instances, InstanceThreads, SavedInstances, InstancesConfig<'_>);

@@ -18,7 +18,7 @@ use crate::inboxes::Inbox;
 use crate::worlds::{self, Stepper, Worlds};
 use gateway::http::fault::{Fault, FaultKind};
 use gateway::hub::{HubConfig, Order as Ordered};
-use gateway::places::{Land, PlaceSettings, Places};
+use gateway::places::{EncodedGround, PlaceSettings, Places};
 use host::capacity::Shortage;
 use host::local_ids::LocalIdSpace;
 use host::script::load_cast;
@@ -107,7 +107,7 @@ struct Node {
     admission: Arc<Admission>,
     threads: Option<InstanceThreads>,
     crowd: GatewayModel,
-    depot: Arc<InstanceStore>,
+    instance_store: Arc<InstanceStore>,
     fuses: Fuses,
     metrics: Arc<Metrics>,
     worlds: Worlds,
@@ -144,7 +144,7 @@ impl TestTemplate {
             max_avatars: self.max_avatars,
             hz: 20,
             keep: self.keep,
-            land: Arc::new(Land::new(GroundSpec::new(terrain, scenery, 20.0))),
+            land: Arc::new(EncodedGround::new(GroundSpec::new(terrain, scenery, 20.0))),
         }
     }
 }
@@ -158,7 +158,7 @@ fn portals(to: &[PortalTo]) -> Arc<[Portal]> {
 fn regions(templates: [&str; 2]) -> Places {
     let region = |(n, template): (u32, &str)| {
         let terrain = Arc::new(Terrain::flat([256, 512][n as usize], 22.0));
-        let land = Arc::new(Land::new(GroundSpec::new(terrain, Arc::default(), 20.0)));
+        let land = Arc::new(EncodedGround::new(GroundSpec::new(terrain, Arc::default(), 20.0)));
         let world = WorldId(n + 1);
         let spec = WorldSpec {
             world,
@@ -219,8 +219,9 @@ impl Node {
             orders: None,
             model: Some(crowd.clone()),
         };
-        let Started { instances, admission, threads, depot, fuses, metrics, worlds, .. } = started.start();
-        Self { instances, admission, threads: Some(threads), crowd, depot, fuses, metrics, worlds }
+        let Started { instances, admission, threads, instance_store, fuses, metrics, worlds, .. } =
+            started.start();
+        Self { instances, admission, threads: Some(threads), crowd, instance_store, fuses, metrics, worlds }
     }
 
     /// The server stops; the number of instances that could not be saved. `down` are worlds that have panicked.
@@ -232,8 +233,8 @@ impl Node {
         n_unsaved
     }
 
-    fn order(id: u128) -> Order {
-        Order { id: Some(Uuid::from_u128(id)), template: "cave".into(), ..Order::default() }
+    fn order(id: u128) -> InstanceOrder {
+        InstanceOrder { id: Some(Uuid::from_u128(id)), template: "cave".into(), ..InstanceOrder::default() }
     }
 
     fn try_to_create(&self, id: u128) -> Result<Uuid, Refusal> {
@@ -268,7 +269,7 @@ impl Node {
         self.leave(id);
     }
 
-    fn get(&self, id: Uuid) -> Account {
+    fn get(&self, id: Uuid) -> InstanceDetails {
         self.instances.get(id).unwrap()
     }
 

@@ -6,13 +6,13 @@
 //!
 //! A job is reported exactly once, by the drop of its [`JobReport`]: after an error and after a panic, too.
 
+mod hot_reload;
 mod journal;
-mod recasting;
 mod starts;
 mod suspends;
 
+pub use hot_reload::{ReloadRefusal, Reloaded};
 pub(super) use journal::{Journal, write_journal};
-pub use recasting::{ReloadRefusal, Reloaded};
 #[cfg(test)]
 pub(super) use starts::StartPlan;
 
@@ -20,15 +20,15 @@ use super::catalog::{SteppedInstance, Template, WorldCatalog};
 use super::mail::{InstanceSender, JobReport};
 use super::{InstanceStore, InstanceStoreError};
 use crate::inboxes::Inboxes;
-use crate::ledger::JournalBuffer;
-use crate::worlds::{Counted, INSTANCES, Workplace};
+use crate::journal_buffer::JournalBuffer;
+use crate::worlds::{INSTANCES, Workplace, WorldTotals};
 use crate::{Clock, ThreadError};
 use crossbeam_channel::{Receiver, Sender};
 use gateway::places::Scene;
 use gateway::sessions::Sessions;
 use host::registry::{InstanceRow, Job, JobId, JobOutcome, StartFailure, SuspendOutcome};
+use hot_reload::HotReload;
 use ids::{Instant, WorldId};
-use recasting::Recasting;
 use schedule::long::LongTasks;
 use starts::PendingStart;
 pub(super) use starts::StartOrder;
@@ -58,7 +58,7 @@ pub struct WorkplaceParts<'a> {
     /// Templates.
     pub templates: Vec<Template>,
     /// The store.
-    pub depot: &'a Arc<InstanceStore>,
+    pub instance_store: &'a Arc<InstanceStore>,
     /// Inboxes of all worlds.
     pub inboxes: &'a Arc<Inboxes>,
     /// The pool.
@@ -78,8 +78,8 @@ pub struct WorkplaceParts<'a> {
 /// See the module.
 pub(super) struct InstanceWorkplace {
     catalog: Mutex<WorldCatalog>,
-    pub(super) recasting: Recasting,
-    pub(super) depot: Arc<InstanceStore>,
+    pub(super) hot_reload: HotReload,
+    pub(super) instance_store: Arc<InstanceStore>,
     pub(super) inboxes: Arc<Inboxes>,
     pub(super) pool: Workplace,
     pub(super) long: LongTasks,
@@ -131,8 +131,8 @@ impl InstanceWorkplace {
         let timing = |name, help| parts.metrics.timing(name, help, &[("world", INSTANCES)]);
         Self {
             catalog: Mutex::new(WorldCatalog { templates: parts.templates, ..WorldCatalog::default() }),
-            recasting: Recasting::default(),
-            depot: Arc::clone(parts.depot),
+            hot_reload: HotReload::default(),
+            instance_store: Arc::clone(parts.instance_store),
             inboxes: Arc::clone(parts.inboxes),
             pool: parts.pool,
             long: parts.long.clone(),
@@ -222,7 +222,7 @@ impl InstanceWorkplace {
         match job {
             Job::WriteRow(row) => report.end(JobOutcome::RowWritten(self.write_row(row).map_err(unsaved))),
             Job::DeleteRow(id) => {
-                let deleted = self.depot.remove(id).map_err(unsaved);
+                let deleted = self.instance_store.remove(id).map_err(unsaved);
                 if deleted.is_ok() {
                     self.catalog().reverted.remove(&id);
                 }
@@ -234,7 +234,7 @@ impl InstanceWorkplace {
             }
             Job::Suspend(targets) => self.suspend(&targets, report),
             Job::NoteVisits(visits) => {
-                report.end(JobOutcome::VisitsNoted(self.depot.note_visits(&visits).is_ok()));
+                report.end(JobOutcome::VisitsNoted(self.instance_store.note_visits(&visits).is_ok()));
             }
             Job::SaveState(world) => self.request_state(world, report),
             Job::Remove(_) => unreachable!("handled above"),
@@ -250,7 +250,7 @@ impl InstanceWorkplace {
         };
         let instance =
             Instance { id, template: template.to_string(), name: name.to_string(), owner, created_s };
-        self.depot.create(&instance, &origin)
+        self.instance_store.create(&instance, &origin)
     }
 
     /// Asks a stepped world for its whole state, which the `journal` thread saves and reports. The world may be asleep.
@@ -259,7 +259,7 @@ impl InstanceWorkplace {
         let mut catalog = self.catalog();
         if let Some(stepped) = catalog.stepped.get_mut(&world) {
             std::mem::swap(&mut stepped.saving, &mut report);
-            stepped.ledger.ask_for_image();
+            stepped.journal_buffer.ask_for_image();
         }
         drop(catalog);
         // Without the world, which may have left meanwhile, the report says that nothing was saved.
@@ -299,7 +299,7 @@ impl InstanceWorkplace {
     }
 
     /// Measurements of a stepped instance.
-    pub(super) fn counted(&self, world: WorldId) -> Option<Counted> {
+    pub(super) fn counted(&self, world: WorldId) -> Option<WorldTotals> {
         self.pool.counted(world)
     }
 
@@ -307,15 +307,15 @@ impl InstanceWorkplace {
     /// change that is not journalled.
     pub(super) fn n_unsaved(&self, unsaved: &[WorldId]) -> usize {
         let is_unsaved = |(world, one): &(&WorldId, &SteppedInstance)| {
-            let ledger: &JournalBuffer = &one.ledger;
-            ledger.has_news() || unsaved.contains(world) && !ledger.is_closed()
+            let journal_buffer: &JournalBuffer = &one.journal_buffer;
+            journal_buffer.has_news() || unsaved.contains(world) && !journal_buffer.is_closed()
         };
         self.catalog().stepped.iter().filter(is_unsaved).count()
     }
 
     /// Writes of states pause until then, because one has just failed.
     pub(super) fn rests_until(&self) -> Instant {
-        self.depot.rests_until().unwrap_or(Instant::ZERO)
+        self.instance_store.rests_until().unwrap_or(Instant::ZERO)
     }
 
     fn ended(&self) -> MutexGuard<'_, Vec<Arc<Scene>>> {

@@ -1,11 +1,11 @@
 //! One world as a task of the pool: a step from its commands to its frame, its counters, and the frame's destination.
 
-use super::{Counted, INSTANCE_INBOX_MAX, Seen, Steady};
+use super::{INSTANCE_INBOX_MAX, PublishedState, Steady, WorldTotals};
 use crate::Clock;
 use crate::faults::Fuse;
 use crate::inboxes::Waiting;
-use crate::ledger::JournalBuffer;
-use crate::lines::Line;
+use crate::journal_buffer::JournalBuffer;
+use crate::lines::FrameFollower;
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 use gateway::mail::ToShard;
 use gateway::places::Scene;
@@ -21,7 +21,7 @@ use std::time::Duration;
 use telemetry::captures::MissedTick;
 use telemetry::recorder::{Arg, Scope, ScopeKind, frame_end, now_ns, record_systems_from};
 use telemetry::{Timing, allocations};
-use world::{Beginning, Cast, Life, World};
+use world::{Beginning, Life, NpcCast, World};
 
 /// First steps in which a world's memory growth is counted. They fill its buffers; later on the traffic would dominate: words that it
 /// frees for shards, and events that these free.
@@ -44,10 +44,10 @@ static FRAME: Scope = Scope::new("world.frame").arg(Arg::World).kind(ScopeKind::
 static LATE: Scope = Scope::new("world.late").arg(Arg::World).kind(ScopeKind::Frame);
 
 /// Says that a world is in a step for as long as this lives, and no longer if the step panics.
-struct InStep<'a>(&'a Seen);
+struct InStep<'a>(&'a PublishedState);
 
 impl<'a> InStep<'a> {
-    fn new(seen: &'a Seen, now: Instant) -> Self {
+    fn new(seen: &'a PublishedState, now: Instant) -> Self {
         seen.in_step_since.store(now.0.max(1), Ordering::Relaxed);
         Self(seen)
     }
@@ -64,7 +64,7 @@ pub(super) enum Outlet {
     /// To the replica thread: to encode a crowd takes time, and the next step need not wait for it.
     Away { frames: Sender<Box<Frame>>, spent: Receiver<Box<Frame>> },
     /// Nowhere: where few avatars are, they are encoded in less time than it takes to wake another thread.
-    Here { line: Box<Line>, spent: Option<Box<Frame>>, sessions: Arc<Sessions> },
+    Here { line: Box<FrameFollower>, spent: Option<Box<Frame>>, sessions: Arc<Sessions> },
 }
 
 /// One world as a task of the pool.
@@ -74,7 +74,7 @@ pub(crate) struct Stepper {
     pub(super) waiting: Arc<Waiting>,
     pub(super) commands: Vec<Command>,
     pub(super) outlet: Outlet,
-    pub(super) seen: Arc<Seen>,
+    pub(super) seen: Arc<PublishedState>,
     pub(super) timing: Timing,
     pub(super) lateness: Timing,
     pub(super) clock: Clock,
@@ -83,7 +83,7 @@ pub(crate) struct Stepper {
     pub(super) tape: Option<Tape>,
     pub(super) fuse: Arc<Fuse>,
     /// Of an instance: its state to be persisted.
-    pub(super) ledger: Option<Arc<JournalBuffer>>,
+    pub(super) journal_buffer: Option<Arc<JournalBuffer>>,
     /// The next tick.
     pub(super) next_tick: Tick,
     /// True if the last frame only moved known avatars.
@@ -96,7 +96,7 @@ impl Task for Stepper {
             && self.life.world().is_quiet()
             && self.tape.is_none()
             && self.tapes.is_empty()
-            && self.ledger.as_ref().is_none_or(|ledger| !ledger.wants_image())
+            && self.journal_buffer.as_ref().is_none_or(|journal_buffer| !journal_buffer.wants_image())
     }
 
     fn step(&mut self, start: &StepStart) {
@@ -107,7 +107,7 @@ impl Task for Stepper {
         self.next_tick = Tick(start.tick.0 + 1);
         let seen = Arc::clone(&self.seen);
         let in_step = InStep::new(&seen, start.at);
-        record_systems_from(if self.ledger.is_some() { INSTANCE_SYSTEMS_FROM_NS } else { 0 });
+        record_systems_from(if self.journal_buffer.is_some() { INSTANCE_SYSTEMS_FROM_NS } else { 0 });
         let frame = FRAME.enter_within(world, dt_ns);
         self.make_frame(start);
         drop(frame);
@@ -126,16 +126,16 @@ impl Stepper {
         let StepStart { tick, dt, dilation, late_by, .. } = *start;
         let began_at = (self.clock)();
         let held = allocations::held_here();
-        let is_turn = is_turn_to_recast(self.scene.world, self.scene.hz, tick);
-        let reload = if is_turn { self.waiting.take_recast() } else { None };
-        // `Recasting` keeps both casts until no world has the former one, so that nothing large is freed here.
+        let is_turn = is_turn_to_reload(self.scene.world, self.scene.hz, tick);
+        let reload = if is_turn { self.waiting.take_reload() } else { None };
+        // `HotReload` keeps both casts until no world has the former one, so that nothing large is freed here.
         if let Some(reload) = &reload {
             self.commands.push(reload.command(tick.0));
             self.life.offer_reload(Arc::clone(reload));
         }
         let allocated = allocations::counted_here();
         // Later commands belong to the next tick.
-        self.waiting.take(&mut self.commands);
+        self.waiting.drain_commands(&mut self.commands);
         self.take_tape();
         if let Some(tape) = &mut self.tape {
             tape.give(began_at, tick, dt, dilation, &self.commands);
@@ -148,10 +148,10 @@ impl Stepper {
         // At the worst moment: the commands are consumed, and no frame was sent.
         self.fuse.strike();
         self.life.step(began_at, tick, dt, dilation, &mut self.commands, &mut frame);
-        if let Some((reload, ledger)) = reload.zip(self.ledger.as_ref())
+        if let Some((reload, journal_buffer)) = reload.zip(self.journal_buffer.as_ref())
             && self.cast().is_some_and(|cast| Arc::ptr_eq(cast, reload.to()))
         {
-            ledger.set_reverted_from(None);
+            journal_buffer.set_reverted_from(None);
         }
         if self.tape.as_mut().is_some_and(|tape| !tape.came_to(began_at, frame.state_hash)) {
             self.tape = None;
@@ -162,8 +162,8 @@ impl Stepper {
         let lost = !self.outlet.tell(frame);
         let is_steady = self.is_steady && was_steady && self.outlet.copies() == copies;
         let (noting, held_before) = (allocations::counted_here(), allocations::held_here());
-        if let Some(ledger) = &self.ledger {
-            ledger.note(began_at, self.life.world());
+        if let Some(journal_buffer) = &self.journal_buffer {
+            journal_buffer.note(began_at, self.life.world());
         }
         let noted = allocations::counted_here() - noting;
         // A whole state is on its way to the journal, and not part of the world's memory.
@@ -200,7 +200,7 @@ fn missions_completed(world: &World) -> u64 {
 }
 
 /// True if a world reloads its behaviours in this tick: the many of a template do it one after the other, within a second.
-fn is_turn_to_recast(WorldId(world): WorldId, hz: u32, tick: Tick) -> bool {
+fn is_turn_to_reload(WorldId(world): WorldId, hz: u32, tick: Tick) -> bool {
     let hz = u64::from(hz.max(1));
     tick.0 % hz == u64::from(world) % hz
 }
@@ -229,7 +229,7 @@ impl Stepper {
     }
 
     /// Its cast.
-    pub(crate) const fn cast(&self) -> Option<&Arc<Cast>> {
+    pub(crate) const fn cast(&self) -> Option<&Arc<NpcCast>> {
         self.life.config().cast.as_ref()
     }
 
@@ -260,7 +260,7 @@ impl Stepper {
 
     /// Empties the inbox while the world is down: nothing reads it, and shards hold commands without room, up to a total bound.
     pub(crate) fn drain(&mut self) {
-        self.waiting.take(&mut self.commands);
+        self.waiting.drain_commands(&mut self.commands);
         self.commands.clear();
     }
 
@@ -276,16 +276,16 @@ impl Stepper {
         if let Some(cast) = self.cast() {
             self.waiting.begin_again_with(cast);
         }
-        if let Some(ledger) = &self.ledger {
-            if beginning == Beginning::Empty && !ledger.is_closed() {
-                ledger.close();
+        if let Some(journal_buffer) = &self.journal_buffer {
+            if beginning == Beginning::Empty && !journal_buffer.is_closed() {
+                journal_buffer.close();
                 tracing::error!(
                     world = self.scene.name,
                     "a world has begun empty: nothing more of it is saved"
                 );
             }
             if beginning == Beginning::Former {
-                ledger.set_reverted_from(tried);
+                journal_buffer.set_reverted_from(tried);
                 tracing::error!(
                     world = self.scene.name,
                     "a world panics with what its template's files say now: it has gone back to what they said before"
@@ -293,8 +293,8 @@ impl Stepper {
             }
             // The checkpoint is some seconds old, and progress must not get lost. An empty world goes without, since the progress may
             // be the cause of the panics.
-            if !ledger.is_closed()
-                && let Err(error) = self.life.take_up_progress(&ledger.last_progress())
+            if !journal_buffer.is_closed()
+                && let Err(error) = self.life.take_up_progress(&journal_buffer.last_progress())
             {
                 tracing::error!(world = self.scene.name, %error, "a world restarts without its journal");
             }
@@ -343,7 +343,7 @@ impl Outlet {
 pub(crate) struct Founding {
     pub(crate) scene: Arc<Scene>,
     pub(crate) life: Life,
-    pub(crate) ledger: Arc<JournalBuffer>,
+    pub(crate) journal_buffer: Arc<JournalBuffer>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) dead_reckoning: bool,
     /// Of the steps of all instances.
@@ -355,18 +355,19 @@ pub(crate) struct Founding {
 impl Stepper {
     /// An instance before its first step, and where its commands wait.
     pub(crate) fn found(founding: Founding) -> (Box<Self>, Arc<Waiting>) {
-        let Founding { scene, life, ledger, sessions, dead_reckoning, timing, lateness, clock } = founding;
+        let Founding { scene, life, journal_buffer, sessions, dead_reckoning, timing, lateness, clock } =
+            founding;
         let waiting = Waiting::new(INSTANCE_INBOX_MAX);
         waiting.set_cast(life.config().cast.clone());
-        let line = Box::new(Line::new(&scene, &waiting, None, dead_reckoning));
+        let line = Box::new(FrameFollower::new(&scene, &waiting, None, dead_reckoning));
         let stepper = Self {
             life,
             waiting: Arc::clone(&waiting),
             commands: Vec::new(),
             outlet: Outlet::Here { line, spent: None, sessions },
-            seen: Arc::new(Seen {
-                counted: Mutex::new(Counted { dilation: 1.0, ..Counted::default() }),
-                ..Seen::default()
+            seen: Arc::new(PublishedState {
+                counted: Mutex::new(WorldTotals { dilation: 1.0, ..WorldTotals::default() }),
+                ..PublishedState::default()
             }),
             timing,
             lateness,
@@ -375,7 +376,7 @@ impl Stepper {
             tapes: crossbeam_channel::never(),
             tape: None,
             fuse: Arc::default(),
-            ledger: Some(ledger),
+            journal_buffer: Some(journal_buffer),
             next_tick: Tick(0),
             is_steady: false,
             scene,
@@ -392,7 +393,7 @@ mod tests {
     fn worlds_of_a_template_change_their_casts_one_after_the_other() {
         for hz in [20, 45] {
             let n_in =
-                |tick| (2..902).filter(|&world| is_turn_to_recast(WorldId(world), hz, Tick(tick))).count();
+                |tick| (2..902).filter(|&world| is_turn_to_reload(WorldId(world), hz, Tick(tick))).count();
             let in_each: Vec<usize> = (7_000..7_000 + u64::from(hz)).map(n_in).collect();
             assert!(in_each.iter().all(|&n| n == 900 / hz as usize), "{in_each:?}");
         }

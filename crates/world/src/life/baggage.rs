@@ -2,7 +2,7 @@
 
 use super::{Former, Life};
 use crate::{
-    cast::Cast,
+    cast::NpcCast,
     snapshot::{Checkpoint, RestoreError},
     world::{World, WorldConfig},
 };
@@ -62,7 +62,7 @@ impl Life {
         world: World,
         config: WorldConfig,
         baggage: &LifeBaggage,
-        casts: impl Fn(u64) -> Option<Arc<Cast>>,
+        casts: impl Fn(u64) -> Option<Arc<NpcCast>>,
     ) -> Result<Self, RestoreError> {
         let LifeBaggage { next_at, newest, older, former, panics, forgiven, progress_version } = baggage;
         let decode = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(Checkpoint::decode).transpose();

@@ -1,7 +1,7 @@
 //! Execution of intents: what legs, mouth and fists do until the next thought.
 
 use super::{
-    Cast, Errand, GESTURE_MS, HALF_HEIGHT_M, NpcStanding, Npcs, Scratch, Target, Toward, tell::agent_of,
+    Errand, GESTURE_MS, HALF_HEIGHT_M, NpcCast, NpcStanding, Npcs, Scratch, Target, Toward, tell::agent_of,
 };
 use crate::{cast::ground_of, outcome::Blow, presence::SPEED_MAX_M_PER_S, setting::WorldSetting};
 use behavior::{
@@ -27,7 +27,7 @@ impl Npcs {
     /// Begins the intent of an NPC.
     pub(super) fn begin_intent(
         &mut self,
-        cast: &Cast,
+        cast: &NpcCast,
         setting: &WorldSetting,
         number: usize,
         intent: &Intent,
@@ -85,7 +85,7 @@ impl Npcs {
     /// Sets a new goal, if it differs from the current one.
     fn set_out(
         &mut self,
-        cast: &Cast,
+        cast: &NpcCast,
         ground: nav::GroundHeights<'_>,
         number: usize,
         intent: &Intent,
@@ -179,7 +179,7 @@ impl Npcs {
         }
     }
 
-    fn say(&self, cast: &Cast, world: WorldId, number: usize, line: &str, out: &mut Frame) {
+    fn say(&self, cast: &NpcCast, world: WorldId, number: usize, line: &str, out: &mut Frame) {
         let (legs, role) = (&self.legs[number], &cast.roles[number]);
         let mut text = line.to_owned();
         text.truncate(text.floor_char_boundary(CHAT_BYTES_MAX));
@@ -195,7 +195,7 @@ impl Npcs {
         })));
     }
 
-    fn strike(&mut self, cast: &Cast, number: usize, attack: Attack, candidates: &[Candidate]) {
+    fn strike(&mut self, cast: &NpcCast, number: usize, attack: Attack, candidates: &[Candidate]) {
         let now = self.now();
         let from = self.legs[number].position();
         // The behaviour has checked the reach just before.

@@ -1,7 +1,7 @@
 //! Blows and their effects: an NPC falls, lies, vanishes, and respawns at its spawn.
 
 use super::{
-    Cast, Legs, NpcHead, NpcNews, NpcStanding, Npcs, STRUCK_MAX, Scratch, Surroundings, home_of,
+    Legs, NpcCast, NpcHead, NpcNews, NpcStanding, Npcs, STRUCK_MAX, Scratch, Surroundings, home_of,
     state::rehash,
 };
 use crate::{
@@ -35,7 +35,7 @@ impl Npcs {
     #[expect(clippy::too_many_arguments, reason = "a blow has a giver, a taker and a place")]
     pub(super) fn hurt(
         &mut self,
-        cast: &Cast,
+        cast: &NpcCast,
         number: usize,
         damage: u16,
         by: Option<EntityId>,
@@ -74,7 +74,7 @@ impl Npcs {
     }
 
     /// Lays these NPCs out of sight until their respawn and brings back the others; returns the local ids that are gone.
-    pub(crate) fn take_down(&mut self, cast: &Cast, down: NpcSet) -> impl Iterator<Item = LocalId> {
+    pub(crate) fn take_down(&mut self, cast: &NpcCast, down: NpcSet) -> impl Iterator<Item = LocalId> {
         let now = self.now().stamp();
         let mut gone = Vec::new();
         for number in 0..self.len() {
@@ -105,7 +105,7 @@ impl Npcs {
     /// Visitors who strike hit the nearest NPC in front of them.
     pub(super) fn take_punches(
         &mut self,
-        cast: &Cast,
+        cast: &NpcCast,
         roster: &Roster,
         punches: &mut Vec<LocalId>,
         scratch: &Scratch,
@@ -144,7 +144,7 @@ impl Npcs {
     }
 
     /// Takes those out of the world who have lain long enough, and brings others back.
-    pub(super) fn fall_and_rise(&mut self, cast: &Cast, around: &mut Surroundings<'_>) {
+    pub(super) fn fall_and_rise(&mut self, cast: &NpcCast, around: &mut Surroundings<'_>) {
         let terrain = &around.setting.ground.terrain;
         let now = self.now();
         for number in 0..self.len() {

@@ -2,7 +2,7 @@
 //!
 //! A tick in this order: due NPCs look and think (`think`), and their intents begin (`act`); waiting NPCs get paths within the tick's
 //! budget; all walk (`walk`); fallen NPCs lie, vanish and respawn (`fall`). Then `tell` writes the changes. Between two ticks all may
-//! get other behaviours (`recast`). Their appearance is a [`link::Looks`].
+//! get other behaviours (`cast_reload`). Their appearance is a [`link::Looks`].
 //!
 //! Data of every tick ([`Legs`]) are apart from those of thoughts ([`NpcHead`]): of 20,000 NPCs most only walk in a given tick, and
 //! cache misses dominate. `state` hashes, checks and renames both.
@@ -11,19 +11,19 @@
 //! belongs to the thread: 1,000 worlds use it in turn.
 
 mod act;
+mod cast_reload;
 mod fall;
-mod recast;
 mod state;
 mod tell;
 mod think;
 mod walk;
 
+pub use cast_reload::{CastReload, CastReloadRefusal};
 pub(crate) use fall::is_punch;
-pub use recast::{CastReload, CastReloadRefusal};
 
 use crate::{
     animations::Animator,
-    cast::{Cast, SpawnRole, ground_of},
+    cast::{NpcCast, SpawnRole, ground_of},
     game::GameState,
     local_ids::LocalIds,
     outcome::NpcDeeds,
@@ -306,7 +306,7 @@ thread_local! {
 
 impl Npcs {
     /// All at the places where they begin, with local ids from `first_id` on.
-    pub(crate) fn of(cast: &Cast, terrain: &link::Terrain, first_id: u32) -> Self {
+    pub(crate) fn of(cast: &NpcCast, terrain: &link::Terrain, first_id: u32) -> Self {
         let now = WorldTime(0);
         let mut npcs = Self::default();
         for (number, role) in (0u32..).zip(&cast.roles) {
@@ -378,7 +378,7 @@ impl Npcs {
 
 impl Legs {
     fn at_home(
-        cast: &Cast,
+        cast: &NpcCast,
         role: &SpawnRole,
         terrain: &link::Terrain,
         id: LocalId,
@@ -430,7 +430,7 @@ impl Legs {
 }
 
 impl NpcHead {
-    fn new(cast: &Cast, role: &SpawnRole, home: Vec3, now: WorldTime) -> Self {
+    fn new(cast: &NpcCast, role: &SpawnRole, home: Vec3, now: WorldTime) -> Self {
         Self {
             mind: Mind::new(role.behavior, home),
             perception: Perception::new(now),
@@ -445,6 +445,6 @@ impl NpcHead {
 }
 
 /// Centre of an NPC at its spawn.
-fn home_of(cast: &Cast, role: &SpawnRole, terrain: &link::Terrain) -> Vec3 {
+fn home_of(cast: &NpcCast, role: &SpawnRole, terrain: &link::Terrain) -> Vec3 {
     role.spot.at.extend(cast.mesh.height(ground_of(terrain), role.spot) + HALF_HEIGHT_M)
 }

@@ -1,6 +1,6 @@
 //! NPCs as state: hashed, copied into checkpoints, checked when they come out of a snapshot, and given other local ids.
 
-use super::{Cast, Errand, Legs, NpcHead, NpcStanding, Npcs, STRUCK_MAX, Target, Toward};
+use super::{Errand, Legs, NpcCast, NpcHead, NpcStanding, Npcs, STRUCK_MAX, Target, Toward};
 use crate::{ground::SolidGround, periods::TIME_MAX, presence::SPEED_MAX_M_PER_S, renaming::Renaming};
 use behavior::senses::{EntityId, WorldTime};
 use glam::Vec3;
@@ -64,7 +64,7 @@ impl Npcs {
     }
 
     /// True if a snapshot of this format, of a world with this cast, can contain it.
-    pub(crate) fn is_sound(&self, cast: &Cast, ground: &SolidGround) -> bool {
+    pub(crate) fn is_sound(&self, cast: &NpcCast, ground: &SolidGround) -> bool {
         let known = &cast.roles;
         let is_one = |((legs, head), role): ((&Legs, &NpcHead), &super::SpawnRole)| {
             legs.is_sound(cast, ground) && head.is_sound(cast) && head.health <= cast.actor(role.kind).health
@@ -120,7 +120,7 @@ impl Npcs {
 }
 
 impl Legs {
-    fn is_sound(&self, cast: &Cast, ground: &SolidGround) -> bool {
+    fn is_sound(&self, cast: &NpcCast, ground: &SolidGround) -> bool {
         let Self { spot, feet_m, velocity, wish, left_m, climb, facing, follower, standing, id, .. } = self;
         let slow = |speed: glam::Vec2| speed.is_finite() && speed.abs().max_element() <= SPEED_MAX_M_PER_S;
         cast.mesh.holds(*spot)
@@ -159,7 +159,7 @@ impl Legs {
 }
 
 impl NpcHead {
-    fn is_sound(&self, cast: &Cast) -> bool {
+    fn is_sound(&self, cast: &NpcCast) -> bool {
         self.mind.is_sound(&cast.behaviors) && self.perception.is_sound()
     }
 

@@ -1,6 +1,6 @@
 //! Looks, hearing and thoughts of the NPCs that are due.
 
-use super::{Cast, HALF_HEIGHT_M, NpcStanding, Npcs, OBSERVE_MS, OBSERVE_SHARES, Scratch};
+use super::{HALF_HEIGHT_M, NpcCast, NpcStanding, Npcs, OBSERVE_MS, OBSERVE_SHARES, Scratch};
 use crate::{cast::ground_of, game::GameState, periods::Span, roster::Roster, setting::WorldSetting};
 use behavior::{
     Intent,
@@ -34,7 +34,7 @@ impl Npcs {
     /// Lists all noticeable avatars: NPCs by number (at infinity when not in the world), then visitors.
     pub(super) fn list_candidates(
         &self,
-        cast: &Cast,
+        cast: &NpcCast,
         roster: &Roster,
         game: &dyn GameState,
         scratch: &mut Scratch,
@@ -84,7 +84,7 @@ impl Npcs {
     }
 
     /// Updates the distance to the nearest visitor of the NPCs whose turn it is: distant NPCs think less often.
-    pub(super) fn observe(&mut self, cast: &Cast, scratch: &Scratch, span: Span) {
+    pub(super) fn observe(&mut self, cast: &NpcCast, scratch: &Scratch, span: Span) {
         let now = self.now();
         let visitors = &scratch.candidates[self.len()..];
         let is_turn = |share: &u64| span.is_due(OBSERVE_MS, share * OBSERVE_MS / OBSERVE_SHARES);
@@ -101,7 +101,7 @@ impl Npcs {
     /// Due looks and thoughts, with their intents.
     pub(super) fn think(
         &mut self,
-        cast: &Cast,
+        cast: &NpcCast,
         setting: &WorldSetting,
         scratch: &mut Scratch,
         out: &mut Frame,
@@ -137,7 +137,7 @@ const NOBODY: EntityId = EntityId(std::num::NonZeroU32::MAX);
 impl Npcs {
     fn look(
         &mut self,
-        cast: &Cast,
+        cast: &NpcCast,
         number: usize,
         candidates: &[Candidate],
         now: WorldTime,
@@ -156,14 +156,14 @@ impl Npcs {
         let mut counts = PerceptionCounts::default();
         legs.head_changed = true;
         let sight = &cast.actor(role.kind).sight;
-        head.perception.look(&eyes, sight, candidates, now, &mut is_clear, &mut counts);
+        head.perception.list_targets(&eyes, sight, candidates, now, &mut is_clear, &mut counts);
         self.counts.looks += counts.looks;
         self.counts.rays += counts.rays;
     }
 
     fn thought(
         &mut self,
-        cast: &Cast,
+        cast: &NpcCast,
         number: usize,
         candidates: &[Candidate],
         now: WorldTime,

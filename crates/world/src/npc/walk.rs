@@ -1,8 +1,8 @@
 //! Moves NPCs by one tick: along their paths, around others, on the mesh.
 
 use super::{
-    Cast, Legs, NpcHead, NpcStanding, Npcs, PATH_NODES_MAX, PATHS_PER_S, PATHS_PER_TICK_MAX, Scratch, Toward,
-    act::direction, state::rehash,
+    Legs, NpcCast, NpcHead, NpcStanding, Npcs, PATH_NODES_MAX, PATHS_PER_S, PATHS_PER_TICK_MAX, Scratch,
+    Toward, act::direction, state::rehash,
 };
 use crate::{animations, cast::ground_of, periods::Span, setting::WorldSetting};
 use behavior::senses::{Candidate, MoveProgress};
@@ -19,7 +19,7 @@ const TURN_MIN: f32 = 0.0012;
 
 impl Npcs {
     /// Serves path requests within the budget.
-    pub(super) fn find_paths(&mut self, cast: &Cast, scratch: &mut Scratch, span: Span) {
+    pub(super) fn find_paths(&mut self, cast: &NpcCast, scratch: &mut Scratch, span: Span) {
         let n = self.len();
         let first = span.n_before(PATHS_PER_S) as usize % n.max(1);
         let mut left = span.n(PATHS_PER_S).min(PATHS_PER_TICK_MAX);
@@ -53,7 +53,13 @@ impl Npcs {
     }
 
     /// Moves all NPCs by one tick.
-    pub(super) fn walk(&mut self, cast: &Cast, setting: &WorldSetting, scratch: &mut Scratch, dt: Duration) {
+    pub(super) fn walk(
+        &mut self,
+        cast: &NpcCast,
+        setting: &WorldSetting,
+        scratch: &mut Scratch,
+        dt: Duration,
+    ) {
         let dt_s = dt.as_secs_f32();
         let ground = ground_of(&setting.ground.terrain);
         let now = self.now();

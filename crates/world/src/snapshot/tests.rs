@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    cast::{Actor, Cast, Script, Spawn},
+    cast::{Actor, NpcCast, Script, Spawn},
     npc::Legs,
     presence::Presence,
 };
@@ -121,7 +121,7 @@ static FIGHT: LazyLock<(WorldConfig, Vec<u8>)> = LazyLock::new(|| {
         ..Script::default()
     };
     let WorldConfig { terrain, scenery, .. } = config();
-    let cast = Cast::new(script, &terrain, &scenery, 20.0, &mut || true).expect("a cast");
+    let cast = NpcCast::new(script, &terrain, &scenery, 20.0, &mut || true).expect("a cast");
     let config = WorldConfig { cast: Some(Arc::new(cast)), terrain, ..config() };
     let mut world = World::new(config.clone());
     let mut commands = two_enter();

@@ -3,7 +3,7 @@
 use crate::stage::{STANDING, Stage, config, enter_at};
 use glam::{Quat, Vec3};
 use ids::SessionKey;
-use link::{Action, CEILING_M, Change, ControlFlags, Event, Refusal, Terrain};
+use link::{Action, CEILING_M, Change, ControlFlags, EntryRefusal, Event, Terrain};
 use world::{World, WorldConfig};
 
 #[test]
@@ -93,7 +93,7 @@ fn a_full_world_refuses_and_says_so() {
     }
     stage.step();
     assert_eq!(stage.world.n_avatars(), 2);
-    assert_eq!(stage.events(), [Event::Refused { session: SessionKey(3), reason: Refusal::Full }]);
+    assert_eq!(stage.events(), [Event::Refused { session: SessionKey(3), reason: EntryRefusal::Full }]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The world seen from outside: commands in, frames out.
 
 mod arriving;
+mod cast_reload;
 mod chatting;
 mod determinism;
 mod elsewhere;
@@ -9,7 +10,6 @@ mod health;
 mod missions;
 mod npcs;
 mod posture;
-mod recasting;
 mod restarting;
 mod resync;
 mod stage;

@@ -13,7 +13,7 @@ use ids::{Epoch, Instant, LocalId, SessionKey, Tick};
 use link::{Action, Audience, Event, Frame, GameEvent};
 use proptest::prelude::*;
 use std::{collections::BTreeSet, sync::LazyLock, time::Duration};
-use world::{Cast, CastError, Life, ProgressError, RestoreError, Script, World, WorldConfig};
+use world::{CastError, Life, NpcCast, ProgressError, RestoreError, Script, World, WorldConfig};
 
 fn point(x: f32, y: f32) -> Vec3 {
     Vec3::new(x, y, GROUND_M)
@@ -343,7 +343,7 @@ fn missions_that_cannot_be_are_refused_with_all_that_is_wrong() {
         ),
     ];
     let script = with_missions(adventure(), missions);
-    let refused = Cast::new(script, &flat(), &wall(), 20.0, &mut || true).unwrap_err();
+    let refused = NpcCast::new(script, &flat(), &wall(), 20.0, &mut || true).unwrap_err();
     let [CastError::Game(faults)] = &refused.0[..] else { panic!("{refused}") };
     let faults = faults.0.downcast_ref::<MissionFaults>().expect("the faults of missions");
     let unknown = |what, wanted: &str| MissionProblem::Unknown { what, wanted: wanted.into() };
@@ -369,10 +369,10 @@ fn missions_that_cannot_be_are_refused_with_all_that_is_wrong() {
     let mut missions = camp_and_home();
     missions[0].waypoints[0].clear = Some("ghosts".into());
     let nobody = with_missions(nobody, missions);
-    let refused = Cast::new(nobody, &flat(), &wall(), 20.0, &mut || true).unwrap_err().to_string();
+    let refused = NpcCast::new(nobody, &flat(), &wall(), 20.0, &mut || true).unwrap_err().to_string();
     assert_eq!(refused, "mission 1, waypoint 1: \"ghosts\" has no NPCs");
     let many = with_missions(adventure(), vec![camp_and_home()[0].clone(); 17]);
-    let refused = Cast::new(many, &flat(), &wall(), 20.0, &mut || true).unwrap_err().to_string();
+    let refused = NpcCast::new(many, &flat(), &wall(), 20.0, &mut || true).unwrap_err().to_string();
     assert!(refused.contains("17 missions are more than 16"), "{refused}");
 }
 

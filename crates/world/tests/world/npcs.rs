@@ -8,7 +8,7 @@ use glam::{Quat, Vec2, Vec3};
 use ids::{LocalId, SessionKey, Tick};
 use link::{Action, Change, ChatKind, Command, ControlFlags, Event, Frame, Motion};
 use std::time::Duration;
-use world::{Actor, Cast, CastError, RestoreError, Script, World, WorldConfig};
+use world::{Actor, CastError, NpcCast, RestoreError, Script, World, WorldConfig};
 
 #[test]
 fn they_go_round_walls_on_even_legs_and_rest_where_they_arrive() {
@@ -261,7 +261,7 @@ fn nobody_walks_into_anybody_or_freezes() {
 #[test]
 fn casts_that_cannot_be_are_refused_with_what_is_wrong() {
     let refused = |script: Script| {
-        Cast::new(script, &flat(), &wall(), 20.0, &mut || true)
+        NpcCast::new(script, &flat(), &wall(), 20.0, &mut || true)
             .map(|_| ())
             .expect_err("it cannot be")
             .to_string()
@@ -286,7 +286,7 @@ fn casts_that_cannot_be_are_refused_with_what_is_wrong() {
     assert_eq!(three.lines().count(), 3 * 2 + 2, "all at once: {three}");
     let many = (0..=world::NPCS_MAX).map(|_| spawn("folk", "stroll", 90.0, 90.0)).collect();
     assert!(refused(script(many)).contains("more than 256"));
-    let stopped = Cast::new(script(Vec::new()), &flat(), &wall(), 20.0, &mut || false);
+    let stopped = NpcCast::new(script(Vec::new()), &flat(), &wall(), 20.0, &mut || false);
     assert!(
         matches!(stopped.map(|_| ()).expect_err("cut short").0[..], [CastError::Mesh(_)]),
         "who is asked to stop stops"

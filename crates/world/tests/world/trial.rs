@@ -1,13 +1,13 @@
 //! Behaviours that make their world panic are given up for those before, with what the world was then.
 
-use super::recasting::{cast_of, patrol, recast, with_behavior};
+use super::cast_reload::{cast_of, patrol, reload_of, with_behavior};
 use super::stage::{STANDING, TICK, enter_at};
 use super::village::{GROUND_M, setting};
 use glam::Vec3;
 use ids::{Instant, SessionKey, Tick};
 use link::{Change, Command, Frame};
 use std::{sync::Arc, time::Duration};
-use world::{Beginning, Cast, CastReload, Life};
+use world::{Beginning, CastReload, Life, NpcCast};
 
 /// A life in which somebody watches an NPC that patrols.
 struct Play {
@@ -42,14 +42,14 @@ impl Play {
         moves
     }
 
-    fn cast(&self) -> Arc<Cast> {
+    fn cast(&self) -> Arc<NpcCast> {
         Arc::clone(cast_of(self.life.config()))
     }
 
     /// Goes over to a patrol that is something else.
     fn go_over(&mut self, patrol_is: &str) -> Arc<CastReload> {
         let change =
-            recast(&self.cast(), with_behavior(patrol(), "patrol", patrol_is)).expect("the same NPC");
+            reload_of(&self.cast(), with_behavior(patrol(), "patrol", patrol_is)).expect("the same NPC");
         self.life.offer_reload(Arc::clone(&change));
         self.commands.push(change.command(0));
         self.run(TICK);

@@ -5,9 +5,9 @@ use behavior::{Kind, Route, Vocabulary};
 use game::{Mission, MissionScript, Waypoint};
 use glam::{Quat, Vec2, Vec3};
 use ids::{Epoch, SessionKey, Uuid};
-use link::{Entity, Prim, Scenery, Standing, Terrain};
+use link::{Entity, Prim, Scenery, StaticObject, Terrain};
 use std::sync::Arc;
-use world::{Actor, Cast, Script, Spawn, WorldConfig};
+use world::{Actor, NpcCast, Script, Spawn, WorldConfig};
 
 pub(crate) const GROUND_M: f32 = 21.0;
 
@@ -39,7 +39,7 @@ pub(crate) fn flat() -> Terrain {
 
 /// A wall from south to north with a gap in the middle.
 pub(crate) fn wall() -> Scenery {
-    let part = |n: u64, y: f32| Standing {
+    let part = |n: u64, y: f32| StaticObject {
         position: Vec3::new(128.0, y, GROUND_M + 2.0),
         rotation: Quat::IDENTITY,
         prim: Prim {
@@ -99,7 +99,7 @@ pub(crate) fn setting(spawns: Vec<Spawn>) -> WorldConfig {
 
 pub(crate) fn setting_of(script: Script) -> WorldConfig {
     let scenery = Arc::new(wall());
-    let cast = Cast::new(script, &flat(), &scenery, 20.0, &mut || true).expect("a cast");
+    let cast = NpcCast::new(script, &flat(), &scenery, 20.0, &mut || true).expect("a cast");
     WorldConfig { epoch: Epoch(0), scenery, cast: Some(Arc::new(cast)), ..config(flat()) }
 }
 

@@ -32,7 +32,14 @@ impl Watcher {
             to.x < wall_m
         };
         let (eyes, sight) = (eyes(target), Acuity::default());
-        self.perception.look(&eyes, &sight, candidates, WorldTime(now), &mut is_clear, &mut self.counts);
+        self.perception.list_targets(
+            &eyes,
+            &sight,
+            candidates,
+            WorldTime(now),
+            &mut is_clear,
+            &mut self.counts,
+        );
     }
 
     /// (entity, in view), by entity.

@@ -36,7 +36,7 @@ fn addresses_behind_one_prefix_of_ipv6_share_a_limit() {
 
 #[test]
 fn messages_are_as_in_the_samples_that_the_page_reads() {
-    let region = Region { id: 7, name: "Plaza", x: 1_000, y: 1_001, size_m: 256, water_m: 20.5 };
+    let region = LiveRegion { id: 7, name: "Plaza", x: 1_000, y: 1_001, size_m: 256, water_m: 20.5 };
     let hello = Text::Hello {
         grid: "Here",
         login_uri: "http://127.0.0.1:9000/".into(),
@@ -55,7 +55,7 @@ fn messages_are_as_in_the_samples_that_the_page_reads() {
         uptime_s: 60.0,
     };
     let earlier = Figures { clients: 2, dilation: 1.0, ..figures };
-    let names = [Name { id: 4_000_000_000, name: "Ada Lovelace".into() }];
+    let names = [AvatarName { id: 4_000_000_000, name: "Ada Lovelace".into() }];
     let map = Map {
         world: 7,
         name: "Cave".into(),

@@ -1,10 +1,10 @@
 //! Sessions as HTTP handlers, shards and operators see them, on virtual time.
 
 mod before_arrival;
+mod displaced;
 mod lifetime;
 mod messages;
 mod passages;
-mod strays;
 mod teleport;
 
 use super::circuits::UNASKED_PARCEL;

@@ -3,7 +3,7 @@
 use super::events;
 use crate::hub::{EventQueueAnswer, PORT_REST, Record};
 use crate::mail::Spot;
-use crate::testing::{ARRIVAL_TIMEOUT, HARBOUR, MEADOW, Node, Setup, Way, agent};
+use crate::testing::{ARRIVAL_TIMEOUT, HARBOUR, MEADOW, Node, Setup, TransferDirection, agent};
 use glam::Vec3;
 use ids::Uuid;
 use link::Action;
@@ -167,12 +167,12 @@ fn the_last_location_is_where_the_avatar_is_and_not_where_it_came_from() {
 #[test]
 fn loss_of_any_message_of_an_arrival_heals() {
     for (way, number) in [
-        (Way::Up, UseCircuitCode::NUMBER),
-        (Way::Up, CompleteAgentMovement::NUMBER),
-        (Way::Up, RegionHandshakeReply::NUMBER),
-        (Way::Down, RegionHandshake::NUMBER),
-        (Way::Down, AgentMovementComplete::NUMBER),
-        (Way::Down, DisableSimulator::NUMBER),
+        (TransferDirection::Up, UseCircuitCode::NUMBER),
+        (TransferDirection::Up, CompleteAgentMovement::NUMBER),
+        (TransferDirection::Up, RegionHandshakeReply::NUMBER),
+        (TransferDirection::Down, RegionHandshake::NUMBER),
+        (TransferDirection::Down, AgentMovementComplete::NUMBER),
+        (TransferDirection::Down, DisableSimulator::NUMBER),
     ] {
         let (mut node, ada, meadow) = visitor();
         node.run_ms(3_000);

@@ -28,17 +28,17 @@ struct Line {
 impl Line {
     fn opened(mode: FilterMode) -> Self {
         let mut line = Self { mode, ..Self::default() };
-        assert_eq!(line.send(&still()), Verdict::Control);
+        assert_eq!(line.send(&still()), FilterVerdict::Control);
         line
     }
 
-    fn send(&mut self, update: &AgentUpdateAgentData) -> Verdict {
+    fn send(&mut self, update: &AgentUpdateAgentData) -> FilterVerdict {
         let verdict = self.filter.judge(self.mode, update);
-        if verdict != Verdict::Dropped {
+        if verdict != FilterVerdict::Dropped {
             self.filter.accept(verdict, update);
             self.gateway = Some(update.clone());
         }
-        if verdict == Verdict::Control {
+        if verdict == FilterVerdict::Control {
             self.world = Some(update.clone());
         }
         verdict
@@ -148,7 +148,7 @@ proptest! {
             update.camera_at_axis = Quat::from_rotation_z(pan * AXIS_SIGNIFICANT) * Vec3::X;
             update.camera_center += Vec3::splat(shift * CAMERA_SIGNIFICANT_M);
             update.far += shift * FAR_SIGNIFICANT_M;
-            prop_assert_eq!(line.send(&update), Verdict::Dropped);
+            prop_assert_eq!(line.send(&update), FilterVerdict::Dropped);
         }
     }
 
@@ -157,19 +157,19 @@ proptest! {
         let mut line = Line::opened(FilterMode::Significance);
         let mut update = still();
         update.control_flags = first;
-        let expected = if first == 0 { Verdict::Dropped } else { Verdict::Control };
+        let expected = if first == 0 { FilterVerdict::Dropped } else { FilterVerdict::Control };
         prop_assert_eq!(line.send(&update), expected);
         update.control_flags = second;
         (update.state, update.flags) = (state, flags);
         let same = second == first && state == 0 && flags == 0;
-        prop_assert_eq!(line.send(&update), if same { Verdict::Dropped } else { Verdict::Control });
+        prop_assert_eq!(line.send(&update), if same { FilterVerdict::Dropped } else { FilterVerdict::Control });
     }
 }
 
 #[test]
 fn the_first_update_counts_in_every_mode() {
     for mode in [FilterMode::Off, FilterMode::Equality, FilterMode::Significance] {
-        assert_eq!(UpdateFilter::default().judge(mode, &still()), Verdict::Control);
+        assert_eq!(UpdateFilter::default().judge(mode, &still()), FilterVerdict::Control);
     }
 }
 
@@ -181,7 +181,7 @@ fn a_body_that_turns_slowly_beside_a_moving_camera_reaches_the_world() {
     for n in 1..=100 {
         update.body_rotation = Quat::from_rotation_z(n as f32 * ROTATION_SIGNIFICANT_RAD * 0.4);
         update.camera_center.x += 1.0;
-        told += usize::from(line.send(&update) == Verdict::Control);
+        told += usize::from(line.send(&update) == FilterVerdict::Control);
         line.assert_current(&update);
     }
     assert_eq!(told, 33, "every third update");
@@ -192,12 +192,12 @@ fn a_camera_alone_is_no_business_of_the_world() {
     let mut line = Line::opened(FilterMode::Significance);
     let mut update = still();
     update.camera_center.z += 1.0;
-    assert_eq!(line.send(&update), Verdict::View);
-    assert_eq!(line.send(&update), Verdict::Dropped);
+    assert_eq!(line.send(&update), FilterVerdict::View);
+    assert_eq!(line.send(&update), FilterVerdict::Dropped);
     update.far += 64.0;
-    assert_eq!(line.send(&update), Verdict::View);
+    assert_eq!(line.send(&update), FilterVerdict::View);
     update.head_rotation = Quat::from_rotation_z(0.5);
-    assert_eq!(line.send(&update), Verdict::View);
+    assert_eq!(line.send(&update), FilterVerdict::View);
 }
 
 #[test]
@@ -205,27 +205,27 @@ fn a_quaternion_and_its_negative_are_the_same_turn() {
     let mut line = Line::opened(FilterMode::Significance);
     let mut update = still();
     update.body_rotation = Quat::from_rotation_z(2.0);
-    assert_eq!(line.send(&update), Verdict::Control);
+    assert_eq!(line.send(&update), FilterVerdict::Control);
     update.body_rotation = -update.body_rotation;
-    assert_eq!(line.send(&update), Verdict::Dropped);
+    assert_eq!(line.send(&update), FilterVerdict::Dropped);
 }
 
 #[test]
 fn equality_drops_exact_repetitions_only() {
     let mut line = Line::opened(FilterMode::Equality);
-    assert_eq!(line.send(&still()), Verdict::Dropped);
+    assert_eq!(line.send(&still()), FilterVerdict::Dropped);
     let mut update = still();
     update.camera_left_axis.x += 1e-6;
-    assert_eq!(line.send(&update), Verdict::View);
+    assert_eq!(line.send(&update), FilterVerdict::View);
     update.body_rotation = Quat::from_rotation_z(1e-5);
-    assert_eq!(line.send(&update), Verdict::Control);
-    assert_eq!(line.send(&update), Verdict::Dropped);
+    assert_eq!(line.send(&update), FilterVerdict::Control);
+    assert_eq!(line.send(&update), FilterVerdict::Dropped);
 }
 
 #[test]
 fn off_tells_the_world_everything() {
     let mut line = Line::opened(FilterMode::Off);
     for _ in 0..3 {
-        assert_eq!(line.send(&still()), Verdict::Control);
+        assert_eq!(line.send(&still()), FilterVerdict::Control);
     }
 }

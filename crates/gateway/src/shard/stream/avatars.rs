@@ -24,7 +24,7 @@ impl Turn<'_> {
     pub(super) fn kills(&mut self) {
         self.gone.clear();
         self.settle_sent();
-        let departed = self.client.viewer.look(self.replica, self.lister);
+        let departed = self.client.viewer.update_visible_set(self.replica, self.lister);
         // An id in both is killed once.
         self.gone.retain(|id| !departed.contains(id));
         self.gone.extend_from_slice(departed);

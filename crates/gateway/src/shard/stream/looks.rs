@@ -40,7 +40,7 @@ impl Turn<'_> {
         due.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         for &(_, at) in due.iter().take(NEAR_ANIMATIONS_PER_SEND) {
             // The state at its turn is sent; earlier ones are skipped.
-            if !self.client.animations.take(self.now) {
+            if !self.client.animations.try_spend(self.now) {
                 break;
             }
             self.send_animation(at, Reliability::Reliable);
@@ -115,7 +115,7 @@ impl Turn<'_> {
             else {
                 continue;
             };
-            if !self.client.looks.take(self.now) {
+            if !self.client.looks.try_spend(self.now) {
                 return;
             }
             let (entry, params) = (&look.texture_entry, &look.visual_params);

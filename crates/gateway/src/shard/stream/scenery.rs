@@ -16,7 +16,7 @@ const UNACKED_SHARE: usize = UNACKED_MAX / 2;
 
 /// Static objects sent to a client, and those under way.
 #[derive(Debug, Default)]
-pub(in crate::shard) struct Scenery {
+pub(in crate::shard) struct SceneryStream {
     pub(in crate::shard) sight: Sight,
     under_way: Vec<UnderWay>,
     /// It has had everything near.
@@ -37,7 +37,7 @@ impl UnderWay {
     }
 }
 
-impl Scenery {
+impl SceneryStream {
     /// The ack of a datagram is overdue: its contents are sent again.
     pub(super) fn lost(&mut self, sequence: u32) {
         if let Some(lost) = self.under_way.iter().find(|datagram| datagram.sequence == sequence) {
@@ -48,7 +48,7 @@ impl Scenery {
     /// Things in datagrams that were not acked yet, with the numbers of these.
     pub(in crate::shard) fn under_way(
         &self,
-        scenery: &replicate::scenery::Scenery,
+        scenery: &replicate::scenery::SceneryReplica,
     ) -> impl Iterator<Item = (u32, LocalId)> {
         let of = |datagram: &UnderWay| {
             datagram.things().iter().map(|&thing| (datagram.sequence, scenery.id(thing))).collect::<Vec<_>>()
@@ -62,7 +62,7 @@ impl Scenery {
     }
 
     /// Drops datagrams that were acked or given up.
-    pub(super) fn settle(&mut self, is_unacked: impl Fn(u32) -> bool) {
+    pub(super) fn forget_acked(&mut self, is_unacked: impl Fn(u32) -> bool) {
         self.under_way.retain(|datagram| is_unacked(datagram.sequence));
     }
 }

@@ -30,7 +30,7 @@ impl Turn<'_> {
             }
         }
         let circuit = &client.circuit;
-        client.scenery.settle(|sequence| circuit.is_unacked(sequence));
+        client.scenery.forget_acked(|sequence| circuit.is_unacked(sequence));
         client.rested.retain(|&(sequence, _)| circuit.is_unacked(sequence));
         // An avatar that came back into the visible set during its kill may have been displayed first and killed then. The same holds
         // for objects of a world that the client re-entered soon.

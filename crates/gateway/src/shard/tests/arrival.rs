@@ -1,7 +1,7 @@
 //! From a ticket to an avatar that its client sees, on good networks and bad ones.
 
 use crate::mail::FromShard;
-use crate::testing::{Client, HARBOUR, Node, Setup, Way, agent, number_of};
+use crate::testing::{Client, HARBOUR, Node, Setup, TransferDirection, agent, number_of};
 use circuit::Reliability;
 use ids::{CircuitCode, Instant, SessionId, Uuid};
 use link::{Action, ControlFlags};
@@ -198,15 +198,15 @@ fn complete_agent_movement_right_behind_use_circuit_code_and_unreliable_is_enoug
 #[test]
 fn loss_of_any_message_of_an_arrival_heals() {
     for (way, number, n) in [
-        (Way::Up, UseCircuitCode::NUMBER, 3),
-        (Way::Up, CompleteAgentMovement::NUMBER, 3),
-        (Way::Up, RegionHandshakeReply::NUMBER, 3),
-        (Way::Down, RegionHandshake::NUMBER, 3),
-        (Way::Down, AgentMovementComplete::NUMBER, 3),
-        (Way::Down, ObjectUpdate::NUMBER, 3),
-        (Way::Down, PacketAck::NUMBER, 3),
-        (Way::Down, LayerData::NUMBER, 5),
-        (Way::Down, ParcelOverlay::NUMBER, 5),
+        (TransferDirection::Up, UseCircuitCode::NUMBER, 3),
+        (TransferDirection::Up, CompleteAgentMovement::NUMBER, 3),
+        (TransferDirection::Up, RegionHandshakeReply::NUMBER, 3),
+        (TransferDirection::Down, RegionHandshake::NUMBER, 3),
+        (TransferDirection::Down, AgentMovementComplete::NUMBER, 3),
+        (TransferDirection::Down, ObjectUpdate::NUMBER, 3),
+        (TransferDirection::Down, PacketAck::NUMBER, 3),
+        (TransferDirection::Down, LayerData::NUMBER, 5),
+        (TransferDirection::Down, ParcelOverlay::NUMBER, 5),
     ] {
         let mut node = Node::new();
         node.loss.lose(way, number, n);

@@ -1,7 +1,7 @@
 //! Views of clients, and their cost.
 
 use crate::shard::{Outbox, Packing, Sending, TURN_BYTES};
-use crate::testing::{HARBOUR, MEADOW, Node, Setup, Way};
+use crate::testing::{HARBOUR, MEADOW, Node, Setup, TransferDirection};
 use glam::Quat;
 use link::ControlFlags;
 use std::time::Duration;
@@ -51,7 +51,7 @@ fn a_stop_arrives_though_three_of_its_updates_get_lost() {
     let before = node.shards[0].counters().terse_sent;
     node.clients[ada].control(ControlFlags::default());
     node.run_ms(150);
-    node.loss.lose(Way::Down, ImprovedTerseObjectUpdate::NUMBER, 4);
+    node.loss.lose(TransferDirection::Down, ImprovedTerseObjectUpdate::NUMBER, 4);
     node.run_ms(1_500);
     assert_eq!(node.loss.left(), 0);
     assert!(sees_at_rest(&node, bob, "Ada"));
@@ -127,7 +127,7 @@ fn an_appearance_reaches_others_once_they_have_been_together_for_a_second() {
 fn who_left_while_full_updates_were_lost_does_not_stay_behind() {
     let (mut node, ada, bob) = pair();
     for n in 0..5 {
-        node.loss.lose(Way::Down, ObjectUpdate::NUMBER, 2);
+        node.loss.lose(TransferDirection::Down, ObjectUpdate::NUMBER, 2);
         let spot = node.spot(HARBOUR, 120.0 + n as f32, 100.0);
         let visitor = node.login(&format!("Visitor{n}"), spot);
         node.clients[visitor].manners.moves_in = true;
@@ -143,7 +143,7 @@ fn who_left_while_full_updates_were_lost_does_not_stay_behind() {
 #[test]
 fn who_left_while_the_circuit_was_full_does_not_stay_behind() {
     let (mut node, ada, bob) = pair();
-    node.loss.lose(Way::Up, PacketAck::NUMBER, usize::MAX);
+    node.loss.lose(TransferDirection::Up, PacketAck::NUMBER, usize::MAX);
     // Messages that are not resent make room once more.
     for _ in 0..4 {
         (0..512).for_each(|_| node.hub.alert("As many as may be under way."));
@@ -167,7 +167,7 @@ fn who_is_back_in_the_visible_set_before_the_kill_arrives_is_shown() {
     let (of_ada, of_bob, of_carol) = (spot(&node, 100.0), spot(&node, 106.0), spot(&node, 102.0));
     let (ada, _) = (node.enter_at("Ada", of_ada), node.enter_at("Bob", of_bob));
     node.run_until(|node| node.clients[ada].sees("Bob").is_some());
-    node.loss.lose(Way::Down, KillObject::NUMBER, usize::MAX);
+    node.loss.lose(TransferDirection::Down, KillObject::NUMBER, usize::MAX);
     let carol = node.enter_at("Carol", of_carol);
     node.run_until(|node| node.clients[ada].sees("Carol").is_some());
     let shown = |node: &Node| {

@@ -1,7 +1,7 @@
 //! Ends of circuits, and their remains.
 
 use crate::mail::{Closed, FromShard};
-use crate::testing::{HARBOUR, Node, Way};
+use crate::testing::{HARBOUR, Node, TransferDirection};
 use ids::{SessionId, Uuid};
 use link::Action;
 use std::time::Duration;
@@ -40,7 +40,7 @@ fn a_logout_is_answered_and_others_see_the_avatar_go() {
 fn a_logout_reply_that_got_lost_is_sent_again_before_the_circuit_is_forgotten() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
-    node.loss.lose(Way::Down, LogoutReply::NUMBER, 1);
+    node.loss.lose(TransferDirection::Down, LogoutReply::NUMBER, 1);
     node.clients[ada].log_out();
     node.run_ms(2_500);
     assert!(node.clients[ada].got(LogoutReply::NUMBER));
@@ -128,7 +128,7 @@ fn a_client_that_answers_pings_and_never_acks_a_message_is_lost_as_unresponsive(
     let mut node = Node::new();
     let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
     node.run_until(|node| node.clients[ada].sees("Bob").is_some());
-    node.loss.lose(Way::Down, KillObject::NUMBER, usize::MAX);
+    node.loss.lose(TransferDirection::Down, KillObject::NUMBER, usize::MAX);
     node.clients[bob].log_out();
     node.run_for(Duration::from_secs(180));
     assert_eq!(closings(&node), [Closed::LoggedOut, Closed::Unresponsive]);

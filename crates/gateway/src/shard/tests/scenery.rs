@@ -1,6 +1,6 @@
 //! Static objects of a region are sent to clients near them.
 
-use crate::testing::{Client, HARBOUR, Node, Setup, Way};
+use crate::testing::{Client, HARBOUR, Node, Setup, TransferDirection};
 use glam::Vec3;
 use ids::Uuid;
 use link::ControlFlags;
@@ -63,7 +63,7 @@ fn what_gets_lost_comes_again() {
     let mut node = node();
     let ada = node.login("Ada", node.spot(HARBOUR, 100.0, 100.0));
     node.clients[ada].open();
-    node.loss.lose(Way::Down, ObjectUpdate::NUMBER, 12);
+    node.loss.lose(TransferDirection::Down, ObjectUpdate::NUMBER, 12);
     node.run_ms(8_000);
     assert_eq!(node.loss.left(), 0);
     let place = node.position_in(HARBOUR, "Ada").expect("in the world");

@@ -4,7 +4,7 @@ use crate::coverage::Feature;
 use crate::testing::{Client, HARBOUR, Node, Setup, agent};
 use glam::Vec3;
 use ids::Uuid;
-use link::{ControlFlags, Standing};
+use link::{ControlFlags, StaticObject};
 use wire::messages::*;
 use wire::text::from_wire;
 
@@ -12,9 +12,9 @@ use wire::text::from_wire;
 const HALF_HEIGHT_M: f32 = 0.95;
 
 /// Two clients 3 m from an object, and the object.
-fn beside_an_object() -> (Node, [usize; 2], Standing) {
+fn beside_an_object() -> (Node, [usize; 2], StaticObject) {
     let mut node = Node::with(Setup { boxes: 60, ..Setup::default() });
-    let inside = |standing: &&Standing| (10.0..246.0).contains(&standing.position.x);
+    let inside = |standing: &&StaticObject| (10.0..246.0).contains(&standing.position.x);
     let object = node.scenery(HARBOUR).prims().iter().find(inside).expect("a box").clone();
     let spot = node.spot(HARBOUR, object.position.x + 3.0, object.position.y);
     let clients = ["Ada", "Bob"].map(|name| node.enter_at(name, spot));
@@ -43,7 +43,7 @@ fn last_alert(client: &Client) -> Option<String> {
     })
 }
 
-fn top_of(object: &Standing) -> Vec3 {
+fn top_of(object: &StaticObject) -> Vec3 {
     object.position + Vec3::Z * (object.prim.scale.z / 2.0 + HALF_HEIGHT_M)
 }
 
@@ -111,7 +111,7 @@ fn a_sitter_keeps_its_seat_until_it_stands_up_or_teleports() {
 #[test]
 fn an_object_that_is_far_or_unknown_is_refused_by_name() {
     let (mut node, [ada, _], object) = beside_an_object();
-    let is_far = |standing: &&Standing| standing.position.distance(object.position) > 20.0;
+    let is_far = |standing: &&StaticObject| standing.position.distance(object.position) > 20.0;
     let far = node.scenery(HARBOUR).prims().iter().find(is_far).expect("another box").prim.id;
     let before = node.position_in(HARBOUR, "Ada");
     for (target, refusal) in [(far, Feature::FarObject), (Uuid::from_u128(0xBAD), Feature::UnknownObject)] {

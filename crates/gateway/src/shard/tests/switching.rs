@@ -1,7 +1,7 @@
 //! Another world comes behind a circuit that is full.
 
 use crate::hub::Passage;
-use crate::testing::{Client, Node, Way};
+use crate::testing::{Client, Node, TransferDirection};
 use circuit::Reliability;
 use glam::Vec3;
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ fn room_for_one_message_at_a_time_is_enough_to_be_told_once() {
     let ada = node.enter("Ada");
     node.run_ms(1_000);
     // Everything reaches her, and what she acks is chosen below.
-    node.loss.lose(Way::Up, PacketAck::NUMBER, usize::MAX);
+    node.loss.lose(TransferDirection::Up, PacketAck::NUMBER, usize::MAX);
     node.run_ms(100);
     switch_while_full(&mut node);
     let alerts = node.clients[ada].arrivals.iter().filter(|arrival| arrival.number == AlertMessage::NUMBER);

@@ -55,7 +55,7 @@ const fn at(s: u64) -> Now {
 }
 
 impl Grid {
-    async fn login(&self, s: u64, request: &LoginRequest) -> Result<Authenticated, Refusal> {
+    async fn login(&self, s: u64, request: &LoginRequest) -> Result<Authenticated, LoginDenial> {
         self.service.authenticate(at(s), STRANGER, request).await
     }
 
@@ -79,7 +79,7 @@ async fn a_wrong_password_and_an_unknown_name_are_refused_alike() {
     let (grid, _) = grid_with_ada(LoginConfig::default());
     for (first, password) in [("Ada", "wrong"), ("Nobody", "secret"), ("Ädä <x>", "secret")] {
         let refused = grid.login(0, &request(first, "Lovelace", password)).await;
-        assert_eq!(refused.map(|entered| entered.created), Err(Refusal::BadCredentials), "{first}");
+        assert_eq!(refused.map(|entered| entered.created), Err(LoginDenial::BadCredentials), "{first}");
     }
     assert!(grid.store.accounts(None, 10).unwrap().len() == 1, "nothing was registered");
 }
@@ -108,7 +108,7 @@ async fn an_unknown_name_costs_as_many_hashes_as_a_wrong_password() {
     {
         let before = jobs();
         let refused = service.authenticate(at(0), STRANGER, &request(first, last, "wrong")).await;
-        assert_eq!(refused.map(|entered| entered.created), Err(Refusal::BadCredentials), "{first}");
+        assert_eq!(refused.map(|entered| entered.created), Err(LoginDenial::BadCredentials), "{first}");
         costs.push(jobs() - before);
     }
     assert_eq!(costs, [1; 5]);
@@ -124,7 +124,7 @@ async fn open_registration_makes_the_account_with_its_inventory() {
     let again = grid.login(1, &request("Grace", "", "secret")).await.unwrap();
     assert!(!again.created);
     let other = grid.login(1, &request("Grace", "", "guess")).await;
-    assert_eq!(other.map(|entered| entered.created), Err(Refusal::BadCredentials));
+    assert_eq!(other.map(|entered| entered.created), Err(LoginDenial::BadCredentials));
 }
 
 #[tokio::test]
@@ -136,11 +136,11 @@ async fn names_and_passwords_that_nobody_may_have_are_not_registered() {
         ("", "Hopper", NameError::Length),
     ] {
         let refused = grid.login(0, &request(first, last, "secret")).await;
-        assert_eq!(refused.map(|entered| entered.created), Err(Refusal::Name(error)), "{first}");
+        assert_eq!(refused.map(|entered| entered.created), Err(LoginDenial::Name(error)), "{first}");
     }
     let nothing = crate::password::PasswordDigest::parse("d41d8cd98f00b204e9800998ecf8427e").unwrap();
     let refused = grid.login(0, &LoginRequest { digest: nothing, ..request("Grace", "Hopper", "x") }).await;
-    assert_eq!(refused.map(|entered| entered.created), Err(Refusal::BadCredentials));
+    assert_eq!(refused.map(|entered| entered.created), Err(LoginDenial::BadCredentials));
     assert!(grid.store.accounts(None, 10).unwrap().is_empty());
 }
 
@@ -162,9 +162,9 @@ async fn a_ban_is_told_to_who_knows_the_password_only_and_counts_at_once() {
     assert_eq!(grid.remembered(), 1);
     grid.store.set_ban(ada, Some("spam")).unwrap();
     let refused = grid.login(1, &request("Ada", "Lovelace", "wrong")).await;
-    assert_eq!(refused.map(|entered| entered.created), Err(Refusal::BadCredentials));
+    assert_eq!(refused.map(|entered| entered.created), Err(LoginDenial::BadCredentials));
     let refused = grid.login(1, &right).await;
-    assert_eq!(refused.map(|entered| entered.created), Err(Refusal::Banned("spam".into())));
+    assert_eq!(refused.map(|entered| entered.created), Err(LoginDenial::Banned("spam".into())));
     assert_eq!(grid.remembered(), 0);
     grid.store.set_ban(ada, None).unwrap();
     assert!(grid.login(2, &right).await.is_ok());
@@ -177,7 +177,7 @@ async fn a_remembered_login_needs_no_hash_until_its_time_is_over() {
     let stored = grid.login(0, &right).await.unwrap().account.password_hash;
     // A hash that cannot be verified shows whether one was needed.
     grid.store.set_password_hash(ada, &PasswordHash("damaged".into())).unwrap();
-    assert_eq!(grid.login(1, &right).await.map(|entered| entered.created), Err(Refusal::Internal));
+    assert_eq!(grid.login(1, &right).await.map(|entered| entered.created), Err(LoginDenial::Internal));
     grid.service.memory().remembered.insert(
         at(1).instant,
         ada,
@@ -186,7 +186,7 @@ async fn a_remembered_login_needs_no_hash_until_its_time_is_over() {
     );
     assert!(grid.login(2, &right).await.is_ok(), "remembered against the hash that is stored now");
     let late = 2 + Remembered::LIFETIME.as_secs();
-    assert_eq!(grid.login(late, &right).await.map(|entered| entered.created), Err(Refusal::Internal));
+    assert_eq!(grid.login(late, &right).await.map(|entered| entered.created), Err(LoginDenial::Internal));
     grid.store.set_password_hash(ada, &stored).unwrap();
     assert!(grid.login(late, &right).await.is_ok());
 }
@@ -197,7 +197,7 @@ async fn a_password_changed_by_another_process_voids_what_is_remembered() {
     grid.login(0, &request("Ada", "Lovelace", "secret")).await.unwrap();
     Users::new(&grid.store, CHEAP).set_password("Ada", "Lovelace", "other").unwrap();
     let refused = grid.login(1, &request("Ada", "Lovelace", "secret")).await;
-    assert_eq!(refused.map(|entered| entered.created), Err(Refusal::BadCredentials));
+    assert_eq!(refused.map(|entered| entered.created), Err(LoginDenial::BadCredentials));
     assert!(grid.login(1, &request("Ada", "Lovelace", "other")).await.is_ok());
 }
 
@@ -209,11 +209,11 @@ async fn a_remembered_login_is_no_way_around_the_limit_on_guesses() {
     let (right, wrong) = (request("Ada", "Lovelace", "secret"), request("Ada", "Lovelace", "wrong"));
     grid.login(0, &right).await.unwrap();
     for _ in 0..3 {
-        assert_eq!(grid.login(0, &wrong).await.map(drop), Err(Refusal::BadCredentials));
+        assert_eq!(grid.login(0, &wrong).await.map(drop), Err(LoginDenial::BadCredentials));
     }
     // While limited, the right password sounds like a wrong one: else the answer would be a free guess.
-    assert!(matches!(grid.login(0, &right).await, Err(Refusal::RateLimited(_))));
-    assert!(matches!(grid.login(0, &wrong).await, Err(Refusal::RateLimited(_))));
+    assert!(matches!(grid.login(0, &right).await, Err(LoginDenial::RateLimited(_))));
+    assert!(matches!(grid.login(0, &wrong).await, Err(LoginDenial::RateLimited(_))));
     assert!(grid.login(30, &right).await.is_ok());
 }
 
@@ -223,7 +223,7 @@ async fn a_name_without_an_account_is_limited_like_one_with_an_account() {
     let mut allowed = Vec::new();
     for spellings in [["Ada", "ADA"], ["Nobody", "NOBODY"], ["A<", "a<"]] {
         let mut n = 0;
-        while let Err(Refusal::BadCredentials) =
+        while let Err(LoginDenial::BadCredentials) =
             grid.login(0, &request(spellings[n % 2], "Lovelace", "wrong")).await
         {
             n += 1;
@@ -240,7 +240,7 @@ async fn registrations_are_limited_by_address() {
     let grid = grid(LoginConfig { attempts, ..open() });
     assert!(grid.login(0, &request("One", "", "x")).await.is_ok());
     assert!(grid.login(0, &request("Two", "", "x")).await.is_ok());
-    assert!(matches!(grid.login(0, &request("Three", "", "x")).await, Err(Refusal::RateLimited(_))));
+    assert!(matches!(grid.login(0, &request("Three", "", "x")).await, Err(LoginDenial::RateLimited(_))));
 }
 
 #[tokio::test]
@@ -253,10 +253,10 @@ async fn terms_and_notices_come_before_everything_else() {
     let (grid, _) = grid_with_ada(config);
     let mut request = request("Ada", "Lovelace", "secret");
     let mut refused = grid.login(0, &request).await;
-    assert_eq!(refused.map(|entered| entered.created), Err(Refusal::Terms("Be nice.".into())));
+    assert_eq!(refused.map(|entered| entered.created), Err(LoginDenial::Terms("Be nice.".into())));
     request.agrees_to_terms = true;
     refused = grid.login(0, &request).await;
-    assert_eq!(refused.map(|entered| entered.created), Err(Refusal::Notice("Moved.".into())));
+    assert_eq!(refused.map(|entered| entered.created), Err(LoginDenial::Notice("Moved.".into())));
     request.has_read_notice = true;
     assert!(grid.login(0, &request).await.is_ok());
 }

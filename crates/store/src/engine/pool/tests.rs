@@ -131,7 +131,7 @@ fn carry(mut client: TcpStream, server: SocketAddr, fault: &Mutex<Fault>, hold: 
 fn behind_proxy(patience: Patience) -> (TestDatabase, Proxy, Store) {
     let database = TestDatabase::postgres();
     drop(database.open());
-    let crate::url::Place::Server(direct) = &database.url.0 else { panic!("a server") };
+    let crate::url::StoreLocation::Server(direct) = &database.url.0 else { panic!("a server") };
     let [Host::Tcp(host)] = direct.get_hosts() else { panic!("tests reach the server over TCP") };
     let server = SocketAddr::new(host.parse().unwrap(), direct.get_ports()[0]);
     let proxy = Proxy::start(server);
@@ -140,7 +140,8 @@ fn behind_proxy(patience: Patience) -> (TestDatabase, Proxy, Store) {
     config.user(direct.get_user().unwrap()).password(direct.get_password().unwrap_or_default());
     config.dbname(direct.get_dbname().unwrap()).options(direct.get_options().unwrap());
     let store =
-        Store::with_patience(&StoreUrl(crate::url::Place::Server(Box::new(config))), patience).unwrap();
+        Store::with_patience(&StoreUrl(crate::url::StoreLocation::Server(Box::new(config))), patience)
+            .unwrap();
     // Through its only connection so far.
     assert!(store.tokens().unwrap().is_empty());
     (database, proxy, store)
@@ -248,7 +249,7 @@ fn postgres_claim_that_was_lost_with_its_session_is_taken_again_unless_a_rival_h
 fn postgres_pool_gives_connections_in_turn_and_says_when_none_became_free() {
     let database = TestDatabase::postgres();
     let patience = Patience { call: Duration::from_millis(300), statement: Duration::from_secs(5) };
-    let crate::url::Place::Server(config) = &database.url.0 else { panic!("a server") };
+    let crate::url::StoreLocation::Server(config) = &database.url.0 else { panic!("a server") };
     let pool = Pool::new((**config).clone(), patience).unwrap();
     let end = || Instant::now() + patience.call;
     let borrowed: Vec<_> = (0..CONNECTIONS_MAX).map(|_| pool.borrow(end()).unwrap()).collect();

@@ -17,7 +17,7 @@ use telemetry::recorder::frame_end;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use workplace::instances::{Account, Instances, Order, Refusal, Who};
+use workplace::instances::{InstanceDetails, InstanceOrder, Instances, Refusal, Who};
 
 /// The routes.
 pub(in crate::serve) fn router(instances: Arc<Instances>, owners: Owners) -> OpenApiRouter {
@@ -38,7 +38,7 @@ pub(in crate::serve) fn router(instances: Arc<Instances>, owners: Owners) -> Ope
 /// An instance in the API.
 #[derive(Serialize, ToSchema)]
 #[schema(as = World)]
-struct Told {
+struct WorldReply {
     id: Uuid,
     name: String,
     template: String,
@@ -72,11 +72,11 @@ struct Told {
     created_s: i64,
 }
 
-impl Told {
+impl WorldReply {
     /// Rows of the API for all of these.
-    fn all(instances: &Instances, owners: &Owners, accounts: Vec<Account>) -> Vec<Self> {
+    fn all(instances: &Instances, owners: &Owners, accounts: Vec<InstanceDetails>) -> Vec<Self> {
         let names = owners.names(accounts.iter().filter_map(|account| account.summary.row.owner));
-        let told = |account: Account| {
+        let told = |account: InstanceDetails| {
             let owner = account.summary.row.owner;
             let owner_name = owner.and_then(|owner| names.get(&owner)).map(|name| name.to_string());
             Self::new(instances.time_in_phase(&account).as_secs(), owner_name, account)
@@ -90,8 +90,8 @@ impl Told {
         Ok(told.pop().expect("as many as there were accounts"))
     }
 
-    fn new(state_s: u64, owner_name: Option<String>, account: Account) -> Self {
-        let Account { summary, trouble, template: known, users, dilation, step } = account;
+    fn new(state_s: u64, owner_name: Option<String>, account: InstanceDetails) -> Self {
+        let InstanceDetails { summary, trouble, template: known, users, dilation, step } = account;
         let InstanceRow { id, template, name, owner, created_s, .. } = summary.row;
         let known = known.as_ref();
         let gone = || InstanceRefusal::TemplateGone(Arc::clone(&template)).to_string();
@@ -119,7 +119,7 @@ impl Told {
 }
 
 #[derive(Serialize)]
-pub(super) struct Error {
+pub(super) struct ApiErrorBody {
     pub(super) error: String,
 }
 
@@ -147,7 +147,7 @@ impl IntoResponse for ApiRefusal {
         };
         let is_short = matches!(self.0, Why::Instance(InstanceRefusal::Shortage(_)));
         let later = is_short.then_some([(header::RETRY_AFTER, RETRY_AFTER_S)]);
-        (status, later, Json(Error { error: self.0.to_string() })).into_response()
+        (status, later, Json(ApiErrorBody { error: self.0.to_string() })).into_response()
     }
 }
 
@@ -175,7 +175,7 @@ const fn status_of(why: &InstanceRefusal) -> StatusCode {
 
 /// A body that is no order.
 fn bad(rejection: &JsonRejection) -> Response {
-    (rejection.status(), Json(Error { error: rejection.body_text() })).into_response()
+    (rejection.status(), Json(ApiErrorBody { error: rejection.body_text() })).into_response()
 }
 
 /// The id in a path.
@@ -183,7 +183,7 @@ pub(super) type PathId = Result<Path<Uuid>, PathRejection>;
 
 /// A path that names no instance because it has no id.
 pub(super) fn bad_id(rejection: &PathRejection) -> Response {
-    (rejection.status(), Json(Error { error: rejection.body_text() })).into_response()
+    (rejection.status(), Json(ApiErrorBody { error: rejection.body_text() })).into_response()
 }
 
 /// Runs slow work, or work that waits for the hub, off the async workers.
@@ -207,13 +207,13 @@ where
 
 /// All instances, the oldest first.
 #[utoipa::path(get, path = "/v1/worlds", operation_id = "list_worlds", security(("token" = ["worlds:read"])),
-    responses((status = 200, body = Vec<Told>)))]
+    responses((status = 200, body = Vec<WorldReply>)))]
 async fn list(
     State(instances): State<Arc<Instances>>,
     Extension(owners): Extension<Arc<Owners>>,
 ) -> Response {
     blocking(instances, move |instances| {
-        Ok::<_, ApiRefusal>(Json(Told::all(instances, &owners, instances.list()?)))
+        Ok::<_, ApiRefusal>(Json(WorldReply::all(instances, &owners, instances.list()?)))
     })
     .await
 }
@@ -221,7 +221,7 @@ async fn list(
 /// One instance.
 #[utoipa::path(get, path = "/v1/worlds/{id}", operation_id = "show_world", params(("id" = Uuid, Path)),
     security(("token" = ["worlds:read"])),
-    responses((status = 200, body = Told), (status = 404, description = "There is no such instance.")))]
+    responses((status = 200, body = WorldReply), (status = 404, description = "There is no such instance.")))]
 async fn show(
     State(instances): State<Arc<Instances>>,
     Extension(owners): Extension<Arc<Owners>>,
@@ -231,7 +231,8 @@ async fn show(
         Ok(id) => id,
         Err(rejection) => return bad_id(&rejection),
     };
-    blocking(instances, move |instances| Ok::<_, ApiRefusal>(Json(Told::one(instances, &owners, id)?))).await
+    blocking(instances, move |instances| Ok::<_, ApiRefusal>(Json(WorldReply::one(instances, &owners, id)?)))
+        .await
 }
 
 /// A new instance.
@@ -257,8 +258,8 @@ struct Create {
 #[utoipa::path(post, path = "/v1/worlds", operation_id = "create_world", request_body = Create,
     security(("token" = ["worlds:write"])),
     responses(
-        (status = 200, description = "It existed: a request with the same id was made before.", body = Told),
-        (status = 201, description = "It is there.", body = Told),
+        (status = 200, description = "It existed: a request with the same id was made before.", body = WorldReply),
+        (status = 201, description = "It is there.", body = WorldReply),
         (status = 400, description = "There is no such template, or the name is none."),
         (status = 409, description = "The owner has one of this template already, or the id is another's."),
         (status = 429, description = "There are as many as there may be, of this token or in all."),
@@ -279,10 +280,10 @@ async fn create(
         let of_token =
             |caller: &Caller| Maker { token: caller.name.as_str().into(), instances_max: caller.worlds_max };
         let maker = (!caller.is_operator()).then(|| of_token(&caller));
-        let order = Order { id, template, name, owner: owner.map(AgentId), maker };
+        let order = InstanceOrder { id, template, name, owner: owner.map(AgentId), maker };
         let (id, is_new) = instances.create(order)?;
         let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-        Ok::<_, ApiRefusal>((status, Json(Told::one(instances, &owners, id)?)))
+        Ok::<_, ApiRefusal>((status, Json(WorldReply::one(instances, &owners, id)?)))
     })
     .await
 }
@@ -307,7 +308,7 @@ async fn end(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
 #[utoipa::path(post, path = "/v1/worlds/{id}/suspend", operation_id = "suspend_world", params(("id" = Uuid, Path)),
     security(("token" = ["worlds:write"])),
     responses(
-        (status = 200, description = "It is on the disk and not in memory.", body = Told),
+        (status = 200, description = "It is on the disk and not in memory.", body = WorldReply),
         (status = 404, description = "There is no such instance."),
         (status = 409, description = "It has visitors."),
         (status = 503, description = "It cannot be saved."),
@@ -323,7 +324,7 @@ async fn suspend(
     };
     blocking(instances, move |instances| {
         instances.suspend(id)?;
-        Ok::<_, ApiRefusal>(Json(Told::one(instances, &owners, id)?))
+        Ok::<_, ApiRefusal>(Json(WorldReply::one(instances, &owners, id)?))
     })
     .await
 }
@@ -332,7 +333,7 @@ async fn suspend(
 #[utoipa::path(post, path = "/v1/worlds/{id}/park", operation_id = "park_world", params(("id" = Uuid, Path)),
     security(("token" = ["worlds:write"])),
     responses(
-        (status = 200, description = "It is on the disk and not in memory.", body = Told),
+        (status = 200, description = "It is on the disk and not in memory.", body = WorldReply),
         (status = 404, description = "There is no such instance."),
         (status = 409, description = "It has visitors."),
         (status = 503, description = "It cannot be saved."),
@@ -352,7 +353,7 @@ async fn park(instances: State<Arc<Instances>>, owners: Extension<Arc<Owners>>, 
 #[utoipa::path(post, path = "/v1/worlds/{id}/resume", operation_id = "resume_world", params(("id" = Uuid, Path)),
     security(("token" = ["worlds:write"])),
     responses(
-        (status = 200, description = "It is in memory.", body = Told),
+        (status = 200, description = "It is in memory.", body = WorldReply),
         (status = 404, description = "There is no such instance."),
         (status = 409, description = "Its saved state is damaged, or does not fit its template or this build."),
         (status = 429, description = "Users are in each of `instances.active_max` instances."),
@@ -370,7 +371,7 @@ async fn resume(
     };
     blocking(instances, move |instances| {
         instances.resume(id)?;
-        Ok::<_, ApiRefusal>(Json(Told::one(instances, &owners, id)?))
+        Ok::<_, ApiRefusal>(Json(WorldReply::one(instances, &owners, id)?))
     })
     .await
 }
@@ -395,7 +396,8 @@ impl From<User> for Who {
 /// A user who enters, with the arrival place.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Enter {
+#[schema(as = Enter)]
+struct EnterBody {
     user: User,
     /// East, north and up, metres from the world's corner; without it, where visitors arrive.
     #[serde(default)]
@@ -431,7 +433,7 @@ impl From<Passage> for Passed {
 
 /// Send a user into an instance.
 #[utoipa::path(post, path = "/v1/worlds/{id}/enter", operation_id = "enter_world", params(("id" = Uuid, Path)),
-    request_body = Enter, security(("token" = ["worlds:write"])),
+    request_body = EnterBody, security(("token" = ["worlds:write"])),
     responses(
         (status = 200, description = "The user is on the way.", body = Passed),
         (status = 404, description = "There is no such instance, or the user is not here."),
@@ -443,13 +445,13 @@ impl From<Passage> for Passed {
 async fn enter(
     State(instances): State<Arc<Instances>>,
     id: PathId,
-    order: Result<Json<Enter>, JsonRejection>,
+    order: Result<Json<EnterBody>, JsonRejection>,
 ) -> Response {
     let Path(id) = match id {
         Ok(id) => id,
         Err(rejection) => return bad_id(&rejection),
     };
-    let Enter { user, position } = match order {
+    let EnterBody { user, position } = match order {
         Ok(Json(order)) => order,
         Err(rejection) => return bad(&rejection),
     };

@@ -1,6 +1,6 @@
 //! Templates over the operator's address: `/v1/templates`.
 
-use super::api::{ApiRefusal, Error, blocking};
+use super::api::{ApiErrorBody, ApiRefusal, blocking};
 use axum::extract::{Json, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -23,7 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Instances>> {
 /// A template in the API.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Template)]
-struct Told {
+struct TemplateReply {
     name: String,
     size_m: u32,
     max_users: u32,
@@ -35,7 +35,7 @@ struct Told {
     instances: usize,
 }
 
-impl From<(Template, usize)> for Told {
+impl From<(Template, usize)> for TemplateReply {
     fn from((template, instances): (Template, usize)) -> Self {
         let Template { name, land, cast, max_avatars, .. } = template;
         Self {
@@ -139,16 +139,17 @@ impl IntoResponse for ApiReloadRefusal {
             Why::Long(LongFailure::Panicked(_)) => StatusCode::INTERNAL_SERVER_ERROR,
             Why::Long(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
-        (status, Json(Error { error: self.0.to_string() })).into_response()
+        (status, Json(ApiErrorBody { error: self.0.to_string() })).into_response()
     }
 }
 
 /// All templates.
 #[utoipa::path(get, path = "/v1/templates", operation_id = "list_templates", security(("token" = ["worlds:read"])),
-    responses((status = 200, body = Vec<Told>)))]
+    responses((status = 200, body = Vec<TemplateReply>)))]
 async fn list(State(instances): State<Arc<Instances>>) -> Response {
     blocking(instances, |instances| {
-        let templates: Vec<Told> = instances.templates()?.into_iter().map(Told::from).collect();
+        let templates: Vec<TemplateReply> =
+            instances.templates()?.into_iter().map(TemplateReply::from).collect();
         Ok::<_, ApiRefusal>(Json(templates))
     })
     .await

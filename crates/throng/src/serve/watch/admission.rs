@@ -6,7 +6,7 @@
 //!
 //! Memory of suspended and ended instances returns to the system too if it is much: other processes may need it (ADR 0017).
 
-use super::{Eye, shards};
+use super::{WatchSampler, shards};
 use gateway::http::door::{NoRoom, Room};
 use gateway::shard::WAITING_MAX;
 use host::capacity::{NodeSample, WorkerDemand};
@@ -29,7 +29,7 @@ const LOAD_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Sample of once a second.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct LoadSample {
     /// Memory of the process in RAM, if that is known.
     resident_bytes: Option<u64>,
     /// And how much it may be, if there is a limit.
@@ -46,7 +46,7 @@ struct Seen {
 
 /// Decision on a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Verdict {
+struct AdmissionVerdict {
     room: Room,
     /// True if the allocator's free memory is to be returned.
     gives_back: bool,
@@ -69,7 +69,7 @@ const fn allowed_bytes(limit_bytes: u64) -> u64 {
 }
 
 impl Admission {
-    fn judge(&mut self, now: Instant, seen: Seen) -> Verdict {
+    fn judge(&mut self, now: Instant, seen: LoadSample) -> AdmissionVerdict {
         let (mut room, mut is_tight, mut is_idle) = (i64::MAX, false, false);
         if let Some((resident, limit)) = seen.resident_bytes.zip(seen.limit_bytes) {
             let free = allowed_bytes(limit).saturating_sub(resident + seen.promised_bytes);
@@ -101,15 +101,15 @@ impl Admission {
         } else {
             Room::For(room)
         };
-        Verdict { room, gives_back, sheds }
+        AdmissionVerdict { room, gives_back, sheds }
     }
 }
 
-impl Eye {
+impl WatchSampler {
     /// Says whether more people are let in, and more instances.
-    pub(super) fn admit(&mut self, now: Instant, shards: &[shards::Counted], demand: WorkerDemand) {
+    pub(super) fn admit(&mut self, now: Instant, shards: &[shards::ShardTotals], demand: WorkerDemand) {
         let allowed = self.start.tunables.memory_max_bytes();
-        let seen = Seen {
+        let seen = LoadSample {
             resident_bytes: process::resident_bytes(),
             limit_bytes: allowed.or_else(cgroup::memory_limit_bytes),
             promised_bytes: self.start.instances.promised_bytes(),
@@ -130,7 +130,7 @@ impl Eye {
         if verdict.gives_back {
             allocations::give_spare_back();
         }
-        self.start.instances.look(now, &instances_see(seen, verdict.gives_back, demand));
+        self.start.instances.record_sample(now, &instances_see(seen, verdict.gives_back, demand));
         let refused = ("throng_logins_closed", "1 while logins are refused for this reason, else 0.");
         for reason in NoRoom::ALL {
             let is_so = verdict.room == Room::None(reason);
@@ -153,7 +153,7 @@ impl Eye {
 }
 
 /// Sample for the instances' admission. After a return of memory it is measured again.
-fn instances_see(seen: Seen, is_given_back: bool, demand: WorkerDemand) -> NodeSample {
+fn instances_see(seen: LoadSample, is_given_back: bool, demand: WorkerDemand) -> NodeSample {
     let again = || process::resident_bytes().or(seen.resident_bytes);
     let resident = if is_given_back { again() } else { seen.resident_bytes };
     NodeSample {
@@ -170,8 +170,8 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn seen(resident_mib: u64, limit_mib: u64) -> Seen {
-        Seen {
+    fn seen(resident_mib: u64, limit_mib: u64) -> LoadSample {
+        LoadSample {
             resident_bytes: Some(resident_mib * MIB),
             limit_bytes: Some(limit_mib * MIB),
             promised_bytes: 0,
@@ -181,18 +181,18 @@ mod tests {
         }
     }
 
-    const fn quiet(room: Room) -> Verdict {
-        Verdict { room, gives_back: false, sheds: false }
+    const fn quiet(room: Room) -> AdmissionVerdict {
+        AdmissionVerdict { room, gives_back: false, sheds: false }
     }
 
-    const fn sheds(room: Room) -> Verdict {
-        Verdict { room, gives_back: true, sheds: true }
+    const fn sheds(room: Room) -> AdmissionVerdict {
+        AdmissionVerdict { room, gives_back: true, sheds: true }
     }
 
     #[test]
     fn without_a_limit_there_is_room_for_all() {
         let mut admission = Admission::default();
-        let verdict = admission.judge(Instant::ZERO, Seen { limit_bytes: None, ..seen(900_000, 1) });
+        let verdict = admission.judge(Instant::ZERO, LoadSample { limit_bytes: None, ..seen(900_000, 1) });
         assert_eq!(verdict, quiet(Room::For(i64::MAX)));
     }
 
@@ -214,7 +214,7 @@ mod tests {
     fn what_instances_left_goes_back_when_it_is_much_and_nobody_has_to_be_forgotten_for_it() {
         let mut admission = Admission::default();
         let mut at = |s: u64, resident_mib, idle_mib| {
-            let seen = Seen { idle_bytes: idle_mib * MIB, limit_bytes: None, ..seen(resident_mib, 0) };
+            let seen = LoadSample { idle_bytes: idle_mib * MIB, limit_bytes: None, ..seen(resident_mib, 0) };
             let verdict = admission.judge(Instant::from_millis(s * 1_000), seen);
             assert!(!verdict.sheds);
             verdict.gives_back
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn what_is_short_does_not_wait_for_what_was_given_back_before() {
         let mut admission = Admission::default();
-        let idle = Seen { idle_bytes: 500 * MIB, ..seen(700, 1_000) };
+        let idle = LoadSample { idle_bytes: 500 * MIB, ..seen(700, 1_000) };
         let verdict = admission.judge(Instant::from_millis(2_000), idle);
         assert!(verdict.gives_back && !verdict.sheds);
         assert!(admission.judge(Instant::from_millis(3_000), seen(850, 1_000)).sheds);
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn what_instances_were_promised_is_not_there_for_people() {
         let room = |promised_mib| {
-            let seen = Seen { promised_bytes: promised_mib * MIB, ..seen(890, 1_000) };
+            let seen = LoadSample { promised_bytes: promised_mib * MIB, ..seen(890, 1_000) };
             Admission::default().judge(Instant::ZERO, seen).room
         };
         assert_eq!([room(0), room(9), room(10)], [Room::For(40), Room::For(4), Room::None(NoRoom::Memory)]);
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn without_connections_for_their_event_queues_no_more_clients_come() {
         let room = |has_connections| {
-            Admission::default().judge(Instant::ZERO, Seen { has_connections, ..seen(1, 1_000) }).room
+            Admission::default().judge(Instant::ZERO, LoadSample { has_connections, ..seen(1, 1_000) }).room
         };
         assert_eq!(room(false), Room::None(NoRoom::Connections));
         assert!(matches!(room(true), Room::For(_)));
@@ -259,7 +259,7 @@ mod tests {
         const MOST: usize = WAITING_MAX;
         let mut admission = Admission::default();
         let mut at = |s: u64, arrivals_waiting_min| {
-            let seen = Seen { arrivals_waiting_min, ..seen(1, 1_000) };
+            let seen = LoadSample { arrivals_waiting_min, ..seen(1, 1_000) };
             admission.judge(Instant::from_millis(s * 1_000), seen).room
         };
         let open = |room| matches!(room, Room::For(_));

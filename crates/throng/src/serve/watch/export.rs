@@ -3,7 +3,7 @@
 mod server;
 mod worlds;
 
-use super::Start;
+use super::WatchThreadConfig;
 use crate::serve::shards;
 use net::{SendCounters, SendDrop};
 use schedule::FrameRecord;
@@ -40,7 +40,7 @@ pub(super) struct LongKind {
 }
 
 impl Export {
-    pub(super) fn new(start: &Start) -> Self {
+    pub(super) fn new(start: &WatchThreadConfig) -> Self {
         Self {
             metrics: Arc::clone(&start.metrics),
             table: MetricTable::new(Arc::clone(&start.metrics)),
@@ -83,7 +83,7 @@ impl Export {
     }
 
     /// Counters of shards, and the kernel's counters of their sockets.
-    pub(super) fn shards(&mut self, counted: &[shards::Counted]) {
+    pub(super) fn shards(&mut self, counted: &[shards::ShardTotals]) {
         gateway::shard::export(&mut self.table, &counted.iter().map(|one| &one.figures).collect::<Vec<_>>());
         let sent: SendCounters = counted.iter().map(|one| one.sent).sum();
         self.count("throng_datagrams_total", "UDP datagrams of circuits.", "sent", sent.sent);

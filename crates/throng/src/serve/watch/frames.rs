@@ -45,7 +45,7 @@ impl Export {
     /// Frames that ended in the time that has `passed`, with their steps; returns their demand on the workers.
     pub(super) fn frames(
         &mut self,
-        worlds: &worlds::Watch,
+        worlds: &worlds::WorldsView,
         frames: &FrameLog,
         n_steps: u64,
         passed: f32,

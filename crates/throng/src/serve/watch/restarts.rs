@@ -1,11 +1,11 @@
 //! Figures of panicked and restarted worlds, and the health check's report on those that are down.
 
 use super::export::Export;
-use crate::serve::restarts::Standing;
+use crate::serve::restarts::RestartState;
 use std::sync::{Arc, Mutex, PoisonError};
 
 impl Export {
-    pub(super) fn restarts(&mut self, standings: &[(String, Arc<Mutex<Standing>>)]) {
+    pub(super) fn restarts(&mut self, standings: &[(String, Arc<Mutex<RestartState>>)]) {
         for (name, standing) in standings {
             let standing = standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let metrics = &self.metrics;
@@ -34,8 +34,8 @@ impl Export {
 }
 
 /// Worlds that are down, each with a sentence for the operator.
-pub(super) fn troubles(standings: &[(String, Arc<Mutex<Standing>>)]) -> Vec<String> {
-    let trouble = |(_, standing): &(String, Arc<Mutex<Standing>>)| {
+pub(super) fn troubles(standings: &[(String, Arc<Mutex<RestartState>>)]) -> Vec<String> {
+    let trouble = |(_, standing): &(String, Arc<Mutex<RestartState>>)| {
         standing.lock().unwrap_or_else(PoisonError::into_inner).trouble.clone()
     };
     standings.iter().filter_map(trouble).collect()

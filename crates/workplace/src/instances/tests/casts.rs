@@ -6,7 +6,7 @@ use crate::instances::workplace::{StartOrder, StartPlan};
 use host::registry::SuspendTarget;
 use ids::Epoch;
 use schedule::{Task, TaskId};
-use world::{Beginning, Cast, World};
+use world::{Beginning, NpcCast, World};
 
 const NPCS: &str = "\
 behaviours = [\"cave.behaviour\"]
@@ -39,7 +39,7 @@ impl Node {
         self.instances.reload("Cave").unwrap().n_adopting
     }
 
-    fn cast(&self) -> Arc<Cast> {
+    fn cast(&self) -> Arc<NpcCast> {
         self.workplace().catalog().template("Cave").unwrap().cast.clone().expect("somebody lives there")
     }
 
@@ -78,8 +78,8 @@ fn who_sleeps_is_left_alone_until_it_wakes() {
     assert_eq!(node.reload(&data, "sit"), 2);
     assert!(node.inbox(one).waiting.is_empty(), "it may go on sleeping");
     node.pass_a_second(one);
-    assert!(node.inbox(one).waiting.take_recast().is_none(), "it was made");
-    assert!(node.inbox(two).waiting.take_recast().is_some_and(|waits| Arc::ptr_eq(waits.to(), &node.cast())));
+    assert!(node.inbox(one).waiting.take_reload().is_none(), "it was made");
+    assert!(node.inbox(two).waiting.take_reload().is_some_and(|waits| Arc::ptr_eq(waits.to(), &node.cast())));
 }
 
 #[test]
@@ -105,12 +105,12 @@ fn an_instance_under_construction_is_told_what_the_files_say_by_now() {
     assert!(inbox.waiting.has_cast(&node.cast()));
     let mut stepper = workplace.pool.take_out(&inbox).unwrap();
     pass_a_second(&node.instances.clock, &mut stepper);
-    assert!(inbox.waiting.take_recast().is_none(), "it was made");
+    assert!(inbox.waiting.take_reload().is_none(), "it was made");
     assert!(Arc::ptr_eq(stepper.cast().unwrap(), &node.cast()));
     // A later instance has it from the beginning.
     let other = node.create(2);
     assert!(node.inbox(other).waiting.has_cast(&node.cast()));
-    assert!(node.inbox(other).waiting.take_recast().is_none());
+    assert!(node.inbox(other).waiting.take_reload().is_none());
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn what_it_has_gone_back_from_it_is_not_given_while_it_is_being_suspended() {
     // It could not be saved.
     drop(leaving);
     node.with_stepper(one, |_| {});
-    assert!(node.inbox(one).waiting.take_recast().is_none());
+    assert!(node.inbox(one).waiting.take_reload().is_none());
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_change_that_a_world_has_taken_and_not_made_is_offered_again_when_the_files_
     // Out of the pool, whose next step would make the change.
     let beginning = node.with_stepper(one, |stepper| {
         assert_eq!(node.reload(&data, "sit"), 2);
-        assert!(node.inbox(one).waiting.take_recast().is_some(), "it panics then");
+        assert!(node.inbox(one).waiting.take_reload().is_some(), "it panics then");
         stepper.begin_again(1, |_| Vec::new()).0
     });
     assert_eq!(beginning, Beginning::Newest);
@@ -203,7 +203,7 @@ fn a_change_that_nobody_else_has_is_not_freed_in_a_step() {
     let (beginning, made) = node.with_stepper(one, |stepper| {
         node.reload(&data, "wait 9 s");
         let (beginning, _) = stepper.begin_again(2, |_| Vec::new());
-        (beginning, node.inbox(one).waiting.take_recast())
+        (beginning, node.inbox(one).waiting.take_reload())
     });
     assert_eq!(beginning, Beginning::Former);
     let made = made.expect("it leads on from there");

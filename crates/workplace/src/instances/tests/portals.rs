@@ -94,7 +94,7 @@ fn a_token_has_its_quota_after_a_start_of_the_server_and_until_its_instances_hav
     let data = tempfile::tempdir().unwrap();
     let create = |node: &Node, id: u128| {
         let maker = Some(Maker { token: "lobby".into(), instances_max: Some(2) });
-        node.instances.create(Order { maker, ..Node::order(id) })
+        node.instances.create(InstanceOrder { maker, ..Node::order(id) })
     };
     let is_full = |done: Result<(Uuid, bool), Refusal>| {
         matches!(done, Err(Refusal::Instance(InstanceRefusal::Quota { max: 2, .. })))

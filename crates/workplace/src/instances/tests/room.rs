@@ -12,7 +12,7 @@ const CAVE_BYTES: u64 = 128 * 1024;
 
 impl Node {
     fn sample(&self, at: Instant, sample: &NodeSample) {
-        self.admission.look(at, sample);
+        self.admission.record_sample(at, sample);
         // Mail is handled in order.
         self.counts();
     }

@@ -27,7 +27,7 @@ pub(super) struct Started {
     pub(super) admission: Arc<Admission>,
     pub(super) threads: InstanceThreads,
     pub(super) sessions: Arc<Sessions>,
-    pub(super) depot: Arc<InstanceStore>,
+    pub(super) instance_store: Arc<InstanceStore>,
     pub(super) fuses: Fuses,
     pub(super) metrics: Arc<Metrics>,
     pub(super) worlds: Worlds,
@@ -52,14 +52,15 @@ impl StartUp<'_> {
         let (records, lookups) = (sync_channel(10).0, sync_channel(1).0);
         let sessions =
             Arc::new(Sessions::new(hub, self.shards, records, orders, lookups, LockWait::default()));
-        let (depot, known) = InstanceStore::open(&url, fuses.at("instances"), &clock, &metrics).unwrap();
-        let start = Start {
+        let (instance_store, known) =
+            InstanceStore::open(&url, fuses.at("instances"), &clock, &metrics).unwrap();
+        let start = InstancesConfig {
             limits: config.limits,
             known,
             mailbox,
             parts: WorkplaceParts {
                 templates: config.templates.iter().map(TestTemplate::build).collect(),
-                depot: &depot,
+                instance_store: &instance_store,
                 inboxes: &worlds.inboxes,
                 pool: worlds.workplace(),
                 long: worlds.long(),
@@ -77,6 +78,6 @@ impl StartUp<'_> {
             None => super::super::start(start),
         };
         let (instances, admission, threads) = started.unwrap();
-        Started { instances, admission, threads, sessions, depot, fuses, metrics, worlds }
+        Started { instances, admission, threads, sessions, instance_store, fuses, metrics, worlds }
     }
 }

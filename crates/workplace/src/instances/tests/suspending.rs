@@ -63,7 +63,8 @@ fn they_are_there_again_after_the_process_has_ended() {
     let node = Node::start(&data, &config(&["Cave", "Cellar"], 5));
     let (one, two) = (node.create(1), node.create(2));
     node.visit(one);
-    let cellar = Order { template: "Cellar".into(), name: Some("Ada's".into()), ..Order::default() };
+    let cellar =
+        InstanceOrder { template: "Cellar".into(), name: Some("Ada's".into()), ..InstanceOrder::default() };
     let cellar = node.instances.create(cellar).unwrap().0;
     assert_eq!(node.stop(Vec::new()), 0);
     let node = Node::start(&data, &config(&["Cave"], 5));
@@ -87,7 +88,7 @@ fn they_are_there_again_after_the_process_has_ended() {
 fn a_repeated_order_by_its_id_creates_one() {
     let data = tempfile::tempdir().unwrap();
     let node = Node::start(&data, &config(&["Cave", "Cellar"], 5));
-    let order = |template: &str| Order { template: template.into(), ..Node::order(1) };
+    let order = |template: &str| InstanceOrder { template: template.into(), ..Node::order(1) };
     let id = Uuid::from_u128(1);
     assert_eq!(node.instances.create(order("Cave")).unwrap(), (id, true));
     assert_eq!(node.instances.create(order("cave")).unwrap(), (id, false));
@@ -106,11 +107,11 @@ fn what_cannot_be_saved_goes_on_and_is_saved_later() {
         let refusal = node.instances.suspend(one).unwrap_err();
         assert!(is_unsaved(&refusal), "{refusal}");
         assert_eq!(node.state(one), "active");
-        assert!(node.depot.trouble().is_some_and(|trouble| trouble.contains("ordered")));
+        assert!(node.instance_store.trouble().is_some_and(|trouble| trouble.contains("ordered")));
     }
     node.with_stepper(one, |_| {});
     node.instances.suspend(one).unwrap();
-    assert_eq!(node.depot.trouble(), None);
+    assert_eq!(node.instance_store.trouble(), None);
     assert!(has_image(&data, one));
     // Nor does one come into the world that would not be found again, or go that comes back.
     node.fail(1);
@@ -158,8 +159,8 @@ fn a_damaged_state_lets_nobody_in_and_costs_no_other_instance() {
     node.visit(two);
     // Bytes that are as they were written and make no world.
     node.instances.suspend(two).unwrap();
-    let state = store::State { id: two, sequence: node.depot.next_sequence(), bytes: vec![1, 0, 9] };
-    node.depot.save(&[state]).unwrap();
+    let state = store::State { id: two, sequence: node.instance_store.next_sequence(), bytes: vec![1, 0, 9] };
+    node.instance_store.save(&[state]).unwrap();
     assert!(node.refusal(two).to_string().contains("left as it is"));
     assert_eq!(node.metric("throng_instances_damaged_total"), 2.0);
     assert_eq!(node.counts(), (2, 0));
@@ -183,9 +184,9 @@ fn a_state_of_another_version_is_left_alone() {
     let node = Node::start(&data, &config(&["Cave"], 5));
     let one = node.create(1);
     node.instances.suspend(one).unwrap();
-    let sequence = node.depot.next_sequence();
+    let sequence = node.instance_store.next_sequence();
     let state = store::State { id: one, sequence, bytes: b"THRI\x09\0\0\0".to_vec() };
-    node.depot.save(&[state]).unwrap();
+    node.instance_store.save(&[state]).unwrap();
     for _ in 0..2 {
         assert!(matches!(node.refusal(one), Refusal::Instance(InstanceRefusal::Blocked(_))));
         assert!(node.get(one).trouble.is_some_and(|told| told.contains("version 9")));
@@ -287,7 +288,7 @@ fn what_fails_again_before_it_was_to_be_tried_does_not_prolong_the_pause() {
     let pauses: BTreeSet<Instant> = (0..20)
         .filter_map(|_| {
             node.instances.suspend(one).unwrap_err();
-            node.depot.rests_until()
+            node.instance_store.rests_until()
         })
         .collect();
     assert!(pauses.len() < 5, "{pauses:?}");

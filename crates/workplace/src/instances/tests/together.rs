@@ -9,7 +9,7 @@ use gateway::mail::{CircuitKey, Closed, FromShard, Request, ShardIndex, Spot, To
 use gateway::places::PlaceId;
 use gateway::sessions::{Mailbox, TakeOrder};
 use ids::Incarnation;
-use link::Refusal as WorldRefusal;
+use link::EntryRefusal as WorldRefusal;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -224,8 +224,8 @@ impl Hall {
     }
 }
 
-fn order(template: &str, owner: Option<AgentId>) -> Order {
-    Order { template: template.into(), owner, ..Order::default() }
+fn order(template: &str, owner: Option<AgentId>) -> InstanceOrder {
+    InstanceOrder { template: template.into(), owner, ..InstanceOrder::default() }
 }
 
 fn agent(user: u128) -> AgentId {

@@ -6,7 +6,7 @@
 use super::InstanceWorkplace;
 use crate::ThreadError;
 use crate::instances::mail::JobReport;
-use crate::ledger::{Image, JournalBuffer, Progress};
+use crate::journal_buffer::{Image, JournalBuffer, JournalProgress};
 use host::registry::{JobOutcome, SUSPEND_BATCH_MAX};
 use ids::{Instant, Uuid};
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl Journal {
 /// Work that one look has found.
 #[derive(Debug, Default)]
 struct Due {
-    journals: Vec<Change>,
+    journals: Vec<JournalWrite>,
     images: Vec<DueImage>,
     /// Saves of worlds of which nothing more is kept.
     idle: Vec<JobReport>,
@@ -76,28 +76,28 @@ struct DueImage {
     report: JobReport,
 }
 
-/// Change of an instance, taken out of its ledger. Dropped before it is persisted, by an error or a panic, it goes back.
+/// Change of an instance, taken out of its journal buffer. Dropped before it is persisted, by an error or a panic, it goes back.
 #[derive(Debug)]
-struct Change {
+struct JournalWrite {
     id: Uuid,
-    ledger: Arc<JournalBuffer>,
-    progress: Progress,
+    journal_buffer: Arc<JournalBuffer>,
+    progress: JournalProgress,
     is_written: bool,
 }
 
-impl Change {
-    fn take(id: Uuid, ledger: &Arc<JournalBuffer>) -> Option<Self> {
-        let progress = ledger.take_progress()?;
-        Some(Self { id, ledger: Arc::clone(ledger), progress, is_written: false })
+impl JournalWrite {
+    fn take(id: Uuid, journal_buffer: &Arc<JournalBuffer>) -> Option<Self> {
+        let progress = journal_buffer.take_progress()?;
+        Some(Self { id, journal_buffer: Arc::clone(journal_buffer), progress, is_written: false })
     }
 }
 
-impl Drop for Change {
+impl Drop for JournalWrite {
     fn drop(&mut self) {
         if self.is_written {
-            self.ledger.settle();
+            self.journal_buffer.note_persisted();
         } else {
-            self.ledger.give_back(&self.progress);
+            self.journal_buffer.give_back(&self.progress);
         }
     }
 }
@@ -132,22 +132,26 @@ impl InstanceWorkplace {
     }
 
     /// Changes of all instances.
-    fn changes(&self) -> Vec<Change> {
+    fn changes(&self) -> Vec<JournalWrite> {
         let catalog = self.catalog();
-        catalog.stepped.values().filter_map(|stepped| Change::take(stepped.id, &stepped.ledger)).collect()
+        catalog
+            .stepped
+            .values()
+            .filter_map(|stepped| JournalWrite::take(stepped.id, &stepped.journal_buffer))
+            .collect()
     }
 
     /// Data to be written. Empty while writes are pointless.
     fn look(&self) -> Due {
         let mut due = Due::default();
-        if self.depot.rests_until().is_some_and(|until| (self.clock)() < until) {
+        if self.instance_store.rests_until().is_some_and(|until| (self.clock)() < until) {
             return due;
         }
         for stepped in self.catalog().stepped.values_mut() {
-            due.journals.extend(Change::take(stepped.id, &stepped.ledger));
-            if stepped.ledger.is_closed() {
+            due.journals.extend(JournalWrite::take(stepped.id, &stepped.journal_buffer));
+            if stepped.journal_buffer.is_closed() {
                 due.idle.extend(stepped.saving.take());
-            } else if let Some(image) = stepped.ledger.take_image()
+            } else if let Some(image) = stepped.journal_buffer.take_image()
                 && let Some(report) = stepped.saving.take()
             {
                 due.images.push(DueImage { id: stepped.id, image, report });
@@ -157,18 +161,18 @@ impl InstanceWorkplace {
     }
 
     /// Persists the changes, in one transaction.
-    fn journal(&self, mut changes: Vec<Change>) {
+    fn journal(&self, mut changes: Vec<JournalWrite>) {
         let Some(changed_at) = changes.iter().map(|change| change.progress.changed_at).min() else {
             return;
         };
         let _scope = JOURNAL.enter(changes.len() as u64);
-        let state = |Change { id, progress, .. }: &Change| State {
+        let state = |JournalWrite { id, progress, .. }: &JournalWrite| State {
             id: *id,
             sequence: progress.sequence,
             bytes: saved::encode_journal(&progress.bytes),
         };
         let states: Vec<State> = changes.iter().map(state).collect();
-        if self.depot.journal(&states, changed_at).is_ok() {
+        if self.instance_store.journal(&states, changed_at).is_ok() {
             changes.iter_mut().for_each(|change| change.is_written = true);
         }
     }
@@ -182,7 +186,7 @@ impl InstanceWorkplace {
             bytes: saved::encode_image(&image.checkpoint.encode()),
         };
         let states: Vec<State> = images.iter().map(state).collect();
-        let outcome = match self.depot.save(&states) {
+        let outcome = match self.instance_store.save(&states) {
             Ok(()) => JobOutcome::StateSaved(Ok(())),
             Err(_) => JobOutcome::StateSaved(Err(self.rests_until())),
         };

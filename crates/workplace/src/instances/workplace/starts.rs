@@ -6,7 +6,7 @@
 use super::{InstanceWorkplace, unsaved};
 use crate::instances::catalog::{RevertedCast, SteppedInstance, WorldCatalog};
 use crate::instances::mail::JobReport;
-use crate::ledger::JournalBuffer;
+use crate::journal_buffer::JournalBuffer;
 use crate::long;
 use crate::worlds::{Founding, Stepper};
 use gateway::places::Scene;
@@ -70,13 +70,13 @@ impl InstanceWorkplace {
     pub(in crate::instances) fn start(self: &Arc<Self>, order: StartOrder, report: JobReport) {
         let (is_first, id) = (order.is_first, order.id);
         // Another epoch than that of the saved state: frames are numbered from 0, and replicas begin with them.
-        let epoch = Epoch(self.depot.next_sequence() as u32);
+        let epoch = Epoch(self.instance_store.next_sequence() as u32);
         let plan = StartPlan::new(&self.catalog(), order, epoch);
         let Some(plan) = plan else {
             let why = StartFailure::Failed("The template is not there any more.".into());
             return report.end(JobOutcome::Started(Err(why)));
         };
-        let state = if is_first { Ok(InstanceState::default()) } else { self.depot.read(id) };
+        let state = if is_first { Ok(InstanceState::default()) } else { self.instance_store.read(id) };
         let state = match state {
             Ok(state) => state,
             Err(why) => return report.end(JobOutcome::Started(Err(StartFailure::Failed(unsaved(why))))),
@@ -92,7 +92,7 @@ impl InstanceWorkplace {
     fn submit(self: &Arc<Self>, is_first: bool, plan: StartPlan, state: InstanceState, report: JobReport) {
         let n_npcs = plan.config.cast.as_ref().map_or(0, |cast| cast.len());
         let claim: StartClaim = Arc::new(Mutex::new(Some(report)));
-        let (kind, name) = (if is_first { long::MAKE_WORLD } else { long::WAKE }, plan.scene.name.clone());
+        let (kind, name) = (if is_first { long::MAKE_WORLD } else { long::RESUME }, plan.scene.name.clone());
         let work = {
             let (workplace, claim) = (Arc::clone(self), Arc::clone(&claim));
             Box::new(move |_: &_| workplace.construct(is_first, plan, state, &claim))
@@ -148,7 +148,7 @@ impl InstanceWorkplace {
             tracing::warn!(%id, %part, %why, "a state of an instance fits nothing that there is here");
             return StartFailure::Misfit(left_as_it_is(&format!("it does not fit: {why}")));
         }
-        self.depot.note_damage();
+        self.instance_store.note_damage();
         tracing::error!(%id, %part, %why, "no world comes of the saved state of an instance");
         let why = format!("Its saved state is left as it is, since nothing can be made of it: {why}.");
         StartFailure::Damaged(why.into())
@@ -158,15 +158,15 @@ impl InstanceWorkplace {
     pub(in crate::instances) fn found(&self, plan: StartPlan, world: World, held_before: i64) -> Option<i64> {
         let StartPlan { id, template, scene, config, reverted_from } = plan;
         let number = config.id;
-        let ledger = Arc::new(JournalBuffer::new(self.depot.sequences()));
-        ledger.begin(&world);
-        ledger.set_reverted_from(reverted_from);
+        let journal_buffer = Arc::new(JournalBuffer::new(self.instance_store.sequences()));
+        journal_buffer.begin(&world);
+        journal_buffer.set_reverted_from(reverted_from);
         // Worlds take their checkpoints one after the other.
         let share = (number.0 % 64) as f32 / 64.0;
         let (stepper, waiting) = Stepper::found(Founding {
             scene: Arc::clone(&scene),
             life: Life::of(world, config, share).kept(),
-            ledger: Arc::clone(&ledger),
+            journal_buffer: Arc::clone(&journal_buffer),
             sessions: Arc::clone(&self.sessions),
             dead_reckoning: self.dead_reckoning,
             timing: self.timing.clone(),
@@ -177,7 +177,7 @@ impl InstanceWorkplace {
         self.inboxes.add(number, inbox);
         self.sessions.places().add_instance(Arc::clone(&scene));
         let kept_bytes = allocations::held_here() - held_before;
-        let stepped = SteppedInstance { id, template, scene, ledger, kept_bytes, saving: None };
+        let stepped = SteppedInstance { id, template, scene, journal_buffer, kept_bytes, saving: None };
         let former = self.catalog().stepped.insert(number, stepped);
         assert!(former.is_none(), "world {}: in memory twice", number.0);
         // Its template's files may have been read again while it was constructed.

@@ -7,7 +7,7 @@ use super::{InstanceWorkplace, unsaved};
 use crate::inboxes::Inbox;
 use crate::instances::catalog::RevertedCast;
 use crate::instances::mail::JobReport;
-use crate::ledger::JournalBuffer;
+use crate::journal_buffer::JournalBuffer;
 use crate::restarts::Down;
 use crate::worlds::Stepper;
 use host::registry::{JobOutcome, SuspendOutcome, SuspendTarget};
@@ -44,7 +44,7 @@ pub(in crate::instances) struct LeavingWorld<'a> {
     world: WorldId,
     id: Uuid,
     template: Arc<str>,
-    ledger: Arc<JournalBuffer>,
+    journal_buffer: Arc<JournalBuffer>,
     from: LeavingFrom,
     /// Until it has left.
     stepper: Option<Box<Stepper>>,
@@ -56,12 +56,12 @@ impl LeavingWorld<'_> {
     fn take_image(&mut self, has_had_visitors: bool) {
         let Some(stepper) = &self.stepper else { return };
         // A world that went back to a former cast is resumed with that.
-        let has_gone_back = self.ledger.reverted_from().is_some();
+        let has_gone_back = self.journal_buffer.reverted_from().is_some();
         let is_down = matches!(self.from, LeavingFrom::Down);
-        let is_changed = has_had_visitors || self.ledger.has_news() || has_gone_back || is_down;
-        self.image = (is_changed && !self.ledger.is_closed()).then(|| store::State {
+        let is_changed = has_had_visitors || self.journal_buffer.has_news() || has_gone_back || is_down;
+        self.image = (is_changed && !self.journal_buffer.is_closed()).then(|| store::State {
             id: self.id,
-            sequence: self.ledger.next_sequence(),
+            sequence: self.journal_buffer.next_sequence(),
             bytes: saved::encode_image(&stepper.world().snapshot()),
         });
     }
@@ -69,7 +69,7 @@ impl LeavingWorld<'_> {
     /// The cast to which the world has gone back. One that restarted empty after that is resumed with the saved state, and has gone
     /// back from nothing.
     fn reverted(&self) -> Option<RevertedCast> {
-        let from = self.ledger.reverted_from().filter(|_| !self.ledger.is_closed())?;
+        let from = self.journal_buffer.reverted_from().filter(|_| !self.journal_buffer.is_closed())?;
         let to = Arc::clone(self.stepper.as_ref()?.cast()?);
         Some(RevertedCast { template: Arc::clone(&self.template), from, to })
     }
@@ -123,7 +123,7 @@ impl InstanceWorkplace {
             }
         }
         let images: Vec<store::State> = leaving.iter_mut().filter_map(|one| one.image.take()).collect();
-        let saved = if images.is_empty() { Ok(()) } else { self.depot.save(&images) };
+        let saved = if images.is_empty() { Ok(()) } else { self.instance_store.save(&images) };
         let failure = saved.err().map(|why| (self.rests_until(), unsaved(why)));
         for one in leaving {
             let world = one.world;
@@ -148,11 +148,11 @@ impl InstanceWorkplace {
         let known = {
             let catalog = self.catalog();
             let stepped = catalog.stepped.get(&world)?;
-            (stepped.id, Arc::clone(&stepped.template), Arc::clone(&stepped.ledger))
+            (stepped.id, Arc::clone(&stepped.template), Arc::clone(&stepped.journal_buffer))
         };
-        let (id, template, ledger) = known;
-        // Its state before it began empty is in the ledger alone, until that is journalled.
-        if ledger.is_closed() && ledger.has_news() {
+        let (id, template, journal_buffer) = known;
+        // Its state before it began empty is in the journal buffer alone, until that is journalled.
+        if journal_buffer.is_closed() && journal_buffer.has_news() {
             return None;
         }
         let inbox = self.inboxes.of(world)?;
@@ -162,7 +162,7 @@ impl InstanceWorkplace {
         };
         let stepper = Some(stepper);
         let mut leaving =
-            LeavingWorld { workplace: self, world, id, template, ledger, from, stepper, image: None };
+            LeavingWorld { workplace: self, world, id, template, journal_buffer, from, stepper, image: None };
         leaving.take_image(is_changed);
         Some(leaving)
     }

@@ -11,7 +11,7 @@ const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/test/world
 
 #[test]
 fn worlds_are_as_in_the_samples_that_the_page_reads() {
-    let account = |n: u128, owner: Option<u128>, trouble: Option<&str>| Account {
+    let account = |n: u128, owner: Option<u128>, trouble: Option<&str>| InstanceDetails {
         summary: InstanceSummary {
             row: InstanceRow {
                 id: Uuid::from_u128(n),
@@ -34,16 +34,16 @@ fn worlds_are_as_in_the_samples_that_the_page_reads() {
         dilation: 0.5,
         step: Duration::from_micros(250),
     };
-    let whole = Told {
+    let whole = WorldReply {
         size_m: Some(256),
         npcs: Some(20),
         max_users: Some(8),
         hz: Some(20),
         trouble: None,
-        ..Told::new(90, Some("Ada Lovelace".into()), account(1, Some(2), None))
+        ..WorldReply::new(90, Some("Ada Lovelace".into()), account(1, Some(2), None))
     };
     // Its template is gone, and so is all that would be known by it.
-    let samples = serde_json::json!([whole, Told::new(0, None, account(3, None, None))]);
+    let samples = serde_json::json!([whole, WorldReply::new(0, None, account(3, None, None))]);
     if std::env::var_os("THRONG_UPDATE_SAMPLES").is_some() {
         let text = serde_json::to_string_pretty(&samples).expect("plain data becomes JSON");
         std::fs::write(SAMPLES, text + "\n").expect("the samples are writable");

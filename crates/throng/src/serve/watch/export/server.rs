@@ -2,7 +2,7 @@
 
 use super::Export;
 use crate::serve::crashes::Crashes;
-use crate::serve::watch::Start;
+use crate::serve::watch::WatchThreadConfig;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 impl Export {
@@ -16,7 +16,7 @@ impl Export {
         );
     }
 
-    pub(in crate::serve::watch) fn server(&mut self, start: &Start) {
+    pub(in crate::serve::watch) fn server(&mut self, start: &WatchThreadConfig) {
         let uptime_s = (start.clock)().0 as f64 / 1e9;
         self.gauge("throng_uptime_seconds", "Seconds since the start, at this export.", ("", ""), uptime_s);
         let replicas = &start.replicas;

@@ -4,7 +4,7 @@ use super::Export;
 use crate::serve::worlds::{self, TickTotals};
 
 impl Export {
-    pub(in crate::serve::watch) fn worlds(&mut self, counted: &[(String, worlds::Counted)]) {
+    pub(in crate::serve::watch) fn worlds(&mut self, counted: &[(String, worlds::WorldTotals)]) {
         let mut dirtied = 0;
         let mut lost = 0;
         for (name, world) in counted {
@@ -46,7 +46,7 @@ impl Export {
         );
     }
 
-    pub(in crate::serve::watch) fn instances(&mut self, worlds: &worlds::Watch) {
+    pub(in crate::serve::watch) fn instances(&mut self, worlds: &worlds::WorldsView) {
         let all = worlds.instances();
         self.gauge("throng_instances", "Instances now.", ("", ""), all.n as f64);
         self.gauge(

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Posture of an avatar, as its client last asked for it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) enum WishedPosture {
+pub(super) enum IntendedPosture {
     /// It has not sat down, or has got up since.
     #[default]
     Up,
@@ -23,7 +23,7 @@ pub(super) enum WishedPosture {
 #[derive(Debug, Default)]
 pub(super) struct ClientIntent {
     control: Option<Control>,
-    posture: WishedPosture,
+    posture: IntendedPosture,
     always_run: bool,
     pub(super) appearance: Option<Arc<Appearance>>,
     /// A teleport inside the world that has not been carried out yet.
@@ -38,24 +38,25 @@ impl ClientIntent {
         match action {
             Action::Control(control) => {
                 if control.flags.any(ControlFlags::STAND_UP) {
-                    self.posture = WishedPosture::Up;
-                } else if control.flags.any(ControlFlags::SIT_ON_GROUND) && self.posture == WishedPosture::Up
+                    self.posture = IntendedPosture::Up;
+                } else if control.flags.any(ControlFlags::SIT_ON_GROUND)
+                    && self.posture == IntendedPosture::Up
                 {
-                    self.posture = WishedPosture::OnGround;
+                    self.posture = IntendedPosture::OnGround;
                 }
                 self.control = Some(*control);
             }
             // A moved avatar stands at its new position.
-            Action::Enter(_) => self.posture = WishedPosture::Up,
-            Action::Sit { .. } => self.posture = WishedPosture::OnObject(action.clone()),
+            Action::Enter(_) => self.posture = IntendedPosture::Up,
+            Action::Sit { .. } => self.posture = IntendedPosture::OnObject(action.clone()),
             Action::Teleport { .. } => {
-                self.posture = WishedPosture::Up;
+                self.posture = IntendedPosture::Up;
                 self.teleport = Some(action.clone());
             }
             Action::Appear(appearance) => self.appearance = Some(Arc::clone(appearance)),
             Action::AlwaysRun(on) => self.always_run = *on,
-            Action::Animate(wishes) => {
-                for &(id, on) in wishes {
+            Action::Animate(animations) => {
+                for &(id, on) in animations {
                     self.animations.retain(|&(known, _)| known != id);
                     self.animations.push((id, on));
                 }
@@ -75,7 +76,7 @@ impl ClientIntent {
         self.control.is_some_and(|control| control.flags.any(ControlFlags::FLY))
     }
 
-    pub(super) fn posture(&self) -> WishedPosture {
+    pub(super) fn posture(&self) -> IntendedPosture {
         self.posture.clone()
     }
 
@@ -95,17 +96,17 @@ impl ClientIntent {
     }
 
     /// Everything that lasts once more, for an avatar that is in the world and shall have this posture.
-    pub(super) fn again(&self, posture: WishedPosture) -> Vec<Action> {
+    pub(super) fn again(&self, posture: IntendedPosture) -> Vec<Action> {
         let mut actions = vec![Action::AlwaysRun(self.always_run)];
         actions.extend(self.appearance.clone().map(Action::Appear));
         if !self.animations.is_empty() {
             actions.push(Action::Animate(self.animations.clone()));
         }
         let posture_flag = match posture {
-            WishedPosture::Up => ControlFlags::STAND_UP,
-            WishedPosture::OnGround | WishedPosture::OnObject(_) => ControlFlags::SIT_ON_GROUND,
+            IntendedPosture::Up => ControlFlags::STAND_UP,
+            IntendedPosture::OnGround | IntendedPosture::OnObject(_) => ControlFlags::SIT_ON_GROUND,
         };
-        if let WishedPosture::OnObject(seat) = posture {
+        if let IntendedPosture::OnObject(seat) = posture {
             actions.push(seat);
         }
         actions.extend(self.control.map(|Control { flags, body_rotation }| {
@@ -125,9 +126,9 @@ mod tests {
     }
 
     fn after(actions: &[Action]) -> ClientIntent {
-        let mut wishes = ClientIntent::default();
-        actions.iter().for_each(|action| wishes.note(action));
-        wishes
+        let mut intent = ClientIntent::default();
+        actions.iter().for_each(|action| intent.note(action));
+        intent
     }
 
     #[test]
@@ -135,25 +136,25 @@ mod tests {
         let sit = control(ControlFlags::SIT_ON_GROUND);
         let walk = control(ControlFlags::AT_POS);
         let teleport = Action::Teleport { position: glam::Vec3::ZERO, look_at: glam::Vec3::X };
-        assert_eq!(after(&[sit.clone(), walk]).posture(), WishedPosture::OnGround);
-        assert_eq!(after(&[sit.clone(), control(ControlFlags::STAND_UP)]).posture(), WishedPosture::Up);
-        assert_eq!(after(&[sit, teleport]).posture(), WishedPosture::Up);
+        assert_eq!(after(&[sit.clone(), walk]).posture(), IntendedPosture::OnGround);
+        assert_eq!(after(&[sit.clone(), control(ControlFlags::STAND_UP)]).posture(), IntendedPosture::Up);
+        assert_eq!(after(&[sit, teleport]).posture(), IntendedPosture::Up);
     }
 
     #[test]
     fn a_seat_is_taken_again_before_the_keys_that_are_held() {
         let seat = Action::Sit { seat: glam::Vec3::splat(30.0), look_at: glam::Vec3::X };
         let sit = ControlFlags::SIT_ON_GROUND;
-        let wishes = after(&[control(ControlFlags::AT_POS), seat.clone(), control(sit)]);
-        assert_eq!(wishes.posture(), WishedPosture::OnObject(seat.clone()), "the ground is no other seat");
-        assert_eq!(wishes.again(wishes.posture())[1..], [seat.clone(), control(sit)]);
-        assert_eq!(after(&[seat, control(ControlFlags::STAND_UP)]).posture(), WishedPosture::Up);
+        let intent = after(&[control(ControlFlags::AT_POS), seat.clone(), control(sit)]);
+        assert_eq!(intent.posture(), IntendedPosture::OnObject(seat.clone()), "the ground is no other seat");
+        assert_eq!(intent.again(intent.posture())[1..], [seat.clone(), control(sit)]);
+        assert_eq!(after(&[seat, control(ControlFlags::STAND_UP)]).posture(), IntendedPosture::Up);
     }
 
     #[test]
     fn the_newest_wish_of_each_kind_is_said_again() {
         let animation = Uuid::from_u128;
-        let wishes = after(&[
+        let intent = after(&[
             Action::AlwaysRun(true),
             Action::Animate(vec![(animation(1), true), (animation(2), true)]),
             control(ControlFlags::AT_POS),
@@ -162,14 +163,14 @@ mod tests {
         ]);
         let flags = ControlFlags::FLY.union(ControlFlags::STAND_UP);
         assert_eq!(
-            wishes.again(WishedPosture::Up),
+            intent.again(IntendedPosture::Up),
             [
                 Action::AlwaysRun(true),
                 Action::Animate(vec![(animation(2), true), (animation(1), false)]),
                 control(flags)
             ]
         );
-        assert!(wishes.flies());
+        assert!(intent.flies());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! place.
 
 use super::Hub;
-use super::travel::{VIA_LOCATION, Way, landing_spot};
+use super::travel::{ArrivalTarget, VIA_LOCATION, landing_spot};
 use crate::mail::{CircuitKey, Ending, Spot};
 use crate::places::Place;
 use ids::{Instant, SessionKey, WorldId};
@@ -78,7 +78,7 @@ impl Hub {
     }
 
     /// Reroutes an avatar without a world or a passage to one.
-    pub(super) fn send_on_if_stray(&mut self, now: Instant, circuit: CircuitKey) {
+    pub(super) fn reroute_if_displaced(&mut self, now: Instant, circuit: CircuitKey) {
         let is_stray = self.binding_mut(circuit).is_some_and(|binding| binding.is_stray);
         if is_stray {
             self.turn_back(now, circuit, "You cannot stay where you were.");
@@ -109,14 +109,14 @@ impl Hub {
     }
 
     /// Routes of a displaced avatar, the best first.
-    fn ways_on(&self, circuit: CircuitKey, from: Option<Arc<Place>>) -> Vec<Way> {
+    fn ways_on(&self, circuit: CircuitKey, from: Option<Arc<Place>>) -> Vec<ArrivalTarget> {
         let binding =
             self.sessions.get(&circuit.session).and_then(|session| session.bindings.get(&circuit.ticket));
         let Some(binding) = binding else { return Vec::new() };
         let no_more = |world| binding.place.world() == world || binding.tried.contains(&world);
         let back = self.way_back(circuit.session);
         let landing = |place: &Arc<Place>| landing_spot(Some(place));
-        let way = |place: &Arc<Place>, spot: Spot, returns| Way {
+        let way = |place: &Arc<Place>, spot: Spot, returns| ArrivalTarget {
             place: Arc::clone(place),
             position: spot.position,
             look_at: spot.look_at,

@@ -19,7 +19,7 @@ use schedule::long::LongContext;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use thiserror::Error;
-use world::{Cast, CastReload, CastReloadRefusal};
+use world::{CastReload, CastReloadRefusal, NpcCast};
 
 /// Approximate time to read the files of a template whose navmesh exists.
 const READ_ESTIMATE: Duration = Duration::from_millis(20);
@@ -30,7 +30,7 @@ pub struct Reloaded {
     /// Its name, as it is configured.
     pub template: String,
     /// Cast of new instances.
-    pub cast: Arc<Cast>,
+    pub cast: Arc<NpcCast>,
     /// True if the files differ from before.
     pub has_changed: bool,
     /// Instances that go over to it within a second of being awake. Even if nothing has changed: those that should have before, and did not.
@@ -60,7 +60,7 @@ pub enum ReloadRefusal {
 
 /// State of reloads beside the catalog.
 #[derive(Debug, Default)]
-pub(in crate::instances) struct Recasting {
+pub(in crate::instances) struct HotReload {
     /// One is reloaded at a time.
     reload: Mutex<()>,
     retired: Mutex<Retired>,
@@ -69,13 +69,13 @@ pub(in crate::instances) struct Recasting {
 /// Former casts and changes, until this is their last owner.
 #[derive(Debug, Default)]
 struct Retired {
-    casts: Vec<Arc<Cast>>,
-    recasts: Vec<Arc<CastReload>>,
+    casts: Vec<Arc<NpcCast>>,
+    reloads: Vec<Arc<CastReload>>,
 }
 
 impl Retired {
     fn keep(&mut self, changes: Changes) {
-        self.recasts.extend(changes.known.into_iter().filter_map(|(_, recast)| recast.ok()));
+        self.reloads.extend(changes.known.into_iter().filter_map(|(_, reload)| reload.ok()));
     }
 }
 
@@ -94,7 +94,7 @@ impl Instances {
 
 impl InstanceWorkplace {
     fn reload(&self, name: &str) -> Result<Reloaded, ReloadRefusal> {
-        let _one = self.recasting.reload.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.hot_reload.reload.lock().unwrap_or_else(PoisonError::into_inner);
         let template = {
             let catalog = self.catalog();
             let known = || catalog.templates.iter().map(|one| &*one.name).collect::<Vec<_>>().join(", ");
@@ -140,10 +140,10 @@ impl InstanceWorkplace {
             retired.casts.extend(catalog.cast_template(&reloaded.template, &cast));
         }
         for (world, stepped) in catalog.of_template(&reloaded.template) {
-            let reverted_from = stepped.ledger.reverted_from();
+            let reverted_from = stepped.journal_buffer.reverted_from();
             let inbox = self.inboxes.of(world).filter(|inbox| !inbox.waiting.has_cast(&cast));
             let Some(inbox) = inbox.filter(|_| reverted_from != Some(cast.fingerprint())) else { continue };
-            match inbox.waiting.put_recast(|from| changes.from(from)) {
+            match inbox.waiting.replace_reload(|from| changes.from(from)) {
                 Ok(given_up) => {
                     retired.casts.extend(given_up);
                     reloaded.n_adopting += 1;
@@ -161,9 +161,9 @@ impl InstanceWorkplace {
 
     /// Keeps former casts and changes until nothing else refers to them.
     fn retire(&self, more: Retired) {
-        let mut retired = self.recasting.retired.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut retired = self.hot_reload.retired.lock().unwrap_or_else(PoisonError::into_inner);
         retired.casts.extend(more.casts);
-        retired.recasts.extend(more.recasts);
+        retired.reloads.extend(more.reloads);
     }
 
     /// Inboxes of a template's instances in the pool.
@@ -184,7 +184,7 @@ impl InstanceWorkplace {
             changes = Changes::to(&cast);
         }
         let mut retired = Retired::default();
-        match inbox.waiting.put_recast(|from| changes.from(from)) {
+        match inbox.waiting.replace_reload(|from| changes.from(from)) {
             Ok(given_up) => retired.casts.extend(given_up),
             Err(why) => {
                 tracing::info!(world = world.0, %why, "an instance begins as its template was a moment ago")
@@ -196,7 +196,7 @@ impl InstanceWorkplace {
     }
 
     /// The cast of a world's template that the world lacks and is to get.
-    fn behind(&self, catalog: &WorldCatalog, world: WorldId) -> Option<(Arc<Cast>, Inbox)> {
+    fn behind(&self, catalog: &WorldCatalog, world: WorldId) -> Option<(Arc<NpcCast>, Inbox)> {
         let stepped = catalog.stepped.get(&world).filter(|one| !catalog.reverted.contains_key(&one.id))?;
         let cast = catalog.template(&stepped.template)?.cast.clone()?;
         let inbox = self.inboxes.of(world).filter(|inbox| !inbox.waiting.has_cast(&cast))?;
@@ -205,15 +205,15 @@ impl InstanceWorkplace {
 
     /// Drops casts without a world. Free of cost while there are none.
     pub(in crate::instances) fn dispose_casts(&self) {
-        let mut retired = self.recasting.retired.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut retired = self.hot_reload.retired.lock().unwrap_or_else(PoisonError::into_inner);
         // These hold casts, which become unneeded once these are dropped.
-        let recasts = unneeded(&mut retired.recasts);
+        let reloads = unneeded(&mut retired.reloads);
         retired.casts.sort_unstable_by_key(|cast| Arc::as_ptr(cast).addr());
         retired.casts.dedup_by(|a, b| Arc::ptr_eq(a, b));
         let casts = unneeded(&mut retired.casts);
         drop(retired);
-        if !recasts.is_empty() || !casts.is_empty() {
-            self.pool.dispose((recasts, casts));
+        if !reloads.is_empty() || !casts.is_empty() {
+            self.pool.dispose((reloads, casts));
         }
     }
 }
@@ -227,12 +227,12 @@ type Change = Result<Arc<CastReload>, CastReloadRefusal>;
 
 /// The ways to one cast from those that instances have: mostly all have the same.
 struct Changes {
-    to: Arc<Cast>,
-    known: Vec<(Arc<Cast>, Change)>,
+    to: Arc<NpcCast>,
+    known: Vec<(Arc<NpcCast>, Change)>,
 }
 
 impl Changes {
-    fn to(cast: &Arc<Cast>) -> Self {
+    fn to(cast: &Arc<NpcCast>) -> Self {
         Self { to: Arc::clone(cast), known: Vec::new() }
     }
 
@@ -245,19 +245,19 @@ impl Changes {
     }
 
     /// The change, which is known unless the world has become another one since it was prepared.
-    fn from(&mut self, from: &Arc<Cast>) -> Change {
+    fn from(&mut self, from: &Arc<NpcCast>) -> Change {
         if let Some((_, known)) = self.known.iter().find(|(known, _)| Arc::ptr_eq(known, from)) {
             return known.clone();
         }
-        let recast = CastReload::new(Arc::clone(from), Arc::clone(&self.to)).map(Arc::new);
-        self.known.push((Arc::clone(from), recast.clone()));
-        recast
+        let reload = CastReload::new(Arc::clone(from), Arc::clone(&self.to)).map(Arc::new);
+        self.known.push((Arc::clone(from), reload.clone()));
+        reload
     }
 }
 
 impl WorldCatalog {
     /// Gives a template another cast, for later instances; returns the former one. Visitors of these get the new cast's damage setting.
-    fn cast_template(&mut self, name: &str, cast: &Arc<Cast>) -> Option<Arc<Cast>> {
+    fn cast_template(&mut self, name: &str, cast: &Arc<NpcCast>) -> Option<Arc<NpcCast>> {
         // A cast that was given up before says nothing of this one.
         self.reverted.retain(|_, reverted| !reverted.template.eq_ignore_ascii_case(name));
         let template = self.template_mut(name)?;

@@ -44,7 +44,7 @@ pub struct InstanceStore {
     clock: Clock,
     sequences: Arc<AtomicU64>,
     failing: Mutex<Option<Failing>>,
-    counters: Counters,
+    counters: StoreCounters,
 }
 
 /// Since a write failed, until one succeeds.
@@ -56,7 +56,7 @@ struct Failing {
     why: String,
 }
 
-struct Counters {
+struct StoreCounters {
     images: Written,
     journals: Written,
     failures: Counter,
@@ -93,7 +93,7 @@ impl Written {
     }
 }
 
-impl Counters {
+impl StoreCounters {
     fn new(metrics: &Metrics) -> Self {
         Self {
             images: Written::new(metrics, "image"),
@@ -127,16 +127,16 @@ impl InstanceStore {
     ) -> Result<(Arc<Self>, Vec<Listed>), StoreError> {
         let store = Store::open(url)?.with_metrics(metrics, "instances");
         let InstanceList { instances, damages, highest_sequence } = store.instances()?;
-        let depot = Self {
+        let instance_store = Self {
             store,
             fuse,
             clock: Arc::clone(clock),
             sequences: Arc::new(AtomicU64::new(highest_sequence)),
             failing: Mutex::default(),
-            counters: Counters::new(metrics),
+            counters: StoreCounters::new(metrics),
         };
-        depot.report(&damages);
-        Ok((Arc::new(depot), instances))
+        instance_store.report(&damages);
+        Ok((Arc::new(instance_store), instances))
     }
 
     /// Source of the sequence numbers of this node's states.

@@ -14,20 +14,20 @@ use world::{Checkpoint, World};
 pub(crate) struct JournalBuffer {
     /// Of the node.
     sequences: Arc<AtomicU64>,
-    progress: Mutex<Progress>,
+    progress: Mutex<JournalProgress>,
     /// [`World::progress_version`] of the last value.
     version: AtomicU64,
     wants_image: AtomicBool,
     image: Mutex<Option<Image>>,
     /// The world has lost its state: its new state must not replace the stored one.
     is_closed: AtomicBool,
-    /// [`Cast::fingerprint`](world::Cast::fingerprint) of the template's cast that the world has given up after panics.
+    /// [`NpcCast::fingerprint`](world::NpcCast::fingerprint) of the template's cast that the world has given up after panics.
     reverted_from: Mutex<Option<u64>>,
 }
 
 /// Progress to be persisted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Progress {
+pub(super) struct JournalProgress {
     pub(super) sequence: u64,
     /// Time of its first difference from the stored progress.
     pub(super) changed_at: Instant,
@@ -132,7 +132,7 @@ impl JournalBuffer {
     }
 
     /// Changes since the last call. [`Self::settle`] or [`Self::give_back`] must follow.
-    pub(super) fn take_progress(&self) -> Option<Progress> {
+    pub(super) fn take_progress(&self) -> Option<JournalProgress> {
         let mut progress = lock(&self.progress);
         if !std::mem::take(&mut progress.is_new) {
             return None;
@@ -148,12 +148,12 @@ impl JournalBuffer {
     }
 
     /// The taken progress is persisted.
-    pub(super) fn settle(&self) {
+    pub(super) fn note_persisted(&self) {
         lock(&self.progress).is_taken = false;
     }
 
     /// The taken progress could not be persisted.
-    pub(super) fn give_back(&self, taken: &Progress) {
+    pub(super) fn give_back(&self, taken: &JournalProgress) {
         let mut progress = lock(&self.progress);
         progress.is_new = true;
         progress.is_taken = false;
@@ -174,43 +174,46 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    fn ledger() -> JournalBuffer {
+    fn journal_buffer() -> JournalBuffer {
         JournalBuffer::new(&Arc::new(AtomicU64::new(10)))
     }
 
-    fn change(ledger: &JournalBuffer, ms: u64, text: &str) {
-        ledger.note_progress(Instant::from_millis(ms), |bytes| bytes.extend(text.bytes()));
+    fn change(journal_buffer: &JournalBuffer, ms: u64, text: &str) {
+        journal_buffer.note_progress(Instant::from_millis(ms), |bytes| bytes.extend(text.bytes()));
     }
 
     #[test]
     fn the_last_change_is_taken_once_with_the_time_of_the_first() {
-        let ledger = ledger();
-        assert_eq!(ledger.take_progress(), None);
-        change(&ledger, 5, "one blow");
-        change(&ledger, 7, "two");
-        let taken = ledger.take_progress().expect("it has changed");
+        let journal_buffer = journal_buffer();
+        assert_eq!(journal_buffer.take_progress(), None);
+        change(&journal_buffer, 5, "one blow");
+        change(&journal_buffer, 7, "two");
+        let taken = journal_buffer.take_progress().expect("it has changed");
         assert_eq!(
             (taken.sequence, taken.changed_at, &*taken.bytes),
             (12, Instant::from_millis(5), &b"two"[..])
         );
-        assert_eq!(ledger.take_progress(), None);
-        assert!(ledger.has_news(), "it may still come back");
-        ledger.settle();
-        assert!(!ledger.has_news());
-        change(&ledger, 9, "three");
-        assert_eq!(ledger.take_progress().map(|taken| taken.changed_at), Some(Instant::from_millis(9)));
+        assert_eq!(journal_buffer.take_progress(), None);
+        assert!(journal_buffer.has_news(), "it may still come back");
+        journal_buffer.note_persisted();
+        assert!(!journal_buffer.has_news());
+        change(&journal_buffer, 9, "three");
+        assert_eq!(
+            journal_buffer.take_progress().map(|taken| taken.changed_at),
+            Some(Instant::from_millis(9))
+        );
     }
 
     #[test]
     fn what_could_not_be_written_is_taken_again_unless_it_is_out_of_date() {
-        let ledger = ledger();
-        change(&ledger, 5, "one blow");
-        let taken = ledger.take_progress().expect("it has changed");
-        ledger.give_back(&taken);
-        assert_eq!(ledger.take_progress().as_ref().map(|again| &again.bytes), Some(&taken.bytes));
-        ledger.give_back(&taken);
-        change(&ledger, 8, "two");
-        let later = ledger.take_progress().expect("it has changed");
+        let journal_buffer = journal_buffer();
+        change(&journal_buffer, 5, "one blow");
+        let taken = journal_buffer.take_progress().expect("it has changed");
+        journal_buffer.give_back(&taken);
+        assert_eq!(journal_buffer.take_progress().as_ref().map(|again| &again.bytes), Some(&taken.bytes));
+        journal_buffer.give_back(&taken);
+        change(&journal_buffer, 8, "two");
+        let later = journal_buffer.take_progress().expect("it has changed");
         assert_eq!(
             (later.changed_at, &*later.bytes),
             (taken.changed_at, &b"two"[..]),

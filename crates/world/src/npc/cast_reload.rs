@@ -1,11 +1,11 @@
 //! Hot reload of behaviours, while the world runs.
 //!
-//! A template's files are read anew, which makes another [`Cast`] on the same ground. Its worlds go over to it by a command
+//! A template's files are read anew, which makes another [`NpcCast`] on the same ground. Its worlds go over to it by a command
 //! ([`link::Action::ReloadBehaviors`]) that names the cast, so that a recording repeats it and a world that moves takes it along. The slow
 //! part, the comparison of names, is done once in a [`CastReload`], elsewhere, and offered to the world before the command. The world
 //! itself renames the numbers that its NPCs have in mind and lets each begin its behaviour again; nothing large is allocated or freed.
 
-use super::{Cast, Npcs, home_of};
+use super::{NpcCast, Npcs, home_of};
 use crate::animations::Animator;
 use behavior::{Adoption, Names};
 use ids::{SessionKey, Uuid};
@@ -16,8 +16,8 @@ use thiserror::Error;
 /// Transition of worlds from one cast to another.
 #[derive(Debug)]
 pub struct CastReload {
-    from: Arc<Cast>,
-    to: Arc<Cast>,
+    from: Arc<NpcCast>,
+    to: Arc<NpcCast>,
     adoption: Adoption,
 }
 
@@ -62,7 +62,7 @@ impl CastReload {
     ///
     /// # Errors
     /// [`CastReloadRefusal`].
-    pub fn new(from: Arc<Cast>, to: Arc<Cast>) -> Result<Self, CastReloadRefusal> {
+    pub fn new(from: Arc<NpcCast>, to: Arc<NpcCast>) -> Result<Self, CastReloadRefusal> {
         if from.mark().ground != to.mark().ground {
             return Err(CastReloadRefusal::Ground);
         }
@@ -90,13 +90,13 @@ impl CastReload {
 
     /// The cast that a world has to have to go over.
     #[must_use]
-    pub const fn from(&self) -> &Arc<Cast> {
+    pub const fn from(&self) -> &Arc<NpcCast> {
         &self.from
     }
 
     /// The new cast.
     #[must_use]
-    pub const fn to(&self) -> &Arc<Cast> {
+    pub const fn to(&self) -> &Arc<NpcCast> {
         &self.to
     }
 
@@ -124,7 +124,7 @@ impl CastReload {
 
 impl Npcs {
     /// Continues the state of another cast's snapshot that [fits](crate::cast::CastMark::fits).
-    pub(crate) fn take_over(&mut self, names: &Names, cast: &Cast) {
+    pub(crate) fn take_over(&mut self, names: &Names, cast: &NpcCast) {
         let adoption = Adoption::new(names, &cast.behaviors);
         for ((legs, head), role) in self.legs.iter_mut().zip(&mut self.heads).zip(&cast.roles) {
             if !head.mind.adopt(&adoption) {

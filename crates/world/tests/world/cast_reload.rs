@@ -9,11 +9,11 @@ use ids::{Instant, SessionKey, Tick};
 use link::{Action, Change, ChatKind, Command, Event, Frame, Looks};
 use std::{ops::Range, sync::Arc};
 use world::{
-    Actor, Beginning, Cast, CastReload, CastReloadRefusal, GameSource, Life, RestoreError, Script, Spawn,
+    Actor, Beginning, CastReload, CastReloadRefusal, GameSource, Life, NpcCast, RestoreError, Script, Spawn,
     World, WorldConfig,
 };
 
-pub(crate) fn cast_of(config: &WorldConfig) -> &Arc<Cast> {
+pub(crate) fn cast_of(config: &WorldConfig) -> &Arc<NpcCast> {
     config.cast.as_ref().expect("somebody lives there")
 }
 
@@ -23,7 +23,7 @@ fn hurting() -> Option<Arc<dyn GameSource>> {
 }
 
 /// From a cast to what its script has become.
-pub(crate) fn recast(from: &Arc<Cast>, script: Script) -> Result<Arc<CastReload>, CastReloadRefusal> {
+pub(crate) fn reload_of(from: &Arc<NpcCast>, script: Script) -> Result<Arc<CastReload>, CastReloadRefusal> {
     let to = from.with_script(script, &flat()).expect("a cast");
     CastReload::new(Arc::clone(from), Arc::new(to)).map(Arc::new)
 }
@@ -66,19 +66,19 @@ fn who_looks_different_is_told_of_once() {
         let is_look = |change: &&Change| matches!(change, Change::Appeared(..));
         (0..20).map(|_| stage.step().changes.iter().filter(is_look).count()).sum::<usize>()
     };
-    let same = recast(&cast, script(patrol())).expect("the same NPC");
+    let same = reload_of(&cast, script(patrol())).expect("the same NPC");
     stage.reload(&same);
     assert_eq!((told(&mut stage), worn(&stage)), (0, person.clone()), "nothing is new");
     let looks = Looks::worn(vec![7; 218], vec![0; 47]).expect("looks");
-    let other = recast(same.to(), dressed(looks)).expect("the same NPC");
+    let other = reload_of(same.to(), dressed(looks)).expect("the same NPC");
     assert_ne!(other.from().fingerprint(), other.to().fingerprint());
     stage.reload(&other);
     assert_eq!(told(&mut stage), 1);
     assert_eq!(worn(&stage).map(|appearance| appearance.visual_params.clone()), Some(vec![7; 218]));
-    let cloud = recast(other.to(), dressed(Looks::Cloud)).expect("the same NPC");
+    let cloud = reload_of(other.to(), dressed(Looks::Cloud)).expect("the same NPC");
     stage.reload(&cloud);
     assert_eq!((told(&mut stage), worn(&stage)), (1, None));
-    let back = recast(cloud.to(), dressed(Looks::Person)).expect("the same NPC");
+    let back = reload_of(cloud.to(), dressed(Looks::Person)).expect("the same NPC");
     stage.reload(&back);
     assert_eq!((told(&mut stage), worn(&stage)), (1, person));
 }
@@ -92,7 +92,7 @@ fn who_patrolled_does_what_the_file_says_now() {
     stage.run(100);
     assert_ne!(npc(&stage).motion.velocity, Vec3::ZERO);
 
-    let sits = recast(&cast, with_behavior(patrol(), "patrol", "sit")).expect("the same NPC");
+    let sits = reload_of(&cast, with_behavior(patrol(), "patrol", "sit")).expect("the same NPC");
     stage.reload(&sits);
     stage.run(20);
     assert_eq!(npc(&stage).motion.velocity, Vec3::ZERO, "within a second");
@@ -101,7 +101,7 @@ fn who_patrolled_does_what_the_file_says_now() {
     assert_eq!(at(npc(&stage)), place);
 
     // And back, by another set of the same content.
-    let walks = recast(sits.to(), script(patrol())).expect("the same NPC");
+    let walks = reload_of(sits.to(), script(patrol())).expect("the same NPC");
     stage.reload(&walks);
     stage.run(40);
     assert_ne!(at(npc(&stage)), place);
@@ -110,14 +110,15 @@ fn who_patrolled_does_what_the_file_says_now() {
 #[test]
 fn a_world_with_another_cast_stays_as_it_is() {
     let (config, other) = (setting(patrol()), setting(patrol()));
-    let change = recast(cast_of(&other), with_behavior(patrol(), "patrol", "sit")).expect("the same NPC");
+    let change = reload_of(cast_of(&other), with_behavior(patrol(), "patrol", "sit")).expect("the same NPC");
     let mut stage = Stage::new(config.clone());
     stage.run(3);
     stage.reload(&change);
     stage.step();
     assert_eq!(stage.world.counters().ignored, 1, "it is not the cast that was meant");
     // An order without an offer.
-    let unknown = recast(cast_of(&config), with_behavior(patrol(), "patrol", "sit")).expect("the same NPC");
+    let unknown =
+        reload_of(cast_of(&config), with_behavior(patrol(), "patrol", "sit")).expect("the same NPC");
     stage.order(&unknown);
     stage.step();
     assert_eq!((stage.world.counters().ignored, stage.world.counters().reload_behaviors), (2, 0));
@@ -133,7 +134,7 @@ fn worlds_that_go_over_before_the_same_tick_stay_equal() {
     let crowd = || (0..12).map(|n| spawn("folk", "stroll", 90.0 + 3.0 * n as f32, 110.0)).collect::<Vec<_>>();
     let config = setting(crowd());
     let change =
-        recast(cast_of(&config), with_behavior(crowd(), "stroll", "patrol round")).expect("the same");
+        reload_of(cast_of(&config), with_behavior(crowd(), "stroll", "patrol round")).expect("the same");
     let stage = || {
         let mut stage = Stage::new(config.clone());
         stage.send(1, enter_at(Vec3::new(95.0, 100.0, 23.0)));
@@ -227,7 +228,7 @@ fn a_state_that_was_kept_goes_on_with_what_the_files_say_now() {
 fn who_lives_there_and_what_they_are_cannot_change() {
     let config = setting(patrol());
     let from = cast_of(&config);
-    let refused = |script: Script| recast(from, script).map(|_| ()).expect_err("somebody is another");
+    let refused = |script: Script| reload_of(from, script).map(|_| ()).expect_err("somebody is another");
     let mut more = patrol();
     more.push(spawn("folk", "stroll", 90.0, 90.0));
     assert_eq!(refused(script(more)), CastReloadRefusal::Count { was: 1, is: 2 });
@@ -240,7 +241,7 @@ fn who_lives_there_and_what_they_are_cannot_change() {
     let mut kinds = script(patrol());
     kinds.vocabulary.kinds.swap(0, 1);
     assert_eq!(refused(kinds), CastReloadRefusal::Kind { number: 1, was: "folk".into() });
-    let elsewhere = Cast::new(script(patrol()), &flat(), &link::Scenery::default(), 20.0, &mut || true);
+    let elsewhere = NpcCast::new(script(patrol()), &flat(), &link::Scenery::default(), 20.0, &mut || true);
     let elsewhere = CastReload::new(Arc::clone(from), Arc::new(elsewhere.expect("a cast")));
     assert_eq!(elsewhere.map(|_| ()).expect_err("no wall there"), CastReloadRefusal::Ground);
 
@@ -273,13 +274,13 @@ fn who_lives_there_and_what_they_are_cannot_change() {
     changed.vocabulary.kinds.push(Kind { name: "cat".into(), ..Kind::default() });
     changed.actors.push(changed.actors[0].clone());
     changed.vocabulary.routes.insert(0, Route { name: "new".into(), points: vec![Vec3::ONE] });
-    assert!(recast(from, changed).is_ok());
+    assert!(reload_of(from, changed).is_ok());
 }
 
 #[test]
 fn a_life_that_ends_after_it_went_over_begins_again_with_the_new_cast() {
     let config = setting(patrol());
-    let change = recast(cast_of(&config), with_behavior(patrol(), "patrol", "sit")).expect("the same NPC");
+    let change = reload_of(cast_of(&config), with_behavior(patrol(), "patrol", "sit")).expect("the same NPC");
     let mut life = Life::new(config, 0.0);
     let mut frame = Frame::empty();
     let enter = enter_at(Vec3::new(60.0, 60.0, GROUND_M + STANDING));
@@ -316,13 +317,13 @@ fn what_was_played_ends_when_its_number_may_mean_something_else() {
         script
     };
     let merry = with_laugh(with_behavior(patrol(), "patrol", "play laugh for 100 s"));
-    let merry = Arc::new(Cast::new(merry, &flat(), &wall(), 20.0, &mut || true).expect("a cast"));
+    let merry = Arc::new(NpcCast::new(merry, &flat(), &wall(), 20.0, &mut || true).expect("a cast"));
     let mut stage = Stage::new(WorldConfig { cast: Some(Arc::clone(&merry)), ..setting(patrol()) });
     stage.send(1, enter_at(Vec3::new(60.0, 60.0, GROUND_M + STANDING)));
     stage.run(60);
     let plays = |stage: &Stage| npc(stage).avatar.animations.iter().any(|animation| animation.id == laugh);
     assert!(plays(&stage));
-    let sober = recast(&merry, with_behavior(patrol(), "patrol", "wait 100 s")).expect("the same NPC");
+    let sober = reload_of(&merry, with_behavior(patrol(), "patrol", "wait 100 s")).expect("the same NPC");
     stage.reload(&sober);
     stage.run(1);
     assert!(!plays(&stage));
@@ -351,6 +352,6 @@ fn who_answered_answers_what_the_file_says_now() {
     };
     assert_eq!(answers(&mut stage), ["I heard that."]);
     let body = "when hears chat within 20 m: cooldown 5 s: say \"Be off.\"";
-    stage.reload(&recast(&cast, with_behavior(gossip(), "gossip", body)).expect("the same"));
+    stage.reload(&reload_of(&cast, with_behavior(gossip(), "gossip", body)).expect("the same"));
     assert_eq!(answers(&mut stage), ["Be off."]);
 }
