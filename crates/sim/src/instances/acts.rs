@@ -56,7 +56,7 @@ impl Process {
         let facts = |&(name, _): &(&str, u32)| TemplateFacts {
             name: name.into(),
             n_local_ids: 100,
-            n_npcs: 0,
+            n_npcs: if name == VILLAGE { village::NPCS as usize } else { 0 },
             keep: Some(KEEP),
         };
         let mut registry = Registry::new(config_of_registry, TEMPLATES.iter().map(facts).collect());
@@ -81,7 +81,10 @@ impl Process {
 impl InstanceRun {
     pub(super) fn new(scenario: InstanceScenario) -> Self {
         let seed = scenario.seed;
-        let (store, lands, casts) = (StoreModel::default(), lands(), Arc::default());
+        let (store, lands) = (StoreModel::default(), lands());
+        let spec = lands[0].spec();
+        let cast = village::contested_cast(&spec.terrain, &spec.scenery, spec.water_m);
+        let casts = Arc::new(CastLibrary::of([Arc::clone(&cast)]));
         Self {
             scenario,
             rng: stream(seed, Purpose::Instances, 0),
@@ -99,6 +102,7 @@ impl InstanceRun {
             acknowledged: BTreeSet::new(),
             ended: BTreeSet::new(),
             lands,
+            cast,
             casts,
             report: InstanceReport::default(),
         }

@@ -166,7 +166,7 @@ impl InstanceRun {
                 let truth = self.visits.get(&instance).copied().unwrap_or(0);
                 assert_eq!(visits, truth, "visits of {instance} are not in its saved state");
                 self.report.resumed += u64::from(visits > 0);
-                let begun = self.start_world(instance, scene, visits);
+                let begun = self.start_world(instance, &template, scene, visits);
                 let former = self.process.worlds.insert(world, begun);
                 assert!(former.is_none(), "world {} is in memory twice", world.0);
                 Some(JobOutcome::Started(Ok(Some(1 << 20))))

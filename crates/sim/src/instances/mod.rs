@@ -15,6 +15,7 @@ use crate::host::{CastLibrary, Host};
 use crate::reference::WorldReference;
 use crate::sabotage::Sabotage;
 use crate::streams::{Purpose, stream};
+use crate::workload::village;
 use bots::rng::Rng;
 use gateway::hub::{Hub, HubConfig, Login, Order};
 use gateway::mail::{CircuitKey, Closed, FromShard, Request, ShardIndex, Spot, ToShard};
@@ -37,6 +38,7 @@ use std::net::Ipv4Addr;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
+use world::NpcCast;
 
 const TURNS: u32 = 2_000;
 const USERS: u128 = 12;
@@ -54,7 +56,9 @@ const REST: Duration = Duration::from_secs(120);
 /// Local ids for eight worlds in use or at rest, so that a start is refused now and then.
 const LOCAL_IDS: LocalIdSpace = LocalIdSpace { first: 1 << 31, end: (1 << 31) + 800, block: 200 };
 const N_REGIONS: u32 = 2;
-const TEMPLATES: [(&str, u32); 2] = [("Cave", 256), ("Plain", 512)];
+const TEMPLATES: [(&str, u32); 2] = [(VILLAGE, 256), ("Plain", 512)];
+/// The template with NPCs.
+const VILLAGE: &str = "Village";
 
 /// From 0 up to `sides`.
 fn roll(rng: &mut Rng, sides: u64) -> u64 {
@@ -198,7 +202,8 @@ struct InstanceRun {
     /// Acknowledged as ended.
     ended: BTreeSet<Uuid>,
     lands: Vec<Arc<EncodedGround>>,
-    /// None: the templates have no NPCs.
+    /// Fighting NPCs and a mission, in the first template.
+    cast: Arc<NpcCast>,
     casts: Arc<CastLibrary>,
     process: Process,
     report: InstanceReport,

@@ -20,9 +20,15 @@ pub(super) fn enter(agent: AgentId) -> Action {
 
 impl InstanceRun {
     /// Creates the world of an instance on a host, from its saved state if there is one.
-    pub(super) fn start_world(&mut self, instance: Uuid, scene: Scene, visits: u64) -> InstanceWorld {
+    pub(super) fn start_world(
+        &mut self,
+        instance: Uuid,
+        template: &str,
+        scene: Scene,
+        visits: u64,
+    ) -> InstanceWorld {
         let host = roll(&mut self.moves_rng, self.process.hosts.len() as u64) as usize;
-        let config = WorldConfig::new(scene.spec(), None);
+        let config = WorldConfig::new(scene.spec(), (template == VILLAGE).then(|| Arc::clone(&self.cast)));
         let image = self.store.images.get(&instance).map(Vec::as_slice);
         let truth = self.images.get(&instance).map(Vec::as_slice);
         assert!(image == truth, "the saved state of {instance} is not that of a world that stays");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use world::{Actor, NpcCast, Script, Spawn};
 
 /// In each world, as in the instances of experiment `worlds`.
-pub(super) const NPCS: u32 = 20;
+pub(crate) const NPCS: u32 = 20;
 /// Around the plaza, metres from the corner.
 const MIDDLE_M: f32 = 128.0;
 
