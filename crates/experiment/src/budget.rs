@@ -48,7 +48,7 @@ impl Limit {
     }
 
     /// No number keeps no limit, and neither does one without end: something was divided by nothing.
-    fn holds(self, value: f64) -> bool {
+    pub(crate) fn holds(self, value: f64) -> bool {
         if !value.is_finite() {
             return false;
         }

@@ -10,7 +10,7 @@ use crate::server::{LOG_FILE, METRICS_FILE, REGION, Server};
 use crate::usage::ProcessUsage;
 use crate::worlds::frames::MissedLooks;
 use crate::worlds::grounds::{self, BEHAVIOURS};
-use crate::{Experiment, Run, clock};
+use crate::{Experiment, Run, clock, journal};
 use bots::behavior::PLAY_PORTAL;
 use report::{Cell, Column, Section, Table};
 use std::fs;
@@ -56,7 +56,7 @@ const LOOK_QUICK: Duration = Duration::from_secs(2);
 const VISIT_QUICK: Duration = Duration::from_secs(1);
 
 /// Limits for a server of this size on any machine that is not too small for it.
-const BUDGETS: [FigureLimit; 18] = [
+const BUDGETS: [FigureLimit; 19] = [
     budget("logins_failed", "logins that failed", "", Limit::AtMost(0.0)),
     budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
     budget("pings_unanswered", "pings unanswered", "", Limit::AtMost(0.0)),
@@ -74,11 +74,13 @@ const BUDGETS: [FigureLimit; 18] = [
     budget("frames_missed_untold", "missed ticks neither captured nor counted", "", Limit::AtMost(0.0)),
     budget("missions_completed", "missions completed", "", Limit::AtLeast(50.0)),
     budget("journalled", "states of worlds written to the journal", "", Limit::AtLeast(500.0)),
+    journal::LAG_LIMIT,
     budget("rss_growth_percent", "growth of memory over the second half", "%", Limit::AtMost(10.0)),
 ];
 
 /// Figures without a budget: they depend on the machine, or are informative.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 13] = [
+    journal::LAG_P99,
     "ticks_missed",
     "rate_held",
     "bots",
@@ -275,6 +277,7 @@ fn of_server(window: &Window, samples: &[(f64, ProcessUsage)], findings: &mut Fi
     findings.figure("missions_completed", window.rise_told("throng_missions_completed_total", None));
     let journalled = ("what", "journal");
     findings.figure("journalled", window.rise_told("throng_instance_states_saved_total", Some(journalled)));
+    journal::tell(window, findings);
     findings.figure("world_switches", rise("throng_world_switches_total"));
     findings.figure("npc_falls", {
         let falls = |reading: &Reading| reading.metrics.with("throng_npc_work_total", "what", "falls");

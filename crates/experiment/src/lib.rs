@@ -33,6 +33,7 @@ mod findings;
 mod foreign;
 mod freshness;
 mod http;
+mod journal;
 mod latency;
 mod login_storm;
 mod machine;

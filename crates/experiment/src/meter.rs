@@ -31,6 +31,12 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
+    /// A reading of these values.
+    #[cfg(test)]
+    pub(crate) const fn at(at: Instant, usage: ProcessUsage, metrics: MetricScrape) -> Self {
+        Self { usage, metrics, at }
+    }
+
     /// Waits for the next export, then reads.
     pub(crate) fn take(server: &Server) -> Result<Self, ExperimentError> {
         let before = server.metrics()?.sum(EXPORTED);
@@ -190,11 +196,7 @@ mod tests {
     use super::*;
 
     fn window(begin: &str, end: &str) -> Window {
-        let reading = |text| Reading {
-            usage: ProcessUsage::default(),
-            metrics: MetricScrape::parse(text),
-            at: clock::now(),
-        };
+        let reading = |text| Reading::at(clock::now(), ProcessUsage::default(), MetricScrape::parse(text));
         Window { begin: reading(begin), end: reading(end) }
     }
 

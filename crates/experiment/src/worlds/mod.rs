@@ -30,7 +30,7 @@ use crate::budget::{self, FigureLimit, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::meter::Sampler;
-use crate::{Experiment, Run};
+use crate::{Experiment, Run, journal};
 use stage::WorldsTestbed;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -45,7 +45,7 @@ const WORLDS: u32 = 1_000;
 const WORLDS_QUICK: u32 = 12;
 const NPCS: u32 = 20;
 
-const BUDGETS: [FigureLimit; 32] = [
+const BUDGETS: [FigureLimit; 33] = [
     budget("circuits_lost", "circuits of players lost", "", Limit::AtMost(0.0)),
     budget("visitors_lost", "circuits of visitors lost", "", Limit::AtMost(0.0)),
     budget("players_inside_ratio", "players in their worlds", "", Limit::AtLeast(1.0)),
@@ -66,6 +66,7 @@ const BUDGETS: [FigureLimit; 32] = [
     budget("npc_paths_per_10_s", "path searches of an NPC", "1/10 s", Limit::AtLeast(1.0)),
     budget("missions_per_world_min", "missions completed in a world", "1/min", Limit::AtLeast(0.5)),
     budget("journal_per_world_s", "states of a world written to the journal", "1/s", Limit::AtLeast(0.1)),
+    journal::LAG_LIMIT,
     budget("worlds_cores", "server", "cores", Limit::AtMost(1.0)),
     budget(
         "npc_ticks_per_core_s",
@@ -91,8 +92,9 @@ const BUDGETS: [FigureLimit; 32] = [
 ];
 
 /// Figures without a budget.
-const OTHERS: [&str; 38] = [
+const OTHERS: [&str; 39] = [
     "missions_completed",
+    journal::LAG_P99,
     "rate_held",
     "npc_ticks_per_worker_core_s",
     "allocs_per_world_tick_all",

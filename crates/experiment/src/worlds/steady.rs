@@ -4,11 +4,11 @@ use super::costs::{self, StepDurations};
 use super::frames::{self, Frames, ScheduleFrame, quantile_ms};
 use super::npcs;
 use super::stage::WorldsTestbed;
-use crate::clock;
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::meter::{Reading, Window, least};
 use crate::metrics::MetricScrape;
+use crate::{clock, journal};
 use report::{Column, Section, Table};
 use std::time::Duration;
 
@@ -136,13 +136,14 @@ fn cores(window: &Window, count: f64, findings: &mut Findings) {
     findings.figure("worlds_awake_ratio", ticks / RATE_HZ / count);
 }
 
-/// Progress of players in missions, and the number of journal writes.
+/// Progress of players in missions, the number of journal writes and their lag.
 fn missions(window: &Window, count: f64, findings: &mut Findings) {
     let completed = window.rise_told("throng_missions_completed_total", None);
     findings.figure("missions_completed", completed);
     findings.figure("missions_per_world_min", completed / count / window.seconds() * 60.0);
     let journalled = window.rate_with("throng_instance_states_saved_total", "what", "journal");
     findings.figure("journal_per_world_s", journalled / count);
+    journal::tell(window, findings);
 }
 
 fn frame_times(window: &Window, frames: &[ScheduleFrame], findings: &mut Findings) {
