@@ -131,7 +131,7 @@ impl JournalBuffer {
         lock(&self.progress).bytes.clone()
     }
 
-    /// Changes since the last call. [`Self::settle`] or [`Self::give_back`] must follow.
+    /// Changes since the last call. [`Self::note_persisted`] or [`Self::give_back`] must follow.
     pub(super) fn take_progress(&self) -> Option<JournalProgress> {
         let mut progress = lock(&self.progress);
         if !std::mem::take(&mut progress.is_new) {
