@@ -35,8 +35,8 @@ pub struct MonitorConfig {
     pub server: u32,
     /// The server's version.
     pub version: String,
-    /// Names of its worlds, by their number.
-    pub worlds: Vec<String>,
+    /// Ids and names of its shared worlds.
+    pub worlds: Vec<(u64, String)>,
     /// Quota of fatal crashes. Survived panics have another quota of the same size.
     pub quota: Quota,
 }

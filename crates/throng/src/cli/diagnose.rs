@@ -1,7 +1,7 @@
 //! Commands that examine a server: `throng trace`, `tune`, `crash`, `record`, `replay`.
 
 use super::DataArg;
-use super::parse::fraction;
+use super::parse::{fraction, world_label};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -68,9 +68,9 @@ pub struct CrashMonitorArgs {
     /// The server's process id.
     #[arg(long, value_name = "PID")]
     pub server: u32,
-    /// Name of a world, in order of their numbers.
-    #[arg(long = "world", value_name = "NAME")]
-    pub worlds: Vec<String>,
+    /// Id and name of a shared world.
+    #[arg(long = "world", value_name = "ID=NAME", value_parser = world_label)]
+    pub worlds: Vec<(u64, String)>,
     /// Dumps of each kind to keep.
     #[arg(long, value_name = "N")]
     pub dumps_max: u32,

@@ -27,6 +27,12 @@ pub(super) fn burden(text: &str) -> Result<(System, u64), String> {
     Ok((system, laps.parse().map_err(|_| format!("{laps:?} is not a number"))?))
 }
 
+/// Parses `1=Harbour`: the id and the name of a world. A name may contain `=`.
+pub(super) fn world_label(text: &str) -> Result<(u64, String), String> {
+    let (id, name) = text.split_once('=').ok_or("a world looks like 1=Harbour")?;
+    Ok((id.parse().map_err(|_| format!("{id:?} is not the id of a world"))?, name.to_owned()))
+}
+
 /// Parses `30/s` or `30`.
 pub(super) fn per_second(text: &str) -> Result<f64, String> {
     let rate: f64 =
@@ -62,6 +68,14 @@ mod tests {
         }
         for text in ["", "5", "s", "5 s", "1.2.3s", "5w"] {
             assert!(duration(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_world_has_an_id_and_any_name() {
+        assert_eq!(world_label("7=A=B, C"), Ok((7, "A=B, C".to_owned())));
+        for text in ["", "Harbour", "=Harbour", "Harbour=7", "-1=Harbour"] {
+            assert!(world_label(text).is_err(), "{text:?}");
         }
     }
 }

@@ -50,10 +50,12 @@ fn monitor_args(config: &Config) -> Vec<String> {
     let diagnose = &config.diagnose;
     let value = |name: &str, value: String| std::iter::once(format!("{name}={value}"));
     let data = config.server.data.display().to_string();
+    let worlds =
+        config.region.iter().enumerate().map(|(n, region)| format!("{}={}", region.world(n).0, region.name));
     std::iter::once("crash-monitor".to_owned())
         .chain(value("--data", data))
         .chain(value("--server", std::process::id().to_string()))
-        .chain(config.region.iter().flat_map(|region| value("--world", region.name.clone())))
+        .chain(worlds.flat_map(|label| value("--world", label)))
         .chain(value("--dumps-max", diagnose.crash_dumps_max.to_string()))
         .chain(value("--mib-max", diagnose.crash_mib_max.to_string()))
         .chain(value("--log-format", config.server.log_format.clone()))
