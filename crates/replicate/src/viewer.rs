@@ -47,13 +47,13 @@ pub fn border_ranks(visible_max: usize) -> Range<usize> {
 pub struct Shown {
     /// Its slot in the replica.
     pub slot: SlotIndex,
-    /// Low 32 bits of the tick of the motion that it was sent.
+    /// Low 32 bits of the tick of the last motion sent to the client.
     pub sent: u32,
     /// Metres away, as of the last list.
     pub distance: f32,
-    /// Sends of a rest that are still to come.
+    /// Sends of a stop that remain.
     pub repeats: u8,
-    /// Sends for which it has been due.
+    /// Sends for which it was due and held back.
     pub(crate) held: u8,
     /// Distance band, which selects the changes worth sending.
     pub(crate) band: u8,
@@ -116,8 +116,8 @@ pub type Place = u32;
 
 /// A client's view of one world.
 ///
-/// It needs no epochs: in all lives of a world an id stands for one presence, and ticks only rise (`world::Life`). An entity missing in
-/// a new life therefore departs as in any other tick, and repeated data are newer than the data sent before.
+/// It needs no epochs: a local id denotes one presence in all epochs of a world, and ticks only rise (`world::Life`). An entity that is
+/// missing after a restart is therefore removed as in any other tick, and data sent again are newer than those sent before.
 #[derive(Debug)]
 pub struct Viewer {
     /// The client's session.
@@ -138,7 +138,7 @@ pub struct Viewer {
     listed_at: Option<u32>,
     /// [`Replica::removals`] that it has followed.
     removals: u64,
-    /// Position of the round over all members.
+    /// Index of the member at which the next round-robin pass continues.
     pub(crate) cursor: Place,
     gone: Vec<LocalId>,
 }
@@ -172,7 +172,7 @@ struct ListEntry {
     /// By which list.
     list: u32,
     distance: f32,
-    /// So near that others have to make way.
+    /// True if its rank is inside the inner border, so that it displaces others.
     is_nearest: bool,
 }
 
@@ -280,7 +280,7 @@ impl Viewer {
                 } else {
                     linger.push(member)
                 }
-                // It is no newcomer.
+                // Not a newcomer: do not add it again below.
                 mark.list = 0;
             }
         }
@@ -308,7 +308,7 @@ impl Viewer {
         }
         let near = stay.iter().take(NEAR_MAX).map(|member| member.shown.distance);
         self.near_m = near.fold(0.0, f32::max);
-        // Exactly: thousands of clients have one of these each, for good.
+        // Exact capacity: thousands of clients keep one of these for their whole session.
         self.shown.reserve_exact(stay.len() + 1);
         self.told.reserve_exact(stay.len() + 1);
         if let Some(own) = own {

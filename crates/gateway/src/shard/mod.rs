@@ -95,15 +95,15 @@ pub struct ShardConfig {
     pub textures: Arc<HeldTextures>,
     /// Unix time in seconds at [`Instant::ZERO`].
     pub unix_start_s: u64,
-    /// Secret keys of the table of addresses, drawn at random where strangers can reach it: who knew them could choose
-    /// addresses that are slow to find.
+    /// Secret keys of the hash table of addresses, random on a real server: an attacker who knew them could choose
+    /// addresses that collide.
     pub hash_keys: [u64; 2],
 }
 
-/// Bytes after which the rest of a turn waits for the driver to send them. The kernel copies them once more, and more than this
-/// do not stay in a core's cache between the two.
+/// Bytes of output after which a turn pauses until the driver has sent them. The kernel copies them again, and more than this would
+/// leave the core's cache between the two copies.
 pub const TURN_BYTES: usize = 256 * 1024;
-/// Time for which a circuit without avatar delivers its last messages.
+/// Time for which a circuit whose avatar is gone still delivers its last messages.
 const LINGER: Duration = Duration::from_secs(3);
 /// Period of dropping expired tickets.
 const TICKET_SWEEP: Duration = Duration::from_secs(5);
@@ -129,7 +129,7 @@ pub struct Shard {
     turns: Turns,
     /// Clients whose acks have to leave, soonest first.
     acks_due: VecDeque<(Instant, ClientIndex)>,
-    /// Circuits found to be over in this round of visits.
+    /// Clients whose circuits ended during this turn, to be removed after it.
     ended: Vec<ClientIndex>,
     /// Its shortage of CPU time.
     pressure: Pressure,
@@ -146,7 +146,7 @@ pub struct Shard {
     outcomes: MessageOutcomes,
     lister: Lister,
     selection: Selection,
-    /// For lists of clients' turns.
+    /// Scratch buffer of a turn: objects or avatars by distance (`stream/scenery.rs`, `stream/looks.rs`).
     by_distance: Vec<(f32, u32)>,
     gone: Vec<LocalId>,
     /// Buffer of expanded zero-coded datagrams.
@@ -238,7 +238,7 @@ impl Shard {
                 }
             }
             ToShard::Switch { circuit, place, world, position, look_at, returns } => {
-                // A world that has ended by now was emptied before: mail that leads elsewhere follows.
+                // If the world has ended, its visitors were sent away first: the mail with their next place follows.
                 if let Some(&index) = self.by_circuit.get(&circuit)
                     && let Some(place) = self.places.showing(place, world)
                 {

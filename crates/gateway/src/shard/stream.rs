@@ -1,8 +1,8 @@
 //! Output: a client's turn, ten times per second.
 //!
-//! First the circuit's own messages (acks, pings, resends), then arrivals, then avatars: absent ones are killed,
-//! [`replicate::selection`] picks the others for the remaining bytes, their blocks are copied from the replica into datagrams. Full
-//! updates, kills and stops are reliable, mid-motion updates are not.
+//! First the circuit's own messages (acks, pings, resends), then arrivals, then avatars: those that left the visible set are killed,
+//! [`replicate::selection`] picks others for the remaining bytes, and their blocks are copied from the replica into datagrams. Kills are
+//! reliable, full updates and the last repetition of a stop perishable (ADR 0001), all other updates unreliable.
 
 mod avatars;
 mod looks;
@@ -32,13 +32,13 @@ use wire::fanout;
 use wire::header::{DATAGRAM_MAX, HEADER_LEN};
 use wire::terse::{self, AVATAR_BLOCK_LEN};
 
-/// Time limit of RegionHandshakeReply. It is reliable with all clients but one, whose loss this heals.
+/// Time to wait for RegionHandshakeReply. All clients but one send it reliably; this covers its loss from that one.
 const HANDSHAKE_REPLY_PATIENCE: Duration = Duration::from_secs(3);
 /// Period of statistics messages.
 const SIM_STATS_PERIOD: Duration = Duration::from_secs(3);
 /// Period of the less urgent messages.
 const SLOW_PERIOD: Duration = Duration::from_secs(1);
-/// Between two lists of dots for the small map.
+/// Period of CoarseLocationUpdate, the dots on the small map.
 const COARSE_PERIOD: Duration = Duration::from_secs(2);
 /// Blocks of a datagram: 6 bytes of header and 12 of prefix leave room for 18.
 pub(super) const TERSE_PER_DATAGRAM: usize = terse_blocks(DATAGRAM_MAX);
@@ -53,8 +53,8 @@ const UNACKED_MAX: usize = 256;
 /// Share of the bytes for avatars while static objects around the client wait. Those get the rest, at least this complement.
 const SHARE_BESIDE_SCENERY: f32 = 0.75;
 
-/// A client's turn. A thousand clients at ten turns a second have 100 µs each of a core; twenty times that is a client
-/// that costs others theirs.
+/// A client's turn. A thousand clients at ten turns a second leave 100 µs of a core for each turn; a turn of twenty times that delays
+/// other clients.
 static CLIENT: Scope = Scope::new("shard.client").arg(Arg::Client).limit_us(2_000);
 
 impl Shard {

@@ -5,7 +5,7 @@
 //! Outputs, to be drained after each input: [`Registry::poll_job`] (work that takes long), [`Registry::poll_order`] (for the gateway) and
 //! [`Registry::poll_reply`] (exactly one per request).
 //!
-//! It holds no world, row or connection: jobs and notices name worlds by id. The lifecycle of an instance is the diagram in `phase.rs`;
+//! It holds no world, row or connection: jobs and notices name worlds by id. The lifecycle of an instance is the table in `phase.rs`;
 //! what a request does in each phase is `requests.rs`; memory and slots for another world are `room.rs`; ends of jobs are `outcomes.rs`;
 //! visitors and the saves that follow them are `occupancy.rs`; the end of unvisited instances of portals is `expiry.rs`; the end of the node is
 //! `stop.rs`.

@@ -1,18 +1,15 @@
 //! Lifecycle of one instance.
 //!
-//! ```text
-//!              row written          start job            started
-//!   Recording ────────────► Suspended ────────► Starting ────────► Active
-//!       │                     ▲  ▲ │               │                │  │
-//!       │ row not written     │  │ │               │ failed         │  │ suspend job
-//!       ▼                     │  └─┼───────────────┘                │  ▼
-//!     (gone)                  │    │           saved                │ Suspending
-//!                             └────┼──────────────────────────────────┘  │ not saved
-//!                                  │ delete job          ◄───────────────┘ (Active)
-//!                                  ▼                                │
-//!                               Deleting ◄──────────────────────────┘
-//!                                  │ row deleted: (gone); not deleted: the phase before
-//! ```
+//! | phase | job under way | after success | after failure |
+//! |---|---|---|---|
+//! | `Recording` | write the row | `Suspended` | gone |
+//! | `Suspended` | none | | |
+//! | `Starting` | build the world | `Active` | `Suspended`; after the first start `Deleting` |
+//! | `Active` | none | | |
+//! | `Suspending` | save the state | `Suspended` | `Active` |
+//! | `Deleting` | delete the row | gone | the phase before |
+//!
+//! A request starts or deletes a suspended instance and suspends or deletes an active one; the registry suspends an active one by itself.
 //!
 //! *Settled* phases are `Suspended` and `Active`. In every other phase exactly one job is under way, and requests for the instance wait
 //! in its queue until it settles.
@@ -25,7 +22,8 @@ use std::ops::Range;
 /// Phase of an instance; see the module for the transitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InstancePhase {
-    /// Its row is being written; it does not exist after a crash of the node. Memory may be reserved for its first start.
+    /// Its row is being written; if the node crashes before that, the instance does not exist. The number is the memory reserved for its
+    /// first start, in bytes.
     Recording(Option<u64>),
     /// In the store only.
     Suspended,
@@ -59,7 +57,7 @@ pub(super) struct ActiveInstance {
     pub(super) local_ids: Range<u32>,
     /// Measured or expected memory, credited when the world is removed.
     pub(super) bytes: u64,
-    /// Sessions in the world, or with a circuit on its way in or back, as the gateway counts them.
+    /// Sessions in the world, or whose circuit is entering or leaving it, as the gateway counts them.
     pub(super) occupants: u32,
     /// Admissions that were ordered from the gateway and are not answered yet.
     pub(super) admissions: u32,
@@ -73,7 +71,7 @@ pub(super) struct ActiveInstance {
     pub(super) last_admission: AdmissionNumber,
     /// Start of the time without occupants and admissions.
     pub(super) empty_since: Option<Instant>,
-    /// Neither saved nor suspended earlier: a visitor is expected, or the last attempt failed.
+    /// Before this time it is neither saved nor suspended: a visitor is expected, or the last attempt failed.
     pub(super) spared_until: Instant,
     /// Its suspension makes room for another world.
     pub(super) is_evicted: bool,

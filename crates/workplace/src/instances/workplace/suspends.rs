@@ -1,7 +1,7 @@
 //! Suspensions: an empty instance leaves memory for the store, until a visitor is on its way in (`starts`).
 //!
 //! A world is taken out of the pool between two steps, its state is copied and saved in one transaction with those of the job's other worlds,
-//! and then it is dropped. Dropped before it has left, by an error or a panic, it is stepped on.
+//! and then it is dropped. After an error or a panic before that, it goes back into the pool.
 
 use super::{InstanceWorkplace, unsaved};
 use crate::inboxes::Inbox;
@@ -18,17 +18,17 @@ use std::time::Duration;
 use telemetry::recorder::{Arg, Scope};
 use world::saved;
 
-/// Some instances, from the pool into the store, by their number.
+/// One suspension job; its argument is the number of instances.
 static SUSPEND: Scope = Scope::new("instances.suspend").arg(Arg::Count).limit_us(1_000_000);
 
-/// Time for which a world is spared that cannot be taken out: it is down, or its losses are not journalled yet. It must not be chosen
-/// repeatedly for the longest time without visitors.
+/// Time for which a world that cannot be taken out is not chosen again: it is down, or its journal buffer is not written yet. Without
+/// this pause it would be chosen every time, as the world that has been empty the longest.
 const OUT_OF_REACH: Duration = Duration::from_secs(3);
 
-/// Remains of a world that was down when the server stopped.
+/// A world that was down (its restart was pending) when the server stopped.
 pub(in crate::instances) struct DownWorld {
     stepper: Box<Stepper>,
-    /// Panics in a row; `None` once it has begun again, which uses up the state that it goes back to.
+    /// Panics in a row; `None` once it has restarted, which consumes its checkpoint.
     in_a_row: Option<u32>,
 }
 
@@ -66,8 +66,8 @@ impl LeavingWorld<'_> {
         });
     }
 
-    /// The cast to which the world has gone back. One that restarted empty after that is resumed with the saved state, and has gone
-    /// back from nothing.
+    /// The cast to which the world was reverted, to be noted for its resumption. `None` for a world that restarted empty after the
+    /// revert: it resumes from its saved state.
     fn reverted(&self) -> Option<RevertedCast> {
         let from = self.journal_buffer.reverted_from().filter(|_| !self.journal_buffer.is_closed())?;
         let to = Arc::clone(self.stepper.as_ref()?.cast()?);
@@ -108,7 +108,7 @@ impl Drop for LeavingWorld<'_> {
 }
 
 impl InstanceWorkplace {
-    /// Suspends these instances. Those whose state is saved already leave in any case, the others if theirs can be saved.
+    /// Suspends these instances. One whose saved state is current leaves memory in any case, another one only if its state can be saved.
     pub(in crate::instances) fn suspend(&self, targets: &[SuspendTarget], report: JobReport) {
         let scope = SUSPEND.enter(targets.len() as u64);
         let until = (self.clock)() + OUT_OF_REACH;
@@ -142,7 +142,8 @@ impl InstanceWorkplace {
         report.end(JobOutcome::Suspended(targets.iter().filter_map(in_order).collect()));
     }
 
-    /// Takes a world out of the pool, and a copy of its state. `None` if it is down and has to restart first.
+    /// Takes a world out of the pool, with a copy of its state. `None` if it is not stepped, is down and has to restart first, or restarted
+    /// empty and its journal buffer is not written yet.
     pub(in crate::instances) fn take_out(&self, target: &SuspendTarget) -> Option<LeavingWorld<'_>> {
         let SuspendTarget { world, is_changed } = *target;
         let known = {
@@ -151,7 +152,7 @@ impl InstanceWorkplace {
             (stepped.id, Arc::clone(&stepped.template), Arc::clone(&stepped.journal_buffer))
         };
         let (id, template, journal_buffer) = known;
-        // Its state before it began empty is in the journal buffer alone, until that is journalled.
+        // The state from before its empty restart exists only in the journal buffer until the `journal` thread has written it.
         if journal_buffer.is_closed() && journal_buffer.has_news() {
             return None;
         }
@@ -167,8 +168,8 @@ impl InstanceWorkplace {
         Some(leaving)
     }
 
-    /// A world that was down when the server stopped, as it would begin again. Once for each: the state that a world goes back to is used up
-    /// by that, and the next time it would begin empty.
+    /// Restarts a world that was down when the server stopped, to save its state. At most once per world: a restart consumes the
+    /// checkpoint, and a second one would be empty.
     fn take_down(&self, world: WorldId) -> Option<Box<Stepper>> {
         let DownWorld { mut stepper, in_a_row } = self.down().remove(&world)?;
         if let Some(in_a_row) = in_a_row {
