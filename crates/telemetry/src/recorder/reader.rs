@@ -120,7 +120,11 @@ impl<'a> MemoryReader<'a> {
         scopes.into_iter().enumerate().map(|(id, scope)| scope.unwrap_or_else(|| unknown(id))).collect()
     }
 
+    /// The description of a scope; `None` without one, or for an id that damaged memory contains.
     fn scope(&self, id: usize) -> Option<ScopeInfo> {
+        if id >= SCOPES_MAX {
+            return None;
+        }
         let at = layout::scope_at(id);
         let meta = self.load(at + scope::META);
         if meta == 0 {

@@ -413,6 +413,25 @@ fn copy(memory: &[AtomicU64]) -> Vec<AtomicU64> {
     memory.iter().map(|word| AtomicU64::new(word.load(Relaxed))).collect()
 }
 
+/// The random damage of `no_content_of_memory_makes_the_reader_fail` hits this word in one run of some thousands.
+#[test]
+fn an_open_scope_that_cannot_exist_is_left_out() {
+    let recorder = recorder(1, ALL);
+    let words = thread::spawn(move || {
+        recorder.thread("worker").install();
+        let _open = OUTER.enter(1);
+        copy(recorder.shared.unwrap().arena.memory())
+    });
+    let words = words.join().unwrap();
+    let open = |words: &[AtomicU64]| MemoryReader::new(words).unwrap().capture(0).threads[0].open.len();
+    assert_eq!(open(&words), 1);
+    let scope_at = layout::thread_at(0) + layout::thread::FRAMES + 2;
+    for id in [layout::SCOPES_MAX as u64, u64::MAX] {
+        words[scope_at].store(id, Relaxed);
+        assert_eq!(open(&words), 0, "scope {id}");
+    }
+}
+
 /// Enters and leaves scopes as the bytes say, at random depths.
 fn act_out(script: &[u8]) {
     let scopes = [&OUTER, &MIDDLE, &INNER];
