@@ -277,7 +277,7 @@ fn of_server(window: &Window, samples: &[(f64, ProcessUsage)], findings: &mut Fi
     findings.figure("missions_completed", window.rise_told("throng_missions_completed_total", None));
     let journalled = ("what", "journal");
     findings.figure("journalled", window.rise_told("throng_instance_states_saved_total", Some(journalled)));
-    journal::tell(window, findings);
+    journal::report_lag(window, findings);
     findings.figure("world_switches", rise("throng_world_switches_total"));
     findings.figure("npc_falls", {
         let falls = |reading: &Reading| reading.metrics.with("throng_npc_work_total", "what", "falls");

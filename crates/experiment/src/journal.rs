@@ -17,7 +17,7 @@ pub(crate) const LAG_P99: &str = "journal_lag_s_p99";
 /// Adds the lag of all transactions of the window. The gauge `…_max` covers the last 30 s, also those before the window; the histogram covers
 /// exactly the window, and has the promised second among its edges, so that rounding up to an edge changes no verdict. Without
 /// transactions the figures are not a number, which no limit accepts.
-pub(crate) fn tell(window: &Window, findings: &mut Findings) {
+pub(crate) fn report_lag(window: &Window, findings: &mut Findings) {
     let (begin, end) = (&window.begin.metrics, &window.end.metrics);
     findings.figure(LAG_LIMIT.figure, end.most_since(begin, LAG));
     findings.figure(LAG_P99, end.percentile_since(begin, LAG, 0.99));
@@ -48,7 +48,7 @@ mod tests {
     fn judge(before_s: &[f64], within_s: &[f64]) -> (f64, f64, bool) {
         let end = reading(&[before_s, within_s].concat());
         let mut findings = Findings::default();
-        tell(&Window { begin: reading(before_s), end }, &mut findings);
+        report_lag(&Window { begin: reading(before_s), end }, &mut findings);
         let longest_s = findings.figures[LAG_LIMIT.figure];
         (longest_s, findings.figures[LAG_P99], LAG_LIMIT.limit.holds(longest_s))
     }

@@ -143,7 +143,7 @@ fn missions(window: &Window, count: f64, findings: &mut Findings) {
     findings.figure("missions_per_world_min", completed / count / window.seconds() * 60.0);
     let journalled = window.rate_with("throng_instance_states_saved_total", "what", "journal");
     findings.figure("journal_per_world_s", journalled / count);
-    journal::tell(window, findings);
+    journal::report_lag(window, findings);
 }
 
 fn frame_times(window: &Window, frames: &[ScheduleFrame], findings: &mut Findings) {
