@@ -113,12 +113,12 @@ impl Selection {
     /// Looks at the visible set, or a part of a very large one.
     fn gather(&mut self, viewer: &mut Viewer, replica: &Replica, allowance: &Allowance) -> usize {
         let (hot, tick) = (replica.hot(), replica.tick.0 as u32);
-        let own = replica.of_session(viewer.session);
+        let own = viewer.own();
         let near_m = viewer.near_m();
         let is_pressed = allowance.pressure > 1.0;
         // A period counts as over if it ends before the middle between this send and the next one that examines the avatar.
         let look_ticks = SEND_TICKS * allowance.far_every as f32;
-        let n = if allowance.near_only { viewer.near(replica).end } else { viewer.shown.len() };
+        let n = if allowance.near_only { viewer.near().end } else { viewer.shown.len() };
         let n_looks = n.min(LOOK_MAX);
         // The nearest stand in front, and have a turn in every send.
         let n_always = n_looks.min(LOOK_MAX / 4);

@@ -134,6 +134,8 @@ pub struct Viewer {
     told: Vec<EntityHistory>,
     /// Distance of the last of the nearest [`NEAR_MAX`] of the latest list, in metres; 0 without any.
     near_m: f32,
+    /// Slot and local id of the own avatar, as of the latest [`Self::update_visible_set`].
+    own: Option<(SlotIndex, u32)>,
     /// Tick of the last list.
     listed_at: Option<u32>,
     /// [`Replica::removals`] that it has followed.
@@ -188,6 +190,7 @@ impl Viewer {
             shown: Vec::new(),
             told: Vec::new(),
             near_m: 0.0,
+            own: None,
             listed_at: None,
             removals: 0,
             cursor: 0,
@@ -227,7 +230,7 @@ impl Viewer {
             self.forget_absent(replica);
         }
         let tick = replica.tick.0 as u32;
-        let own = replica.of_session(self.session);
+        let own = self.find_own(replica);
         if let Some(own) = own {
             self.eye = replica.hot()[own as usize].position;
         }
@@ -239,6 +242,24 @@ impl Viewer {
             self.listed_at = Some(tick);
         }
         &self.gone
+    }
+
+    /// Finds the own avatar, at its former slot if it is still there: lookups by session in a map of thousands took a tenth of a client's
+    /// turn (`cargo bench -p sim --bench turns`).
+    fn find_own(&mut self, replica: &Replica) -> Option<SlotIndex> {
+        let is_there =
+            |(slot, id): (SlotIndex, u32)| replica.hot().get(slot as usize).is_some_and(|hot| hot.id == id);
+        if !self.own.is_some_and(is_there) {
+            let slot = replica.of_session(self.session);
+            self.own = slot.map(|slot| (slot, replica.hot()[slot as usize].id));
+        }
+        self.own()
+    }
+
+    /// Slot of the own avatar when it is in the world, as of the latest [`Self::update_visible_set`].
+    #[must_use]
+    pub fn own(&self) -> Option<SlotIndex> {
+        self.own.map(|(slot, _)| slot)
     }
 
     /// Removes entities that are no longer in the world.
@@ -329,8 +350,8 @@ impl Viewer {
 
     /// Range of the near entities within the set, without the own avatar.
     #[must_use]
-    pub fn near(&self, replica: &Replica) -> Range<usize> {
-        let own = replica.of_session(self.session);
+    pub fn near(&self) -> Range<usize> {
+        let own = self.own();
         let first = usize::from(self.shown.first().is_some_and(|first| Some(first.slot) == own));
         first..self.shown.len().min(first + NEAR_MAX)
     }

@@ -215,7 +215,7 @@ impl Turn<'_> {
 
     /// The places of the nearest.
     fn near(&self) -> std::ops::Range<usize> {
-        self.client.viewer.near(self.replica)
+        self.client.viewer.near()
     }
 
     /// Sends the datagram that was begun last.

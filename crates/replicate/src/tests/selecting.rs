@@ -361,6 +361,29 @@ fn a_newcomer_is_shown_even_to_the_slowest_client_in_a_walking_crowd() {
     panic!("not shown in four seconds");
 }
 
+/// The slot of before is tried first; another avatar may be in it by now.
+#[test]
+fn the_own_avatar_is_found_again_in_another_slot() {
+    let mut scene = Scene::row(2);
+    scene.enter(8, ME, Audience::All, along(3.0));
+    scene.tick();
+    let mut viewer = onlooker();
+    send(&mut viewer, &scene, PLENTY);
+    let slot = viewer.own().expect("it is in the world");
+    scene.leave(8);
+    scene.tick();
+    send(&mut viewer, &scene, PLENTY);
+    assert_eq!((viewer.own(), viewer.near()), (None, 0..2));
+    scene.enter(9, SessionKey(9), Audience::All, along(4.0));
+    scene.tick();
+    scene.enter(10, ME, Audience::All, along(5.0));
+    scene.tick();
+    send(&mut viewer, &scene, PLENTY);
+    assert_eq!(scene.replica.of_session(SessionKey(9)), Some(slot), "the slot is another's");
+    assert_eq!(viewer.own(), scene.replica.of_session(ME));
+    assert_eq!((viewer.near(), viewer.eye), (1..4, along(5.0)));
+}
+
 #[test]
 fn what_is_private_is_shown_to_its_session_only() {
     let mut scene = Scene::new();

@@ -73,7 +73,7 @@ impl Turn<'_> {
 
     /// Several avatars in a datagram, with the receiver's own flags.
     fn write_full(&mut self) {
-        let own = self.replica.of_session(self.client.session());
+        let own = self.client.viewer.own();
         let selection = std::mem::take(&mut self.selection.full);
         let mut rest = selection.as_slice();
         while !rest.is_empty() {

@@ -1,0 +1,94 @@
+//! The turns of a shard with a large crowd, repeated without the clients: what a benchmark times.
+//!
+//! Module `crowd` has 60 clients, which fit a cache. Here there are thousands, and most of what a turn reads of
+//! a client comes out of memory.
+
+use super::inputs::Input;
+use crate::checks::Failure;
+use crate::faults::Faults;
+use crate::node::{Node, TICK};
+use crate::scenario::Scenario;
+use crate::setting::Setting;
+use crate::simulation::Simulation;
+use gateway::places::PlaceId;
+use std::time::Duration;
+
+const SEED: u64 = 3;
+/// Ticks between the last login and the measured ones: visible sets are complete.
+const WARM_UP_TICKS: u64 = 80;
+
+/// Calls into a node of a crowd in one region, on a network without faults.
+#[derive(Debug)]
+pub struct CrowdCalls {
+    calls: Vec<Input>,
+    /// Ticks until all clients are in.
+    warm_up_ticks: u64,
+}
+
+/// Cost of the turns of all clients.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TurnCosts {
+    /// Client turns.
+    pub turns: u64,
+    /// Terse updates sent in them.
+    pub updates: u64,
+    /// Their time by the caller's clock.
+    pub time: Duration,
+}
+
+impl CrowdCalls {
+    /// Runs node and `clients` clients for `ticks` ticks after all are in.
+    ///
+    /// # Errors
+    /// When the simulator's checks fail.
+    pub fn prepare(clients: u32, ticks: u64) -> Result<Self, Failure> {
+        let last_login = Setting::Crowd.comes_at(clients);
+        let warm_up_ticks = last_login.0 / TICK.as_nanos() as u64 + WARM_UP_TICKS;
+        let storm = TICK * u32::try_from(warm_up_ticks + ticks + 1).unwrap_or(u32::MAX);
+        let scenario = Scenario { clients, storm, faults: Faults::NONE, ..Scenario::crowd(SEED) };
+        let (calls, _) = Simulation::new(scenario).journal(warm_up_ticks + ticks)?;
+        Ok(Self { calls, warm_up_ticks })
+    }
+
+    /// Repeats the calls. `clock` is read around every turn after the warm-up.
+    #[must_use]
+    pub fn repeat(&self, clock: &mut dyn FnMut() -> Duration) -> TurnCosts {
+        let mut node = Node::new(SEED, 1, 1, Setting::Crowd);
+        let mut costs = TurnCosts::default();
+        let out = &mut |_, _: &[u8]| {};
+        let mut ticks = 0;
+        for call in &self.calls {
+            match call {
+                Input::Tick { now, tick, missed } => {
+                    node.tick(*now, *tick, |_| false, |world| missed.contains(&world), out);
+                    ticks += 1;
+                }
+                Input::Turn { now } if ticks < self.warm_up_ticks => node.turn(*now, out),
+                Input::Turn { now } => {
+                    let before = work(&node);
+                    let began = clock();
+                    node.turn(*now, out);
+                    costs.time += clock() - began;
+                    let after = work(&node);
+                    costs.turns += after.0 - before.0;
+                    costs.updates += after.1 - before.1;
+                }
+                Input::Datagram { now, port, remote, bytes } => {
+                    node.datagram(*now, *port, *remote, bytes, out)
+                }
+                Input::LogIn { now, agent, name: (first_name, last_name), first } => {
+                    let _ = node.log_in(*now, *agent, (first_name, last_name), PlaceId(*first));
+                }
+                Input::Poll { secret, ack } => {
+                    let _ = node.poll_events(*secret, *ack);
+                }
+            }
+        }
+        costs
+    }
+}
+
+/// Client turns and terse updates so far.
+fn work(node: &Node) -> (u64, u64) {
+    node.counters().fold((0, 0), |sum, shard| (sum.0 + shard.client_turns, sum.1 + shard.terse_sent))
+}
