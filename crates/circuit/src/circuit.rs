@@ -273,6 +273,12 @@ impl Circuit {
         self.lanes.lane(category).bytes()
     }
 
+    /// True if messages wait that were given to [`Self::send`] or [`Self::queue`]; acks, pings and resends do not count.
+    #[must_use]
+    pub fn has_waiting_messages(&self) -> bool {
+        !self.lanes.express.is_empty() || self.lanes.queued() > 0
+    }
+
     /// Messages that wait in the queues of all categories.
     #[must_use]
     pub const fn queued_messages(&self) -> usize {

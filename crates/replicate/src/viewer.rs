@@ -244,16 +244,24 @@ impl Viewer {
         &self.gone
     }
 
-    /// Finds the own avatar, at its former slot if it is still there: lookups by session in a map of thousands took a tenth of a client's
-    /// turn (`cargo bench -p sim --bench turns`).
+    /// Finds the own avatar.
     fn find_own(&mut self, replica: &Replica) -> Option<SlotIndex> {
+        let slot = self.own_in(replica);
+        self.own = slot.map(|slot| (slot, replica.hot()[slot as usize].id));
+        slot
+    }
+
+    /// Slot of the own avatar in a replica of the viewer's world, which may be newer than that of the latest
+    /// [`Self::update_visible_set`]. Its former slot is tried first: lookups by session in a map of thousands took a tenth of a client's turn
+    /// (`cargo bench -p sim --bench turns`).
+    #[must_use]
+    pub fn own_in(&self, replica: &Replica) -> Option<SlotIndex> {
         let is_there =
-            |(slot, id): (SlotIndex, u32)| replica.hot().get(slot as usize).is_some_and(|hot| hot.id == id);
-        if !self.own.is_some_and(is_there) {
-            let slot = replica.of_session(self.session);
-            self.own = slot.map(|slot| (slot, replica.hot()[slot as usize].id));
+            |&(slot, id): &(SlotIndex, u32)| replica.hot().get(slot as usize).is_some_and(|hot| hot.id == id);
+        match self.own.filter(is_there) {
+            Some((slot, _)) => Some(slot),
+            None => replica.of_session(self.session),
         }
-        self.own()
     }
 
     /// Slot of the own avatar when it is in the world, as of the latest [`Self::update_visible_set`].

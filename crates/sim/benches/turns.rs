@@ -9,7 +9,7 @@
     reason = "a benchmark reads the clock and prints"
 )]
 
-use sim::workload::CrowdCalls;
+use sim::turns::CrowdCalls;
 use std::time::Instant;
 
 fn main() {

@@ -27,6 +27,7 @@
 //! | the order of events, and chance | `queue`, `streams` |
 //! | comparison of runs | [`Trace`] |
 //! | comparison of two builds | [`workload`] |
+//! | turns in a large crowd, for a benchmark | [`turns`] |
 
 mod carrier;
 mod checks;
@@ -50,6 +51,7 @@ mod simulation;
 mod strangers;
 mod streams;
 mod trace;
+pub mod turns;
 pub mod workload;
 
 pub use checks::{Failure, Rule};

@@ -278,6 +278,13 @@ impl Client {
         sequence
     }
 
+    /// As [`Self::flush`], later in a turn that began with it: acks, pings and resends have left.
+    pub(super) fn flush_messages(&mut self, now: Instant, out: &mut Outbox) {
+        if self.circuit.has_waiting_messages() {
+            self.flush(now, out);
+        }
+    }
+
     /// Moves everything that the circuit wants sent into the outbox.
     pub(super) fn flush(&mut self, now: Instant, out: &mut Outbox) {
         while self.circuit.poll_transmit(now, &mut out.bytes).is_some() {

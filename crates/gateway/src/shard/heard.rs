@@ -56,8 +56,12 @@ impl HeardBudget {
                 self.speakers.len() - 1
             })
         });
-        let reserve = place.map_or(SHORT, |place| self.reserve_against(place));
-        let is_heard = self.lines.take_above(now, reserve);
+        // No reserve is above SHORT: the shares are computed only below it.
+        let is_heard = self.lines.take_above(now, SHORT)
+            || place.is_some_and(|place| {
+                let reserve = self.reserve_against(place);
+                self.lines.take_above(now, reserve)
+            });
         if is_heard && let Some(place) = place {
             self.speakers[place].1 = self.speakers[place].1.saturating_add(1);
         }

@@ -56,7 +56,7 @@ impl Shard {
             }
             // A client shows its own words only when they come back, wherever its avatar is by then.
             let is_own = session == chat.session;
-            let Some(own) = replica.of_session(session) else { continue };
+            let Some(own) = client.viewer.own_in(replica) else { continue };
             if !is_own && replica.hot()[own as usize].position.distance_squared(chat.position) > reach {
                 continue;
             }

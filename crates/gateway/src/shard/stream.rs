@@ -86,7 +86,7 @@ impl Shard {
         }
         if self.client(index).told != ArrivalMessages::All {
             let is_told = self.tell_of_arrival(now, index, &place, &replica);
-            self.client(index).flush(now, out);
+            self.client(index).flush_messages(now, out);
             // Nothing else is of use to it before. Its next turn tries again, until the circuit has room or is given up.
             if !is_told {
                 return;
@@ -126,7 +126,7 @@ impl Shard {
             turn.appearances();
             turn.each_second(place.scene.hz as f32);
         }
-        self.client(index).flush(now, out);
+        self.client(index).flush_messages(now, out);
     }
 
     /// The avatar has appeared in the world.

@@ -11,14 +11,12 @@
 mod crowd;
 mod inputs;
 mod outcome;
-mod turns;
 pub(crate) mod village;
 mod worlds;
 
 pub(crate) use inputs::Input;
 pub use inputs::InputsError;
 pub use outcome::{FORMAT, Mark, Outcome, SystemInfo, WorldMark};
-pub use turns::{CrowdCalls, TurnCosts};
 
 use crate::checks::Failure;
 use crowd::Crowd;

@@ -30,7 +30,7 @@ impl Turn<'_> {
         self.gone.extend_from_slice(departed);
         self.take_unkilled();
         // Later messages bypass the circuit's queue: AgentMovementComplete has to come before them.
-        self.client.flush(self.now, self.out);
+        self.client.flush_messages(self.now, self.out);
         let mut rest = self.gone.as_slice();
         while !rest.is_empty() {
             let (ids, others) = rest.split_at(rest.len().min(KILLS_PER_MESSAGE));

@@ -1,15 +1,15 @@
 //! The turns of a shard with a large crowd, repeated without the clients: what a benchmark times.
 //!
-//! Module `crowd` has 60 clients, which fit a cache. Here there are thousands, and most of what a turn reads of
+//! Workload `crowd` has 60 clients, which fit a cache. Here there are thousands, and most of what a turn reads of
 //! a client comes out of memory.
 
-use super::inputs::Input;
 use crate::checks::Failure;
 use crate::faults::Faults;
 use crate::node::{Node, TICK};
 use crate::scenario::Scenario;
 use crate::setting::Setting;
 use crate::simulation::Simulation;
+use crate::workload::Input;
 use gateway::places::PlaceId;
 use std::time::Duration;
 
