@@ -330,10 +330,10 @@ impl Circuit {
         self.loss.share()
     }
 
-    /// True if the path loses packets in bursts: of the last 512 that the peer has to ack, two in a row were not acked in time.
+    /// True if the path loses packets: one of the last 512 that the peer has to ack was not acked in time.
     #[must_use]
-    pub const fn is_path_bursty(&self) -> bool {
-        self.in_flight.losses().is_bursty()
+    pub const fn is_path_lossy(&self) -> bool {
+        self.in_flight.losses().is_recent()
     }
 
     /// True after an AgentPause of the client.

@@ -93,11 +93,11 @@ impl Shown {
     /// Sends of a rest after the first one: mid-motion updates are unreliable and a viewer extrapolates without limit, so the stop must
     /// not get lost. The last one has to be acked, see [`Viewer::is_last_rest`]; beyond the nearest band it is the only one.
     ///
-    /// On a path that loses packets in bursts a stop in the nearest band is sent in every turn until the last repetition. With half of
-    /// everything lost in bursts of ten datagrams, and five datagrams a turn, all sends of the first second are lost for 2 stops in
-    /// 100,000, and with three repetitions for 9.
-    const fn rest_repeats(&self, is_path_bursty: bool) -> u8 {
-        match (self.band, is_path_bursty) {
+    /// On a path that loses packets a stop in the nearest band is sent in every turn until the last repetition. With half of everything
+    /// lost in bursts of ten datagrams, and five datagrams a turn, all sends of the first second are lost for 2 stops in 100,000, and
+    /// with three repetitions for 9.
+    const fn rest_repeats(&self, is_path_lossy: bool) -> u8 {
+        match (self.band, is_path_lossy) {
             (0, false) => 3,
             (0, true) => 5,
             _ => 1,
@@ -126,8 +126,8 @@ pub struct Viewer {
     pub eye: Vec3,
     /// Most entities that it is shown, its own avatar not counted.
     pub visible_max: usize,
-    /// True if its path loses packets in bursts: stops are repeated more often.
-    pub is_path_bursty: bool,
+    /// True if its path loses packets: stops are repeated more often.
+    pub is_path_lossy: bool,
     /// The own avatar first when it is in the world, then the [`NEAR_MAX`] nearest, then the others.
     pub(crate) shown: Vec<Shown>,
     /// In the same order.
@@ -186,7 +186,7 @@ impl Viewer {
             session,
             eye,
             visible_max,
-            is_path_bursty: false,
+            is_path_lossy: false,
             shown: Vec::new(),
             told: Vec::new(),
             near_m: 0.0,
@@ -389,7 +389,7 @@ impl Viewer {
         } else if !shown.is_behind(hot) {
             shown.repeats.saturating_sub(1)
         } else {
-            shown.rest_repeats(self.is_path_bursty)
+            shown.rest_repeats(self.is_path_lossy)
         };
         shown.sent = tick;
         shown.held = 0;

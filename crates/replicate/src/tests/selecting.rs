@@ -489,10 +489,10 @@ fn the_last_repetition_of_a_rest_comes_again_until_it_was_not_missed() {
 }
 
 #[test]
-fn a_stop_on_a_path_with_bursts_of_loss_is_sent_until_its_last_repetition() {
+fn a_stop_on_a_path_that_loses_packets_is_sent_until_its_last_repetition() {
     let (mut scene, mut viewer) = (Scene::row(3), onlooker());
     send(&mut viewer, &scene, PLENTY);
-    viewer.is_path_bursty = true;
+    viewer.is_path_lossy = true;
     scene.rest(2, along(50.0));
     // Two ticks between two sends, as at ten sends and twenty ticks a second.
     for n_sent in 0..5 {

@@ -50,7 +50,7 @@ impl Turn<'_> {
     }
 
     pub(super) fn avatars(&mut self, share: f32) {
-        self.client.viewer.is_path_bursty = self.client.circuit.is_path_bursty();
+        self.client.viewer.is_path_lossy = self.client.circuit.is_path_lossy();
         let circuit = &mut self.client.circuit;
         let share = if circuit.queued_messages() > 0 { share.min(SHARE_BESIDE_BULK) } else { share };
         let bytes = (circuit.budget_bytes(self.now) as f32 * share) as usize;
