@@ -185,6 +185,13 @@ impl Comparison {
         self.systems.iter().filter(move |system| system.change() == change)
     }
 
+    /// Instructions of all systems together, of base and head.
+    #[must_use]
+    pub fn instructions(&self) -> (u64, u64) {
+        let sum = |of: fn(&SystemChange) -> u64| self.systems.iter().map(of).sum();
+        (sum(|system| system.base.instructions), sum(|system| system.head.instructions))
+    }
+
     /// True if behaviour is equal and no system became dearer.
     #[must_use]
     pub fn is_clean(&self) -> bool {

@@ -3,15 +3,20 @@
 use crate::compare::{Comparison, SystemChange, TOLERANCE, percent};
 use std::fmt::Write as _;
 
-/// The comparison, line by line; `base` and `head` name the builds.
+/// The comparison, line by line; the names are those of the builds.
 #[must_use]
-pub fn text(comparison: &Comparison, base: &str, head: &str) -> String {
-    let mut text =
-        format!("{}, {} ticks\nBASE {base}\nHEAD {head}\n\n", comparison.workload, comparison.ticks);
+pub fn text(comparison: &Comparison, base_name: &str, head_name: &str) -> String {
+    let mut text = format!(
+        "{}, {} ticks\nBASE {base_name}\nHEAD {head_name}\n\n",
+        comparison.workload, comparison.ticks
+    );
     line(&mut text, ["system", "instructions", "became", "change", "allocations", "became", ""]);
     for system in &comparison.systems {
         system_line(&mut text, system);
     }
+    let (base, head) = comparison.instructions();
+    let change = change_in_percent(percent(base, head));
+    line(&mut text, ["all", &grouped(base), &grouped(head), &change, "", "", ""]);
     let _ = writeln!(text, "\nA change within {} % counts as none.", TOLERANCE * 100.0);
     if comparison.work.is_empty() {
         text.push_str("Work done: equal.\n");
@@ -107,6 +112,7 @@ HEAD mine
 
 system              instructions         became     change  allocations    became
 world.movement         2,643,059      2,695,920    +2.00 %            0        12  dearer
+all                    2,643,059      2,695,920    +2.00 %
 
 A change within 0.3 % counts as none.
 Work done: bytes sent 1,000 became 1,010 (+1.00 %).

@@ -37,7 +37,7 @@ pub(super) async fn poll(
         let poll = match answer {
             // The client is about to leave: it reads no more, but wants to be answered.
             EventQueueAnswer::Poll(_) | EventQueueAnswer::Farewell(_) if done => return nothing(ack),
-            EventQueueAnswer::Poll(Poll::Ready(events)) => return llsd(&events),
+            EventQueueAnswer::Poll(Poll::Ready(events)) => return llsd(&events.to_llsd()),
             // After a session's end the client may not know of it yet (its LogoutReply got lost): a failed poll would alarm it. It hangs up,
             // or learns in the end that there is nothing here any more.
             EventQueueAnswer::Poll(Poll::Wait(poll)) | EventQueueAnswer::Farewell(poll) => poll,

@@ -14,19 +14,36 @@ pub const EVENTS_MAX: usize = 256;
 #[derive(Debug)]
 pub struct EventQueue {
     waiting: VecDeque<Llsd>,
-    /// Sent with this id and not acknowledged yet.
-    sent: Option<(i32, Vec<Llsd>)>,
+    /// Sent and not acknowledged yet.
+    sent: Option<EventBatch>,
     next_id: i32,
     newest: NewestPoll,
     /// Events dropped without a poll.
     pub dropped: u64,
 }
 
+/// Events of one answer. The queue keeps them too, until they are acknowledged; they are shared, so that they are not copied under the lock
+/// of the hub.
+#[derive(Clone, Debug)]
+pub struct EventBatch {
+    /// Number that acknowledges them.
+    id: i32,
+    events: Arc<[Llsd]>,
+}
+
+impl EventBatch {
+    /// The body of the answer.
+    #[must_use]
+    pub fn to_llsd(&self) -> Llsd {
+        Llsd::map([("id", self.id.into()), ("events", Llsd::Array(self.events.to_vec()))])
+    }
+}
+
 /// Result of a poll.
 #[derive(Clone, Debug)]
 pub enum Poll {
     /// Events: answer at once.
-    Ready(Llsd),
+    Ready(EventBatch),
     /// Nothing yet: wait for this, then resume the poll with the same ack.
     Wait(Arc<Notify>),
 }
@@ -88,11 +105,11 @@ impl EventQueue {
     /// Answers a poll that acknowledges the events sent with id `ack`. Events that were sent and not acknowledged come
     /// again, with those that arrived since.
     fn answer(&mut self, ack: Option<i32>, poll: Arc<Notify>) -> Poll {
-        if let Some((id, events)) = self.sent.take()
-            && ack != Some(id)
+        if let Some(sent) = self.sent.take()
+            && ack != Some(sent.id)
         {
-            for event in events.into_iter().rev() {
-                self.waiting.push_front(event);
+            for event in sent.events.iter().rev() {
+                self.waiting.push_front(event.clone());
             }
             // Nor may a client pile them up by polling without acknowledging.
             let surplus = self.waiting.len().saturating_sub(EVENTS_MAX);
@@ -102,11 +119,10 @@ impl EventQueue {
         if self.waiting.is_empty() {
             return Poll::Wait(poll);
         }
-        let events: Vec<Llsd> = self.waiting.drain(..).collect();
-        let id = self.next_id;
+        let batch = EventBatch { id: self.next_id, events: self.waiting.drain(..).collect() };
         self.next_id = self.next_id.checked_add(1).unwrap_or(1);
-        self.sent = Some((id, events.clone()));
-        Poll::Ready(Llsd::map([("id", id.into()), ("events", Llsd::Array(events))]))
+        self.sent = Some(batch.clone());
+        Poll::Ready(batch)
     }
 }
 

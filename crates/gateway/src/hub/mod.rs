@@ -24,7 +24,7 @@ pub(crate) mod tests;
 pub(crate) mod travel;
 mod visitors;
 
-pub use event_queue::{EVENTS_MAX, EventQueue, Poll};
+pub use event_queue::{EVENTS_MAX, EventBatch, EventQueue, Poll};
 pub use exchange::{
     Address, Admission, Entropy, EventQueueAnswer, Holder, HubConfig, HubCounters, Login, LoginRefusal,
     Record,

@@ -399,7 +399,9 @@ impl Simulation {
                 EventQueueAnswer::Poll(Poll::Ready(_)) if user.http_resets(&carrier.faults) => {
                     Answer::Reset { secret, ack }
                 }
-                EventQueueAnswer::Poll(Poll::Ready(body)) => Answer::Events { secret, body },
+                EventQueueAnswer::Poll(Poll::Ready(events)) => {
+                    Answer::Events { secret, body: events.to_llsd() }
+                }
                 EventQueueAnswer::Farewell(_) | EventQueueAnswer::Unknown => Answer::NotFound { secret },
             };
             let delay = user.http_delay(&carrier.faults);

@@ -189,7 +189,8 @@ fn codes_and_capabilities_of_two_sessions_differ() {
 /// Takes what a queue has, as (id, names).
 fn take(queue: &mut EventQueue, ack: Option<i32>) -> Option<(i32, Vec<String>)> {
     match queue.poll(ack) {
-        Poll::Ready(reply) => {
+        Poll::Ready(events) => {
+            let reply = events.to_llsd();
             let name = |event: &Llsd| event.get("message").as_str().expect("a name").to_owned();
             let names = reply.get("events").as_array().iter().map(name).collect();
             Some((reply.get("id").as_i32().expect("an id"), names))
@@ -317,9 +318,10 @@ fn every_arrival_brings_the_parcel() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
     let seed = node.clients[ada].seed;
-    let EventQueueAnswer::Poll(Poll::Ready(reply)) = node.hub.poll_events(seed, None) else {
+    let EventQueueAnswer::Poll(Poll::Ready(events)) = node.hub.poll_events(seed, None) else {
         panic!("nothing in the event queue")
     };
+    let reply = events.to_llsd();
     let event = reply.get("events").at(0);
     assert_eq!(event.get("message").as_str(), Some("ParcelProperties"));
     let parcel = event.get("body").get("ParcelData").at(0);

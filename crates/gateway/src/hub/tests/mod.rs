@@ -17,7 +17,8 @@ use wire::messages::Message;
 pub(crate) fn events(node: &mut Node, client: usize) -> Vec<(String, Llsd)> {
     let (seed, ack) = (node.clients[client].seed, node.clients[client].acked);
     match node.hub.poll_events(seed, ack) {
-        EventQueueAnswer::Poll(Poll::Ready(reply)) => {
+        EventQueueAnswer::Poll(Poll::Ready(events)) => {
+            let reply = events.to_llsd();
             node.clients[client].acked = reply.get("id").as_i32();
             let named = |event: &Llsd| {
                 (event.get("message").as_str().expect("a name").to_owned(), event.get("body").clone())
