@@ -9,7 +9,7 @@
 #   make fuzz SECONDS=600          fuzz every decoder that long; TARGET=header for one
 #   make experiment NAME=daily     run an experiment with a release build, ARGS="--sink lo" for more; without NAME, list them
 #   make soak MINUTES=45           the daily experiment for that long
-#   make figures                   the figures of a release: all experiments three times, for hours; NAME=crowd for one
+#   make figures                   the figures of a release: all experiments three times, for hours; NAME=crowd for one, KEEP=DIR to continue later
 #   make clean                     remove what was built; keeps ./data
 
 SECONDS ?= 10
