@@ -2,9 +2,10 @@
 # The figures of a release: every experiment with a release build of a clean checkout, three times where medians are quoted. figures.sh [NAME…] runs
 # only these. About eight hours on two cores; nothing else may run meanwhile.
 #
-# First all experiments once, then again. The report of each run is kept, without its charts, as KEEP/COMMIT/NAME/run-N/report.json (KEEP:
-# target/figures), and such a run is not repeated: the runs may be spread over days, and over machines that share KEEP. Whatever there is of an
-# experiment is put together at the end: target/figures/NAME/summary.html.
+# First all experiments once, then again. The report of each run is kept, without its charts and samples, as KEEP/COMMIT/NAME/run-N/report.json
+# (KEEP: target/figures), and such a run is not repeated: the runs may be spread over days and machines that share KEEP. COMMIT is that of the
+# checkout, so that KEEP lies outside of it if the reports are to be committed. The runs of an experiment are put together at the end:
+# target/figures/NAME/summary.html.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # Experiments with a table of limits. The soak and the loopback run come once.
@@ -38,6 +39,7 @@ run() {
     *) options=$1 ;;
   esac
   # shellcheck disable=SC2086 # The options are words.
+  rm -rf "$out" # It may be another commit's.
   "$throng" experiment run $options --out "$out" || echo "run $2 of $1: exit status $?"
   if [ -f "$out/report.json" ]; then
     mkdir -p "$(dirname "$report")"
