@@ -1,4 +1,4 @@
-//! What a client's turn costs in a large crowd: calls of a simulated run are kept, and repeated without the clients.
+//! The cost of a client's turn in a large crowd: calls of a simulated run are kept, and repeated without the clients.
 //!
 //! `cargo bench -p sim --bench turns` takes 5,000 clients and ten repetitions, `-- 1000` another number of clients; `cargo test` runs a few,
 //! so that it keeps working. Goal: nanoseconds of a turn whose data come out of memory, without the kernel. The numbers of turns and

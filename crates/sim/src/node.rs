@@ -176,6 +176,24 @@ impl Node {
         self.journal.take().unwrap_or_default()
     }
 
+    /// Repeats a call of [`Self::take_journal`].
+    pub(crate) fn repeat(&mut self, call: &Input, out: &mut Wire<'_>) {
+        match call {
+            Input::Tick { now, tick, missed } => {
+                self.tick(*now, *tick, |_| false, |world| missed.contains(&world), out);
+            }
+            Input::Turn { now } => self.turn(*now, out),
+            Input::Datagram { now, port, remote, bytes } => self.datagram(*now, *port, *remote, bytes, out),
+            // A refused or waiting login is so again; the clients' part in it is in the calls that follow.
+            Input::LogIn { now, agent, name: (first_name, last_name), first } => {
+                let _ = self.log_in(*now, *agent, (first_name, last_name), PlaceId(*first));
+            }
+            Input::Poll { secret, ack } => {
+                let _ = self.poll_events(*secret, *ack);
+            }
+        }
+    }
+
     fn note(&mut self, input: impl FnOnce() -> Input) {
         if let Some(journal) = &mut self.journal {
             journal.push(input());

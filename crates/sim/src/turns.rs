@@ -1,7 +1,7 @@
-//! The turns of a shard with a large crowd, repeated without the clients: what a benchmark times.
+//! The turns of a shard with a large crowd, repeated without the clients: the load of benchmark `turns`.
 //!
-//! Workload `crowd` has 60 clients, which fit a cache. Here there are thousands, and most of what a turn reads of
-//! a client comes out of memory.
+//! Workload `crowd` has 60 clients, which fit a cache. Here there are thousands, and most of the data that a turn reads of a client comes
+//! out of memory.
 
 use crate::checks::Failure;
 use crate::faults::Faults;
@@ -10,7 +10,6 @@ use crate::scenario::Scenario;
 use crate::setting::Setting;
 use crate::simulation::Simulation;
 use crate::workload::Input;
-use gateway::places::PlaceId;
 use std::time::Duration;
 
 const SEED: u64 = 3;
@@ -58,31 +57,18 @@ impl CrowdCalls {
         let out = &mut |_, _: &[u8]| {};
         let mut ticks = 0;
         for call in &self.calls {
-            match call {
-                Input::Tick { now, tick, missed } => {
-                    node.tick(*now, *tick, |_| false, |world| missed.contains(&world), out);
-                    ticks += 1;
-                }
-                Input::Turn { now } if ticks < self.warm_up_ticks => node.turn(*now, out),
-                Input::Turn { now } => {
-                    let before = work(&node);
-                    let began = clock();
-                    node.turn(*now, out);
-                    costs.time += clock() - began;
-                    let after = work(&node);
-                    costs.turns += after.0 - before.0;
-                    costs.updates += after.1 - before.1;
-                }
-                Input::Datagram { now, port, remote, bytes } => {
-                    node.datagram(*now, *port, *remote, bytes, out)
-                }
-                Input::LogIn { now, agent, name: (first_name, last_name), first } => {
-                    let _ = node.log_in(*now, *agent, (first_name, last_name), PlaceId(*first));
-                }
-                Input::Poll { secret, ack } => {
-                    let _ = node.poll_events(*secret, *ack);
-                }
+            ticks += u64::from(matches!(call, Input::Tick { .. }));
+            if ticks < self.warm_up_ticks || !matches!(call, Input::Turn { .. }) {
+                node.repeat(call, out);
+                continue;
             }
+            let before = work(&node);
+            let began = clock();
+            node.repeat(call, out);
+            costs.time += clock() - began;
+            let after = work(&node);
+            costs.turns += after.0 - before.0;
+            costs.updates += after.1 - before.1;
         }
         costs
     }

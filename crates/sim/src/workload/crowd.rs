@@ -10,7 +10,6 @@ use crate::scenario::Scenario;
 use crate::setting::Setting;
 use crate::simulation::Simulation;
 use crate::trace::fold;
-use gateway::places::PlaceId;
 use gateway::shard::CircuitAddress;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -98,23 +97,10 @@ impl Crowd {
         let Self { node, calls, sent, scratch } = self;
         let out = &mut |address: CircuitAddress, bytes: &[u8]| sent.note(address, bytes);
         for call in calls {
-            match call {
-                Input::Tick { now, tick, missed } => {
-                    node.tick(now, tick, |_| false, |world| missed.contains(&world), out);
-                    let worlds = node.frames().map(|frame| world_mark(frame, scratch)).collect();
-                    return Mark { tick: tick.0, worlds, sent: sent.hash };
-                }
-                Input::Turn { now } => node.turn(now, out),
-                Input::Datagram { now, port, remote, bytes } => {
-                    node.datagram(now, port, remote, &bytes, out);
-                }
-                // A refused or waiting login is so again; the clients' part in it is in the calls that follow.
-                Input::LogIn { now, agent, name: (first_name, last_name), first } => {
-                    let _ = node.log_in(now, agent, (&first_name, &last_name), PlaceId(first));
-                }
-                Input::Poll { secret, ack } => {
-                    let _ = node.poll_events(secret, ack);
-                }
+            node.repeat(&call, out);
+            if let Input::Tick { tick, .. } = call {
+                let worlds = node.frames().map(|frame| world_mark(frame, scratch)).collect();
+                return Mark { tick: tick.0, worlds, sent: sent.hash };
             }
         }
         panic!("the file ends before its ticks do");
