@@ -8,6 +8,7 @@
 
 mod addresses;
 mod captures;
+mod cpu_meter;
 mod crashes;
 mod error;
 mod instances;

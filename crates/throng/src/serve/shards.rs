@@ -1,5 +1,6 @@
 //! The threads of gateway shards: sockets in, sockets out, mail and commands in between.
 
+use super::cpu_meter::CpuMeter;
 use super::faults::{Fuse, Fuses};
 use super::inboxes::Inboxes;
 use super::sessions::HubMail;
@@ -11,7 +12,7 @@ use circuit::{START_PING_CHECK, Traffic};
 use crossbeam_channel::{Sender, TrySendError};
 use gateway::mail::{ShardIndex, ToShard};
 use gateway::places::Places;
-use gateway::shard::{CircuitAddress, CpuTime, Outbox, Shard, ShardConfig, ShardFigures};
+use gateway::shard::{CircuitAddress, Outbox, Shard, ShardConfig, ShardFigures};
 use grid::capability::HeldTextures;
 use ids::Instant;
 use net::{Events, FlushStatus, Interest, PollWaker, Poller, RecvBatch, SendBatch, SendCounters, UdpSocket};
@@ -33,9 +34,6 @@ const BATCHES_PER_TURN: usize = 8;
 const RETRY: Duration = Duration::from_millis(1);
 /// Period of publishing the counters.
 const PUBLISH_PERIOD: Duration = Duration::from_millis(100);
-/// Least time between two readings of the thread's CPU time: each is a system call of 0.4 µs (2-core VM), and a loop may take 10 µs. The
-/// shard judges spans of ten such periods.
-const CPU_TIME_PERIOD: Duration = Duration::from_millis(50);
 
 /// All that a shard does between two waits. A client's turn comes every 100 ms, and the slots are 5 ms apart: a turn of
 /// half a tick is late for five of them.
@@ -429,37 +427,4 @@ impl ShardThread {
         counted.figures.traffic.copy_from(&self.traffic);
         counted.figures.outcomes.copy_from(self.shard.outcomes());
     }
-}
-
-/// CPU time of the calling thread between two reports to its shard.
-struct CpuMeter {
-    /// CPU time of the thread at the last report.
-    reported: Duration,
-    /// Time without work since then.
-    idle: Duration,
-    due_at: Instant,
-}
-
-impl CpuMeter {
-    fn new(now: Instant) -> Self {
-        Self { reported: thread_cpu_time(), idle: Duration::ZERO, due_at: now + CPU_TIME_PERIOD }
-    }
-
-    /// A turn of the loop is done, after `idle` without work. A report, once a period.
-    fn note_loop(&mut self, now: Instant, idle: Duration) -> Option<CpuTime> {
-        self.idle += idle;
-        if now < self.due_at {
-            return None;
-        }
-        self.due_at = now + CPU_TIME_PERIOD;
-        let used = thread_cpu_time();
-        let used_before = std::mem::replace(&mut self.reported, used);
-        Some(CpuTime { used: used.saturating_sub(used_before), idle: std::mem::take(&mut self.idle) })
-    }
-}
-
-/// CPU time of this thread since its start.
-fn thread_cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
