@@ -268,13 +268,13 @@ macro_rules! message_table {
                 LandStatRequest: done on_land_stat "LandStatReply in the event queue: nothing runs or collides.";
                 GodUpdateRegionInfo: missing Administration "Administrators use the command line and the operator's API.";
                 RequestGodlikePowers: refused on_godlike_powers "GrantGodlikePowers: level 0.";
-                GodlikeMessage: missing Administration "GrantGodlikePowers: level 0.";
-                GodKickUser: missing Administration "GrantGodlikePowers: level 0.";
-                EjectUser: missing Administration "GrantGodlikePowers: level 0.";
-                FreezeUser: missing Administration "GrantGodlikePowers: level 0.";
-                SimWideDeletes: missing Administration "GrantGodlikePowers: level 0.";
-                SetCPURatio: missing Administration "GrantGodlikePowers: level 0.";
-                StateSave: missing Administration "GrantGodlikePowers: level 0.";
+                GodlikeMessage: missing Administration "Administrators use the command line and the operator's API.";
+                GodKickUser: missing Administration "Administrators use the command line and the operator's API.";
+                EjectUser: missing Administration "Administrators use the command line and the operator's API.";
+                FreezeUser: missing Administration "Administrators use the command line and the operator's API.";
+                SimWideDeletes: missing Administration "Administrators use the command line and the operator's API.";
+                SetCPURatio: missing Administration "Administrators use the command line and the operator's API.";
+                StateSave: missing Administration "Administrators use the command line and the operator's API.";
                 UserReport: missing Reports "Reports are not taken.";
                 SendPostcard: missing Reports "E-mail is not sent.";
             }

@@ -12,7 +12,8 @@ What the server does with each message that a client may send, and with each cap
 
 - **done**: carried out, and answered where the protocol has an answer.
 - **refused**: the client receives the protocol's negative reply. *Alert* means that the protocol has none, and the client receives
-  an AlertMessage that names the missing feature: at once, and again no sooner than ten seconds later.
+  an AlertMessage that names the missing feature: the first message at once, those of
+  the next 0.8 s together in one alert with their number.
 - **ignored**: no client waits for an answer; the reason is given.
 - **dropped**: sent by simulators only. From a client such a message is counted (`throng_dropped_total`) and nothing follows. The
   218 messages that the protocol reserves for simulators are dropped likewise, and not listed here.
