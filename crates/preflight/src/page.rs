@@ -65,10 +65,15 @@ fn systems(comparison: &Comparison) -> Section {
         ]);
     }
     let (base, head) = comparison.instructions();
-    let change = change_in_percent(percent(base, head));
-    let cells =
-        ["all".to_owned(), grouped(base), grouped(head), change, String::new(), String::new(), String::new()];
-    table.row(cells.into_iter().map(Into::into).collect());
+    table.row(vec![
+        "all".into(),
+        grouped(base).into(),
+        grouped(head).into(),
+        change_in_percent(percent(base, head)).into(),
+        "".into(),
+        "".into(),
+        "".into(),
+    ]);
     let plot =
         comparison.systems.iter().fold(BarPlot::new("Change", "%", &["instructions"]), |plot, system| {
             plot.bar(&system.system, &[system.percent().unwrap_or(f64::NAN)])

@@ -230,7 +230,8 @@ impl Viewer {
             self.forget_absent(replica);
         }
         let tick = replica.tick.0 as u32;
-        let own = self.find_own(replica);
+        let own = self.own_in(replica);
+        self.own = own.map(|own| (own, replica.hot()[own as usize].id));
         if let Some(own) = own {
             self.eye = replica.hot()[own as usize].position;
         }
@@ -242,13 +243,6 @@ impl Viewer {
             self.listed_at = Some(tick);
         }
         &self.gone
-    }
-
-    /// Finds the own avatar.
-    fn find_own(&mut self, replica: &Replica) -> Option<SlotIndex> {
-        let slot = self.own_in(replica);
-        self.own = slot.map(|slot| (slot, replica.hot()[slot as usize].id));
-        slot
     }
 
     /// Slot of the own avatar in a replica of the viewer's world, which may be newer than that of the latest
