@@ -1,16 +1,16 @@
-# The commands of everyday work; what they do stands in scripts/.
+# The commands of everyday work. Each is a script in scripts/.
 #
 #   make run                       build and start a ready world on http://127.0.0.1:9000/; ARGS="--config FILE" for another
-#   make test                      everything that CI runs
+#   make test                      all checks and tests, as CI runs them
 #   make test STEPS="clippy test"  only these steps (scripts/test.sh lists them)
-#   make lint                      formatting, words, clippy, rustdoc, licences: the quick ones
-#   make previous COMMIT=main~1   save with the program of that commit, load with this one (builds it first); without COMMIT, the one in scripts/previous-commit
+#   make lint                      the quick steps: formatting, words, the page's own checks, clippy, rustdoc, licences
+#   make previous COMMIT=main~1    save with the program of that commit, load with this one (builds it first); without COMMIT, the one in scripts/previous-commit
 #   make audit                     known vulnerabilities in dependencies (fetches the advisory database)
 #   make fuzz SECONDS=600          fuzz every decoder that long; TARGET=header for one
 #   make experiment NAME=daily     run an experiment with a release build, ARGS="--sink lo" for more; without NAME, list them
 #   make soak MINUTES=45           the daily experiment for that long
 #   make figures                   the figures of a release: all experiments three times, for hours; NAME=crowd for one, KEEP=DIR to continue later
-#   make clean                     remove what was built; keeps ./data
+#   make clean                     remove all builds; keeps ./data
 
 SECONDS ?= 10
 TARGET ?=
