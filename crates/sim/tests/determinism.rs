@@ -5,11 +5,11 @@ use sim::{Faults, Report, Scenario};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-/// 200 clients who teleport between two worlds, while one datagram in ten gets lost each way.
-const ISSUE: Scenario = Scenario::new(2);
+/// 200 clients that teleport between two worlds, while one datagram in ten is lost in each direction.
+const LOSSY_TRAVEL: Scenario = Scenario::new(2);
 
 /// The run that the others are compared with.
-static ONE_SHARD: LazyLock<Report> = LazyLock::new(|| run(&ISSUE));
+static ONE_SHARD: LazyLock<Report> = LazyLock::new(|| run(&LOSSY_TRAVEL));
 
 /// Runs a scenario that has to succeed.
 fn run(scenario: &Scenario) -> Report {
@@ -20,7 +20,7 @@ fn assert_like_one_shard(scenario: &Scenario) {
     let report = run(scenario);
     assert_eq!(report.restores, scenario.restores);
     if let Some(difference) = ONE_SHARD.trace.difference(&report.trace) {
-        panic!("two runs part at {difference:?}:\n{ISSUE}\n{scenario}");
+        panic!("two runs part at {difference:?}:\n{LOSSY_TRAVEL}\n{scenario}");
     }
 }
 
@@ -34,22 +34,22 @@ fn the_run_has_what_it_is_about() {
 
 #[test]
 fn a_seed_makes_the_same_run_again() {
-    assert_like_one_shard(&ISSUE);
+    assert_like_one_shard(&LOSSY_TRAVEL);
 }
 
 #[test]
 fn two_shards_make_the_same_run() {
-    assert_like_one_shard(&Scenario { shards: 2, ..ISSUE });
+    assert_like_one_shard(&Scenario { shards: 2, ..LOSSY_TRAVEL });
 }
 
 #[test]
 fn four_shards_make_the_same_run() {
-    assert_like_one_shard(&Scenario { shards: 4, ..ISSUE });
+    assert_like_one_shard(&Scenario { shards: 4, ..LOSSY_TRAVEL });
 }
 
 #[test]
 fn worlds_restored_at_20_random_ticks_make_the_same_run() {
-    assert_like_one_shard(&Scenario { restores: 20, ..ISSUE });
+    assert_like_one_shard(&Scenario { restores: 20, ..LOSSY_TRAVEL });
 }
 
 #[test]

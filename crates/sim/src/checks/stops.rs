@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bounds_are_those_of_the_issue() {
+    fn a_stop_is_late_after_1_1_s_among_the_nearest_and_after_1_4_s_beyond() {
         assert_eq!(border_ranks(200), 143..280);
         assert_eq!((NEAR_MAX_LAG, FAR_MAX_LAG), (Duration::from_millis(1_100), Duration::from_millis(1_400)));
     }
