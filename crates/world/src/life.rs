@@ -251,9 +251,9 @@ impl Life {
         self.forgiven = self.panics;
     }
 
-    /// Begins the next epoch, after a step that panicked. The first attempt takes the newest checkpoint; one that follows a panic soon
-    /// after, so that `in_a_row` is 2, the one before; later ones begin with an empty world. A checkpoint that turns out to be of no
-    /// possible world is passed over.
+    /// Begins the next epoch, after a step that panicked. The first attempt (`in_a_row` is 1) restores the newest checkpoint, the second one
+    /// the older checkpoint; later attempts begin with an empty world. A missing checkpoint, and one that describes no possible world, is
+    /// skipped.
     ///
     /// With a cast on trial, the second attempt restores the state before it. Attempts are counted from 0 after that, and after each
     /// change of the cast.
@@ -276,7 +276,7 @@ impl Life {
         (beginning, std::mem::replace(&mut self.world, world))
     }
 
-    /// The world of the next epoch, at the so-manieth attempt.
+    /// The world of the next epoch. `attempt` counts the panics in a row, from 1, that the current cast and checkpoints have had.
     fn next_life(&mut self, attempt: u32) -> (Beginning, World) {
         let is_given_up = self.former.is_some() && attempt > 1;
         if !is_given_up {
