@@ -1,7 +1,7 @@
 //! The part of a client's rate that its path carries.
 //!
-//! A client may ask for more than its path holds, or the path gets worse. What a path cannot carry is lost or queued on the way, so both
-//! are judged, once a second: losses since the last judgement, and the round trip against the shortest one measured.
+//! A client may request a higher rate than its path carries, or the path gets worse. Bytes beyond the path's capacity are lost or queued on
+//! the way. So two measurements are judged once a second: losses since the last judgement, and the round trip against the shortest one.
 //!
 //! Radio links lose without being full, in bursts. Three rules keep them apart from full paths:
 //!
@@ -11,9 +11,9 @@
 //!    lowered it in two measurements, the loss is the path's [own](OwnLoss): the rate is given back, and for [`OWN_HOLD`] only loss
 //!    beyond it counts.
 //!
-//! Loss < [`LOSS_FREE`] without a queue gives a part of the whole rate back. In between lies what radio links lose without being full,
-//! and there the rate stays. It never falls below a quarter: what a viewer needs to walk about. A client that does not use its rate
-//! is not judged, since its losses say nothing of it.
+//! Loss < [`LOSS_FREE`] without a queue gives a part of the whole rate back. Between the two limits the rate stays: radio links lose
+//! that share without being full. The rate never falls below a quarter, which a viewer needs to walk about. The losses of a client that
+//! uses less than half of its rate cut nothing, since they do not depend on it.
 
 use crate::losses::Losses;
 use ids::Instant;
@@ -24,8 +24,8 @@ mod tests;
 
 /// Time between two judgements; a longer round trip makes them rarer.
 const PERIOD: Duration = Duration::from_secs(1);
-/// Acked packets and runs of missing ones that a judgement of losses needs: with fewer, a path that loses a twelfth seems to lose a
-/// fifth in two judgements in a row now and then.
+/// Least number of acked packets and runs of missing ones for a judgement of losses. With fewer, chance makes a path that loses a twelfth
+/// appear to lose a fifth in two judgements in a row.
 const SAMPLES_MIN: u32 = 32;
 /// Loss above which a path is taken for full. Radio links lose some per cent by themselves, and a lost ack counts as a lost packet:
 /// 5 % each way are 10 % here.
@@ -40,13 +40,13 @@ const DECREASE: f32 = 0.8;
 const INCREASE: f32 = 1.0 / 16.0;
 /// Least part of the rate.
 const LEAST: f32 = 0.25;
-/// A rate of which less than this part is used is not judged.
+/// Least used part of a rate for a cut.
 const USED_MIN: f32 = 0.5;
 /// Bytes per second, relative to those before the first cut, below which losses show the effect of the cuts: two cuts.
 const TRIAL_PART: f32 = 0.65;
 /// Maximum loss attributed to a path itself. Beyond it the measurement is too coarse.
 const OWN_MAX: f32 = 0.35;
-/// Time for which a path's own loss is believed. Afterwards it is tried again: the path may have become another one.
+/// Time for which a path's own loss is taken as given. Afterwards cuts are tried again, since the path may have changed.
 const OWN_HOLD: Duration = Duration::from_secs(120);
 
 /// A circuit's measurements of its path, for a judgement.
@@ -116,7 +116,7 @@ enum TrialVerdict {
     Own(f32),
 }
 
-/// Loss that does not depend on how much is sent.
+/// Loss that does not depend on the rate.
 #[derive(Clone, Copy, Debug)]
 struct OwnLoss {
     share: f32,
@@ -165,7 +165,7 @@ impl Adapt {
         self.part != before
     }
 
-    /// Begins another judgement at `path`: the time since the last one says nothing of it, since this end was late.
+    /// Begins the next measurement at `path` without a judgement: this end was late since the last one, so that its delay is in the samples.
     pub(crate) fn skip(&mut self, now: Instant, path: &PathSample) {
         let Losses { acked, runs, .. } = path.losses;
         self.losses = LossWindow { began_at: now, bytes_out: path.bytes_out, acked, runs };
@@ -215,7 +215,8 @@ impl Adapt {
         self.trial = self.trial.filter(|trial| self.part < trial.part);
     }
 
-    /// True if packets wait on the way. At the least rate they do not wait for us: the path has become another one.
+    /// True if the round trip shows a queue on the way. At the least rate this circuit does not cause a queue, so that a long round trip is
+    /// that of another path, and becomes the shortest one.
     fn is_queued(&mut self, round_trip: Duration) -> bool {
         let shortest = self.shortest.map_or(round_trip, |shortest| shortest.min(round_trip));
         let is_queued = round_trip > 2 * shortest + QUEUE;
@@ -226,7 +227,7 @@ impl Adapt {
 }
 
 impl LossWindow {
-    /// The loss since the last measurement, once there are answers enough; then another one begins.
+    /// The loss since the last measurement, and begins the next one; `None` while there are fewer than [`SAMPLES_MIN`] samples.
     fn measure(&mut self, now: Instant, path: &PathSample) -> Option<MeasuredLoss> {
         let Losses { acked, runs, .. } = path.losses;
         let (new_acked, new_runs) = (acked.wrapping_sub(self.acked), runs.wrapping_sub(self.runs));
@@ -258,8 +259,8 @@ impl MeasuredLoss {
 }
 
 impl CutTrial {
-    /// Adds a measurement. Returns the verdict after two of a rate low enough for one: a full path would lose as `before` predicts; the
-    /// loss is either nearer to that, or to the earlier one.
+    /// Adds a measurement; the second one at a rate of at most [`TRIAL_PART`] of the former rate gives the verdict. With loss l before and
+    /// the rate reduced to the part p, a full path loses 1 − (1 − l) / p. The loss is the path's own if it is nearer to l than to that.
     fn end_with(&mut self, loss: MeasuredLoss) -> Option<TrialVerdict> {
         if loss.bytes_per_s > TRIAL_PART * self.before.bytes_per_s {
             return None;
@@ -277,7 +278,7 @@ impl CutTrial {
 }
 
 impl OwnLoss {
-    /// The part of a loss beyond the path's own: both are independent.
+    /// The part of a loss beyond the path's own. Both are independent, so the shares that arrive multiply.
     fn excess_of(&self, share: f32) -> f32 {
         (1.0 - (1.0 - share) / (1.0 - self.share)).max(0.0)
     }

@@ -200,7 +200,7 @@ impl Circuit {
         self.in_flight.hold(None);
     }
 
-    /// Limits all traffic to this many bytes per second, or to what the client wants in all if that is less.
+    /// Limits all traffic to this many bytes per second, or to the sum of the client's throttles if that is less.
     /// At least [`FLOOR_BYTES_PER_S`](crate::FLOOR_BYTES_PER_S).
     pub fn set_total_bytes_per_s(&mut self, now: Instant, bytes_per_s: u32) {
         let now = self.advance(now);
@@ -285,16 +285,14 @@ impl Circuit {
         self.lanes.queued()
     }
 
-    /// Bytes of the total rate that may leave now: what the fan-out path should keep to. Zero while other
-    /// traffic has overdrawn it.
+    /// Bytes of the total rate that may leave now, as a budget for updates. Zero while other traffic has overdrawn it.
     pub fn budget_bytes(&mut self, now: Instant) -> usize {
         let now = self.advance(now);
         self.throttle.refill(now);
         self.throttle.available()
     }
 
-    /// Bytes per second that all traffic may use: what the client wants and the caller allows, or less when the path does not
-    /// carry that (`adapt`).
+    /// Bytes per second of all traffic: min(client's throttles, caller's limit) × the part that the path carries (`adapt`).
     #[must_use]
     pub const fn total_bytes_per_s(&self) -> u32 {
         self.throttle.total_bytes_per_s()

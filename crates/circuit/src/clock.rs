@@ -1,8 +1,8 @@
-//! The circuit's own time: the caller's, less what the process slept through.
+//! The circuit's own time: the caller's time without pauses of the process.
 //!
 //! A server that is stopped for 30 s (debugger, paused machine) must lose no client, so no timer of
-//! a circuit may count that time. A circuit cannot see the stop, but it said when it wanted to be served
-//! next: what it is served later than that, beyond a tolerance, is left out.
+//! a circuit may count that time. A circuit cannot see the pause, but it knows the time at which it asked to
+//! be served next. Delay of service beyond a tolerance is left out.
 
 use ids::Instant;
 use std::time::Duration;
@@ -37,8 +37,8 @@ impl Clock {
         now.since(self.latest) > stall_max
     }
 
-    /// Moves on to `now`, leaving out what it is later than `expected` (both the caller's time) beyond
-    /// `stall_max`. Time never goes back: an earlier `now` counts as the latest.
+    /// Advances to `now`, without the part of `now - expected` above `stall_max` (both are the caller's times).
+    /// Time never goes back: an earlier `now` counts as the latest.
     pub(crate) fn advance(
         &mut self,
         now: Instant,

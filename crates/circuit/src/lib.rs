@@ -1,8 +1,8 @@
 //! An LLUDP circuit, either end, as a state machine without IO: sequence numbers, duplicate filter, acks, resends, pings, throttles,
 //! pacing and timeouts.
 //!
-//! It knows no avatars, regions or sessions, owns no socket and reads no clock: the caller passes [`ids::Instant`]s, hands in what
-//! arrived and sends what comes out. [`Circuit`] is the place to start; [`Config`] lists every number that can be set. Messages come
+//! It knows no avatars, regions or sessions, owns no socket and reads no clock: the caller passes [`ids::Instant`]s and received
+//! datagrams, and sends the datagrams that it gets. [`Circuit`] is the place to start; [`Config`] lists every number that can be set. Messages come
 //! and go as bytes that `wire::messages` encodes and decodes.
 //!
 //! | subject | module |

@@ -12,9 +12,9 @@
 //! | their resources | `usage`, `metrics`, together in `meter`; `stages` of a ping's way |
 //! | results | `findings`, `budget`, `outcome`; of several runs together, `summary` |
 //!
-//! It knows nothing of the server but its command line, its operator's address and `/proc`: it measures what an operator would see.
+//! It knows the command line of the server, its operator's address and `/proc`, and nothing else: an operator could measure the same.
 //! Only `preflight` calls another crate, the one whose promises it checks, and `freshness` replays a recording of the world for
-//! comparison with observers' views. It judges only what an experiment's own page says that it judges.
+//! comparison with observers' views. It judges only the budgets listed on the page of an experiment.
 
 mod agent_updates;
 mod aggregation;

@@ -1,8 +1,8 @@
-//! `preflight`: whether `throng preflight` finds slowdowns that were put into one system, and says nothing of builds that
-//! are equal.
+//! `preflight`: checks that `throng preflight` finds slowdowns of one system, and reports no difference between equal builds.
 //!
 //! A whole run builds the commit of the checkout twice, in two directories, and a third time with a change in a crate that
-//! no system has anything to do with; compiled dependencies are taken from where this executable was built. A quick one takes this executable as it is, and a copy of it.
+//! no system uses; compiled dependencies are copied from the target directory of this executable. A quick run compares this executable with
+//! a copy of itself.
 
 use crate::budget::{self, FigureLimit, Limit, budget};
 use crate::error::ExperimentError;

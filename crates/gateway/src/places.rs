@@ -329,7 +329,7 @@ impl Places {
         assert!(former.is_none() && !self.by_world.contains_key(&world), "world {} is there once", world.0);
     }
 
-    /// Removes an instance that has left memory. Clients that are shown it keep what they are shown until they are elsewhere.
+    /// Removes an instance that has left memory. Its clients keep their last replica until they are elsewhere.
     pub fn remove_instance(&self, world: WorldId) -> Option<Arc<Scene>> {
         self.instances.write().unwrap_or_else(PoisonError::into_inner).remove(&world)
     }

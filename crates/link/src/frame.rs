@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct Frame {
     /// World of the tick.
     pub world: WorldId,
-    /// The world's life; a new one voids what a replica held.
+    /// The world's epoch; a new one voids the content of replicas.
     pub epoch: Epoch,
     /// Rises by one with every frame of the epoch, from 0.
     pub sequence: u64,

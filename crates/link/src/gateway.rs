@@ -18,7 +18,7 @@ pub struct AdmissionNumber(pub u64);
 pub struct OccupantCount {
     /// Sessions.
     pub n: u32,
-    /// The last admission that the gateway had granted, into whatever world, when it counted.
+    /// The last admission that the gateway had granted before the count, into any world.
     pub as_of: AdmissionNumber,
 }
 

@@ -14,7 +14,7 @@ use std::fmt;
 
 /// Tolerance of instructions and allocations, as a share of the base.
 pub const TOLERANCE: f64 = 0.003;
-/// Tolerance of instructions per tick, for systems so cheap that a share of their cost says nothing.
+/// Tolerance of instructions per tick. It exceeds [`TOLERANCE`] for systems of fewer than 667 instructions a tick.
 pub const TOLERANCE_INSTRUCTIONS: u64 = 2;
 
 /// Direction of a cost's change.

@@ -57,8 +57,8 @@ impl RecordSource {
         }
     }
 
-    /// Reads the next record: its part, the version that it had, and, in place of what was in `body`, its body in the part's newest version.
-    /// Those that may be skipped are. `None` where the file ends between two records.
+    /// Reads the next record that may not be skipped: its part and the version that it had. `body` is overwritten with its body, upgraded to
+    /// the part's newest version. `None` where the file ends between two records.
     pub(crate) fn read(
         &mut self,
         input: &mut impl Read,

@@ -102,7 +102,7 @@ struct Tracked {
     reckoning: Reckoning,
 }
 
-/// A snapshot being put together. Later changes are applied to what has come, so that the result is the state
+/// A snapshot of which some parts have arrived. Later changes are applied to these parts, so that the result is the state
 /// after the frame that completes it.
 #[derive(Debug, Default)]
 struct PartialSnapshot {

@@ -1,23 +1,23 @@
 //! Selection of entities for one send, when the client's bytes do not suffice for all.
 //!
-//! The own avatar comes first. The others in the [visible set](Viewer::shown) with a due update are ordered by its age and their
-//! distance. Entities without room are not queued: the next send selects again from newer state. A packet costs as much as its
-//! contents, so far entities wait some sends for a full datagram. The last one is filled with moving entities without a due update:
-//! their last one may be lost.
+//! The own avatar comes first. The others in the [visible set](Viewer::shown) with a due update are ordered by the age of their last
+//! update and their distance. Entities without room are not queued: the next send selects again from newer state. A datagram costs as
+//! much as its contents, so updates of far entities wait up to [`HOLD_SENDS`] sends until they fill one. The last datagram of a send is
+//! filled with moving entities that have no due update, since their last update may have been lost.
 
 use crate::replica::{Hot, Replica};
 use crate::viewer::{Place, SendState, Shown, Viewer};
 use std::cmp::Ordering;
 use wire::terse::AVATAR_BLOCK_LEN;
 
-/// Entities of a visible set that one send looks at: all, unless a client is shown more than this many.
+/// Maximum number of entities of a visible set that one send examines.
 const LOOK_MAX: usize = 1_024;
 /// Period of repeated updates of moving entities, ticks: 2 s at 20 Hz near the viewer, 2.5 s elsewhere.
 const REFRESH_TICKS: u32 = 40;
 const REFRESH_FAR_TICKS: u32 = 50;
-/// Ticks from a stop to the last repetition of the rest, half a second at 20 Hz: a late update from before the stop would set the
-/// avatar going again, and this one arrives behind it. Far entities get no third repetition, so it must not wait for long: at one
-/// second, stops with 5 % loss were off by a second's walk (p99.9 of `crowd`).
+/// Ticks from a stop to its last repetition, half a second at 20 Hz: long enough to arrive after a late update from before the stop, which
+/// would set the avatar moving again. For far entities it is the only repetition, so it must not be late: at one second, stops with 5 %
+/// loss were off by a second's walk (p99.9 of `crowd`).
 const LAST_REST_TICKS: u32 = 10;
 /// Maximum number of sends for which far entities wait for a full datagram: 0.3 s at ten per second.
 pub const HOLD_SENDS: u8 = 3;
@@ -95,7 +95,7 @@ const PERIOD_TICKS_MAX: f32 = 60.0;
 pub const FULL_BLOCK_BYTES: usize = 280;
 
 impl Selection {
-    /// Chooses for `viewer`, after [`Viewer::update_visible_set`]. Gives the number of entities that were looked at.
+    /// Chooses for `viewer`, after [`Viewer::update_visible_set`]. Returns the number of entities examined.
     pub fn choose(&mut self, viewer: &mut Viewer, replica: &Replica, allowance: Allowance) -> usize {
         self.full.clear();
         self.terse.clear();
@@ -110,7 +110,7 @@ impl Selection {
         n_looks
     }
 
-    /// Looks at the visible set, or a part of a very large one.
+    /// Examines the visible set, or [`LOOK_MAX`] entities of a larger one, and returns their number.
     fn gather(&mut self, viewer: &mut Viewer, replica: &Replica, allowance: &Allowance) -> usize {
         let (hot, tick) = (replica.hot(), replica.tick.0 as u32);
         let own = viewer.own();
@@ -162,10 +162,10 @@ impl Selection {
         n_looks
     }
 
-    /// Full updates in the order of [`order_of_full`], for at most half of the bytes while others have something new.
+    /// Takes full updates in the order of [`order_of_full`], for at most half of the bytes while terse updates are due.
     fn take_wanted(&mut self, bytes: &mut usize, full_max: usize) {
         let share = if self.due.is_empty() { *bytes } else { *bytes / 2 };
-        // Even the slowest client gets one full update: it has saved up for it.
+        // One full update always fits: the budget of a slow client has grown to it over several sends.
         let share = if share < FULL_BLOCK_BYTES { *bytes } else { share };
         let most = (share / FULL_BLOCK_BYTES).min(full_max);
         take_first(&mut self.wanted, most, lowest);
@@ -175,14 +175,15 @@ impl Selection {
         *bytes -= spent;
     }
 
-    /// Takes the most urgent: immediate ones, others to fill their datagrams, and others that fill datagrams by themselves.
+    /// Takes all immediate updates, and as many waiting ones as fill their last datagram or fill further datagrams completely; the most
+    /// urgent ones if the bytes do not suffice.
     fn take_due(&mut self, most: usize, blocks_per_datagram: usize) {
         let n = self.due.len();
         let n_now = self.due.iter().filter(|(urgency, _)| *urgency > MOST_URGENT).count();
         let full = n - n % blocks_per_datagram;
         let wanted = n_now.next_multiple_of(blocks_per_datagram).max(full);
         if wanted <= most {
-            // All of them fit: `wanted` exceeds their number, and others fill the last datagram.
+            // The bytes suffice. `wanted` may exceed `n`: then entities without a due update fill the last datagram.
             leave_last(&mut self.due, n.saturating_sub(wanted));
         } else {
             take_first(&mut self.due, most, highest);
@@ -213,7 +214,7 @@ fn highest(a: &(f32, Place), b: &(f32, Place)) -> Ordering {
 const MOST_URGENT: f32 = 1e5;
 const NOW: f32 = 1e9;
 
-/// Keeps the first `most` of a list in the given order; if they are all of it, in any order.
+/// Keeps the first `most` of a list by the given order. The result is not sorted.
 fn take_first(
     list: &mut Vec<(f32, Place)>,
     most: usize,
@@ -227,8 +228,8 @@ fn take_first(
     }
 }
 
-/// Drops `n` of the waiting ones from the end: the nearest are in front. Fewer than a datagram, and each has its turn when it has
-/// waited long enough, so an exact order is not worth it.
+/// Drops `n` waiting updates, those at the end first, since the nearest are in front. `n` is less than a datagram's blocks, and each dropped
+/// update becomes immediate after [`HOLD_SENDS`] sends, so that an exact order would gain nothing.
 fn leave_last(due: &mut Vec<(f32, Place)>, mut n: usize) {
     let mut at = due.len();
     while n > 0 && at > 0 {
@@ -248,7 +249,8 @@ enum Need {
 }
 
 /// Rank of a full update among those wanted, the lowest first: the distance in metres. A stopped entity whose update may be lost precedes all
-/// newcomers: a client that displays it moves it on without limit. Behind 30 nearer newcomers on a thin path, such a stop came 1.3 s late.
+/// newcomers, since a client that displays it extrapolates it without limit. Ranked by distance, such a stop waited for 30 nearer newcomers
+/// on a slow path and was 1.3 s late.
 fn order_of_full(shown: &Shown, hot: &Hot) -> f32 {
     if shown.standing == SendState::Doubtful && hot.at_rest && shown.is_behind(hot) {
         -0.5 / (1.0 + shown.distance)

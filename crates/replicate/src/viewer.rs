@@ -361,8 +361,8 @@ impl Viewer {
     /// Notes that a full update went out.
     pub fn showed(&mut self, at: Place, hot: &Hot, tick: u32) {
         let shown = &mut self.shown[at as usize];
-        // Terse updates from before a rest may still be under way to a client that may have been shown it before, and would come
-        // behind the full one: a last repetition comes behind them.
+        // The client may display the entity already, and terse updates from before its rest may still be under way and arrive after the
+        // full update. A last repetition arrives after them.
         let is_repeated = hot.at_rest && shown.standing == SendState::Doubtful;
         *shown = Shown {
             repeats: u8::from(is_repeated),
@@ -404,8 +404,8 @@ impl Viewer {
         }
     }
 
-    /// The ack of an entity's full update is overdue. Either the update was lost or its ack, so the entity is sent in full again, and a
-    /// kill is sent even if it leaves before that.
+    /// The ack of an entity's full update is overdue: the update or the ack was lost. The entity is sent in full again; if it leaves before
+    /// that, a kill is sent.
     pub fn lost(&mut self, id: LocalId) {
         if let Some(shown) = self.shown_as(id) {
             shown.standing = SendState::Doubtful;

@@ -127,8 +127,8 @@ pub fn write_prefix(out: &mut Vec<u8>, region_handle: RegionHandle, time_dilatio
     out.push(count);
 }
 
-/// The velocity that a client holds after a terse update with this one: what it extrapolates with, and so what
-/// dead reckoning has to predict from.
+/// The velocity that a client has after a terse update with this one. The client extrapolates with it, so dead reckoning
+/// has to predict from it.
 #[must_use]
 pub fn velocity_as_received(velocity: Vec3) -> Vec3 {
     Vec3::from_array(

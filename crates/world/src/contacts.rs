@@ -2,7 +2,8 @@
 //!
 //! Avatars are upright cylinders. A moving avatar slides around one obstacle and squeezes slowly between two or more: a crowd cannot
 //! wall it in. A resting avatar is never pushed, so a crowd at rest has no jitter and costs nothing. Avatars that overlap already (a
-//! squeeze, a fall onto a head, a crowded arrival) may stay so and walk apart: a move only slides off what would bring the two closer.
+//! squeeze, a fall onto a head, a crowded arrival) may stay so and walk apart: a step is turned aside only where it would
+//! bring the two closer.
 //!
 //! Neighbours come from a grid of cells, folded like a torus onto a few buckets, so that its size goes with the number of avatars and
 //! not with the region. It is rebuilt each tick and updated as avatars move; the order in which a cell lists its avatars depends on

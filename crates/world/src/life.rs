@@ -8,10 +8,9 @@
 //!
 //! - *Local ids* handed out after the checkpoint are not handed out again: an id stands for one presence of one session in all epochs,
 //!   until the ids of the world are used up and begin again.
-//! - *Ticks* continue after the one that failed: the caller never steps one twice. So a change of the new life is later than all frames
-//!   of the old one.
-//! - *Commands* of the step that failed were taken and are gone. They are never given to the new life, since they may be what the old
-//!   one died of.
+//! - *Ticks* continue after the one that failed: the caller never steps a tick twice. So a change in the new epoch has a later tick than
+//!   all frames of the former one.
+//! - *Commands* of the step that failed are lost. The new epoch never gets them, since they may have caused the panic.
 //!
 //! A world with a new cast is on trial: its former checkpoint and cast are kept for [`Life::TRIAL`], and a second panic within that
 //! time restores both.

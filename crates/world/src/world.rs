@@ -178,8 +178,8 @@ impl World {
 
     /// One tick. Takes all `commands` (the buffer comes back empty), advances the world by `dt` and overwrites `out` with the changes.
     ///
-    /// `commands` may come in any order: (session, sequence) decides, and no two share one. `dilation` is the scheduler's figure and
-    /// passed on. Physics runs at 60 Hz whatever `dt`, at most 1 s.
+    /// `commands` may come in any order: they are sorted by (session, sequence), which is unique. `dilation` is the scheduler's figure and
+    /// passed on. `dt` is at most 1 s, and physics runs at 60 Hz for any `dt`.
     pub fn step(
         &mut self,
         tick: Tick,

@@ -9,7 +9,8 @@ use report::{Cell, Column, Section, Table};
 pub(super) const OF_PHASE: [&str; 7] =
     ["error_mm", "error_mm_p95", "age_ms", "age_ms_p99", "missing_percent", "gap_ms_p99", "server_cores"];
 
-/// Figures of the phases that are no quiet ones, against those around them. Ages are mostly 0, so that a ratio of them says nothing.
+/// Figures of the other phases relative to the quiet phases around them. Ages are mostly 0 and have no meaningful ratio, so their difference
+/// is taken.
 const BESIDE: [&str; 3] = ["error_ratio", "error_p95_ratio", "age_more_ms"];
 
 /// Display of walkers in a phase.

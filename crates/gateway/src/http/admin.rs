@@ -79,7 +79,7 @@ async fn ready(State(admin): State<Arc<Admin>>) -> Response {
     health(&admin, (admin.alive)().and_then(|()| (admin.ready)()))
 }
 
-/// `ok`, and a line for each thing that is amiss all the same.
+/// `ok`, with a line for each problem that does not change the status; or the reason of a failure.
 fn health(admin: &Admin, result: Result<(), String>) -> Response {
     match result {
         Ok(()) => {

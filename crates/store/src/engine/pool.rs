@@ -1,4 +1,4 @@
-//! A few connections to a PostgreSQL server, which blocking callers borrow; and what is done when one breaks.
+//! A few connections to a PostgreSQL server, which blocking callers borrow, and the handling of broken ones.
 //!
 //! - A caller waits at most [`Patience::call`] for a connection, reconnecting to a server that restarts included, then
 //!   [`Patience::statement`] for each answer, and once more [`Patience::call`] to find the outcome of a commit whose answer was lost.

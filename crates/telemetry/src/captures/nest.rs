@@ -1,6 +1,6 @@
 //! A thread's slices as a tree, with the own time of each.
 //!
-//! A capture is read while its threads continue, so slices may be missing. The result nests all the same: a child ends no
+//! A capture is read while its threads continue, so slices may be missing. The result is nested nevertheless: a child ends no
 //! later than its parent, and siblings do not overlap.
 
 use crate::recorder::{Slice, ThreadRecord};

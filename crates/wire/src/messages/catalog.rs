@@ -1,6 +1,6 @@
 //! Every message of the protocol by name and number, those included that have no struct here.
 //!
-//! For tables and counters that must name whatever arrives. Layouts are in [`SCHEMA`](super::SCHEMA), which holds the
+//! For tables and counters that must name every message that arrives. Layouts are in [`SCHEMA`](super::SCHEMA), which holds the
 //! messages that the server or its bots read or write. The numbers are facts of the protocol; a test compares them with the
 //! message template where that is at hand.
 

@@ -23,7 +23,7 @@ messages! {
         }
     }
 
-    /// A method name with text parameters: the envelope for what has no message of its own.
+    /// A method name with text parameters, for methods without a message of their own.
     GenericMessage: Low 261, zero_coded, from Either {
         agent_data: one GenericMessageAgentData { agent_id: Uuid, session_id: Uuid, transaction_id: Uuid }
         method_data: one GenericMessageMethodData { method: Variable1, invoice: Uuid }
