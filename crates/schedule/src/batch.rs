@@ -57,7 +57,7 @@ pub(crate) struct JobResult {
     pub(crate) outcome: StepOutcome,
     pub(crate) worker: u16,
     pub(crate) began_at: Instant,
-    /// StepStart − due time.
+    /// Start − due time.
     pub(crate) late_by: Duration,
     pub(crate) took: Duration,
 }

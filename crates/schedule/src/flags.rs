@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-/// StepStart of a worker's current step in nanoseconds, 0 between steps. A cache line of its own.
+/// Start of a worker's current step in nanoseconds, 0 between steps. A cache line of its own.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct StepBegan(AtomicU64);

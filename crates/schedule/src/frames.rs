@@ -25,7 +25,7 @@ pub struct FrameRecord {
     pub due_at: Instant,
     /// Time at which the batch was formed.
     pub formed_at: Instant,
-    /// StepStart of its first step.
+    /// Start of its first step.
     pub began_at: Instant,
     /// End of its last step.
     pub ended_at: Instant,
@@ -94,7 +94,7 @@ pub struct TracedStep {
     pub worker: u16,
     /// Task that was stepped.
     pub task: TaskId,
-    /// StepStart.
+    /// Start.
     pub began_at: Instant,
     /// End.
     pub ended_at: Instant,

@@ -10,7 +10,7 @@
 //!
 //! ```text
 //! due       head        batch                                          tail   idle            due
-//!  │ world-0 ▐▐▐ [ dearest world      ][ 9th ][13th][ … ][ ][ ]▕▕        ▐▐    │················│
+//!  │ world-0 ▐▐▐ [ most expensive     ][ 9th ][13th][ … ][ ][ ]▕▕        ▐▐    │················│
 //!  │ world-1   ╲ [ 2nd          ][ 5th     ][ 11th ][ … ][ ][ ][ ]▕            │················│
 //!  │ world-2    ╲ [ 3rd       ][ 6th    ][10th  ][ … ][ ][ ][ ]▕               │················│
 //!  │ long-0                                     ░░░ save ░░░░░░░░░░░░░░ navmesh ░░░░░░░░░░

@@ -22,7 +22,7 @@ use std::{
 /// Trays. A producer waits only if this many others are preempted within their pushes, of some 20 ns each.
 const TRAYS: usize = 16;
 
-/// MpscMailbox without a bound of its own: each user states the bound on its items.
+/// Mailbox without a bound of its own: each user states the bound on its items.
 #[derive(Debug)]
 pub(crate) struct MpscMailbox<T> {
     trays: [Tray<T>; TRAYS],

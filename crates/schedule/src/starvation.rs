@@ -38,7 +38,7 @@ impl Backlog {
 /// Orders to the short-task workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measure {
-    /// 0 when nothing is amiss, at most [`Starvation::LEVEL_MAX`].
+    /// 0 without starvation, at most [`Starvation::LEVEL_MAX`].
     pub level: u8,
     /// Workers that may run; one at least.
     pub n_workers: usize,
@@ -58,11 +58,12 @@ impl Starvation {
     /// The highest level: one worker left, or half of the only one's time.
     pub const LEVEL_MAX: u8 = 5;
 
-    /// Backlog for each level. A save waits for 30 ms where all is well; changed instances are journalled every second, and with
-    /// less than half of that behind, that promise still holds.
+    /// Backlog for each level. A save waits for 30 ms without a shortage; changed instances are journalled every second, and with
+    /// less than half a second of backlog that promise still holds.
     pub const STEP: Duration = Duration::from_millis(400);
 
-    /// Below this the level falls. Not in steps as it rose: at a level that just holds the backlog nothing would ever get better.
+    /// Below this the level falls. The limit is the same for all levels: with one limit each, the level would stay at the one that merely holds
+    /// the backlog.
     pub const FALL_BELOW: Duration = Duration::from_millis(100);
 
     /// Least time between two levels on the way up: longer than the start of a just submitted task takes, and short enough to reach the

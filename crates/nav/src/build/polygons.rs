@@ -44,7 +44,7 @@ struct Draft {
     /// Triangles of the kept corners, once computed; indexes of `points`.
     triangles: Option<Vec<[u32; 3]>>,
     points: Vec<[u16; 2]>,
-    /// KeptCorners edges between points, in the direction that has the region to the left.
+    /// Edges between points, in the direction that has the region to the left.
     edges: Vec<KeptCorners>,
 }
 

@@ -25,9 +25,9 @@ const MARGIN_M: f32 = MARGIN as f32 * CELL_M;
 pub(super) const WIDTH: u32 = TILE_CELLS + 2 * MARGIN;
 /// No sample.
 pub(super) const NONE: u32 = u32::MAX;
-/// BoxLines through boxes in one tile: 32 MB of them.
+/// Hits of lines and boxes in one tile: 32 MB of them.
 const HITS_MAX: usize = 1 << 20;
-/// Boxes on one line: among more there is nowhere to stand.
+/// Boxes on one line. Among more of them there is no room to stand.
 const PILE_MAX: usize = 64;
 /// Floors that differ less are one.
 pub(super) const SAME_M: f32 = 0.01;

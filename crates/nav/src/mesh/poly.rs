@@ -11,7 +11,7 @@ pub(crate) struct Poly {
     pub(crate) xs: [u16; Self::CORNERS_MAX],
     /// Cells north of it.
     pub(crate) ys: [u16; Self::CORNERS_MAX],
-    /// EdgeLink across the edge from each corner to the next.
+    /// Link across the edge from each corner to the next.
     pub(crate) links: [EdgeLink; Self::CORNERS_MAX],
     /// Index of a plane of its tile, or [`Poly::GROUND`].
     pub(crate) floor: u16,

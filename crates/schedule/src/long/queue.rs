@@ -21,7 +21,7 @@ use std::{
 /// Description of a long task, without its work.
 #[derive(Clone, Debug)]
 pub struct LongSpec {
-    /// KindQueue of work.
+    /// Kind of work.
     pub kind: &'static str,
     /// Object of the work, for operators.
     pub name: String,
@@ -95,11 +95,11 @@ pub struct StartedTask<W> {
 /// A task that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// KindQueue of work.
+    /// Kind of work.
     pub kind: &'static str,
-    /// Before it began.
+    /// Time from its submission until it began.
     pub waited: Duration,
-    /// From then on.
+    /// Time from then on.
     pub took: Duration,
     /// Its thread was given up meanwhile and has a successor.
     pub is_abandoned: bool,
@@ -248,7 +248,7 @@ impl<W> LongQueue<W> {
         let index = self.kind(running.spec.kind);
         let kind = &mut self.kinds[index];
         kind.served = (kind.served + took).saturating_sub(running.expected);
-        // A cancelled task, or one without a waiting submitter, says nothing about the others.
+        // The duration of a cancelled task, or of one without a waiting submitter, is no measure for the others.
         if !running.is_cancelled.load(Relaxed) {
             let estimated = running.spec.weight();
             let ratio = (took.as_secs_f64() / estimated.as_secs_f64()).clamp(1.0 / RATIO_MAX, RATIO_MAX);

@@ -1,4 +1,4 @@
-//! LongStore shared by long threads, submitters and operators.
+//! State shared by long threads, submitters and operators.
 //!
 //! A submitter pushes into a mailbox and calls a thread. The lock is for long threads and operators: a thread of low priority may be
 //! preempted while it holds the lock, so a short-task worker that needs the backlog only tries it ([`LongShared::backlog`]).

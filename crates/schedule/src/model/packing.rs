@@ -1,7 +1,7 @@
-//! WorldPacking of worlds on workers: the figure `makespan_ratio`.
+//! Packing of worlds on workers: the figure `makespan_ratio`.
 //!
-//! No frame is shorter than `max(sum of all steps ÷ workers, longest step)`. The excess is the loss by a bad order of starts. DriftingCosts are
-//! distributed like those of real worlds, most cheap and a few very expensive, and drift; the schedule knows only the frames before.
+//! No frame is shorter than `max(sum of all steps ÷ workers, longest step)`. The excess is the loss by a bad order of starts. Costs are
+//! distributed like those of real worlds, most cheap and a few very expensive, and drift; the schedule knows only former frames.
 
 use super::{Chance, Crew, VirtualStep};
 use crate::{FrameTrace, Schedule, TaskId};

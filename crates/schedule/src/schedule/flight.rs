@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct Flight<H> {
     pub(super) batch: Arc<Batch<H>>,
-    /// RateGroup of the beat; `None` off the beat.
+    /// Group of the beat; `None` off the beat.
     pub(super) group: Option<usize>,
     /// Deadline of its frames, for the next ones to be on time.
     pub(super) deadline: Instant,
@@ -42,7 +42,7 @@ impl<H> Flight<H> {
         &mut Arc::get_mut(&mut self.batch).expect("the batch is not shared").jobs
     }
 
-    /// BeatOrder of batches, least first: earliest deadline first, which keeps all deadlines that can be kept and starves no batch; on a
+    /// Order of batches, least first: earliest deadline first, which keeps all deadlines that can be kept and starves no batch; on a
     /// tie the shorter one, which holds the late tasks of the same beat.
     pub(super) fn urgency(&self) -> (Instant, usize) {
         (self.deadline, self.batch.jobs.len())

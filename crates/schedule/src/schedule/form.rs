@@ -19,7 +19,7 @@ use crate::{
 use ids::Instant;
 use std::{sync::Arc, time::Duration};
 
-/// Room to put members in order. Kept, so that a beat allocates nothing.
+/// Buffers for putting members in order, reused so that a beat allocates nothing.
 #[derive(Debug)]
 pub(super) struct BeatOrder {
     /// First index of each class.
@@ -28,7 +28,7 @@ pub(super) struct BeatOrder {
     /// Due before this beat.
     first: Vec<u32>,
     normal: Vec<u32>,
-    /// JobResult their last frame just now.
+    /// Began their last frame less than `dt / 2` ago: they come at the end of the batch.
     last: Vec<u32>,
 }
 
@@ -237,7 +237,7 @@ impl OffBeatDue {
     /// The frame that a task makes now which was due at a time of its own.
     fn frame(&self, now: Instant, dt: Duration) -> FrameTime {
         match self.beat {
-            // The task was asleep: the interval before says nothing about its speed.
+            // The task was asleep: the interval before is no measure of its speed.
             None => FrameTime { nominal: now, is_anchored: false },
             Some(beat) => FrameTime { nominal: nominal(beat, now, dt), is_anchored: true },
         }
@@ -279,7 +279,7 @@ impl BeatOrder {
             match (slot.state, slot.wanted) {
                 (TaskPhase::Idle, Some(wanted)) if wanted.at <= now => self.first.push(member),
                 (TaskPhase::Idle, None) if slot.floor <= now => self.normal.push(member),
-                // At the end of the batch half of `dt` will have passed; if not, it is put off.
+                // By the end of the batch half of `dt` will have passed; if not, the frame is postponed.
                 (TaskPhase::Idle, None) if slot.frame.is_anchored => self.last.push(member),
                 // It is due later, at a time of its own or with the next beat; or it is out.
                 _ => {}

@@ -1,4 +1,4 @@
-//! BeatOrder of tasks: head and tail of every frame, without threads.
+//! Schedule of tasks: head and tail of every frame, without threads.
 //!
 //! [`Schedule::join_batch`] is the head: at a beat it puts the awake worlds of that rate into a batch by descending cost, and gives the
 //! worker the most urgent batch. [`Schedule::leave_batch`] is the tail: a worker hands back its stay with a batch, and with the last stay the
@@ -48,9 +48,9 @@ pub struct StepStart {
     pub dt: Duration,
     /// World time passed ÷ wall time passed, 0–1. Sent to clients.
     pub dilation: f32,
-    /// StepStart of the step.
+    /// Start of the step.
     pub at: Instant,
-    /// StepStart − due time.
+    /// Start − due time.
     pub late_by: Duration,
 }
 

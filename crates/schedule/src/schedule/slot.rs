@@ -1,4 +1,4 @@
-//! TaskPhase of one task.
+//! State of one task.
 
 use super::TaskId;
 use crate::{StepStats, clock::Rhythm, cost::CostEstimate};
@@ -48,13 +48,13 @@ pub(super) enum TaskPhase {
     Free,
 }
 
-/// FrameTime of a job.
+/// Time of a job's frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameTime {
     /// The time that it counts as.
     pub(super) nominal: Instant,
     /// True for a frame of a beat, on time or late. False for an additional frame of a world added or resumed between two beats: its
-    /// next frame comes with the first beat at least `dt / 2` later, and the interval until then says nothing about its speed.
+    /// next frame comes with the first beat at least `dt / 2` later, and the interval until then is no measure of its speed.
     pub(super) is_anchored: bool,
 }
 
