@@ -361,8 +361,8 @@ impl Viewer {
     /// Notes that a full update went out.
     pub fn showed(&mut self, at: Place, hot: &Hot, tick: u32) {
         let shown = &mut self.shown[at as usize];
-        // The client may display the entity already, and terse updates from before its rest may still be under way and arrive after the
-        // full update. A last repetition arrives after them.
+        // Terse updates from before a rest may still be under way to a client that may have been shown it before, and would come
+        // behind the full one: a last repetition comes behind them.
         let is_repeated = hot.at_rest && shown.standing == SendState::Doubtful;
         *shown = Shown {
             repeats: u8::from(is_repeated),
