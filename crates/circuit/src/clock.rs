@@ -54,7 +54,7 @@ impl Clock {
         self.reading()
     }
 
-    /// Time since which none was left out. Measurements across this moment say nothing about the network.
+    /// Time since which none was left out. Measurements across this moment contain the pause, and are no measure of the network.
     pub(crate) const fn steady_since(&self) -> Instant {
         self.steady_since
     }

@@ -1,4 +1,4 @@
-//! Losses of reliable and perishable packets, counted so that bursts weigh no more than what causes them.
+//! Losses of reliable and perishable packets, counted so that a burst weighs as much as a single loss.
 //!
 //! A packet counts once: as acked, or as missing when its first ack is overdue, however often it is sent again. Missing packets that
 //! followed each other are one run. With independent losses of share `L` there are `L / (1 - L)` missing packets per acked one and `L` runs
