@@ -7,7 +7,7 @@ use crate::chat::Chat;
 use crate::command::Appearance;
 use crate::game::GameEvent;
 use glam::{Quat, Vec3};
-use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid, WorldId};
+use ids::{AgentId, Epoch, Instant, LocalId, SessionKey, Tick, Uuid, WorldId};
 use serde::{Deserialize, Deserializer, Serialize};
 use smallvec::{Array, SmallVec};
 use std::sync::Arc;
@@ -23,6 +23,8 @@ pub struct Frame {
     pub sequence: u64,
     /// Step number.
     pub tick: Tick,
+    /// Time of the step on the clock of the host: the moment that its positions are of.
+    pub at: Instant,
     /// World time passed ÷ wall time passed, 0–1: the world's own figure, sent to viewers as it is.
     pub dilation: f32,
     /// Changes of this tick: removals, then newcomers in their state after it, then changes of the others.
@@ -44,6 +46,7 @@ impl Frame {
             epoch: Epoch(0),
             sequence: 0,
             tick: Tick(0),
+            at: Instant::ZERO,
             dilation: 1.0,
             changes: Vec::new(),
             events: Vec::new(),
@@ -262,6 +265,7 @@ mod tests {
             epoch: Epoch(3),
             sequence: 1 << 40,
             tick: Tick(7),
+            at: Instant(8),
             dilation: 0.5,
             changes: vec![
                 Change::Removed(id),

@@ -5,7 +5,7 @@
 
 use crate::reckoning::{ALL_BANDS, Reckoning};
 use glam::Vec3;
-use ids::{Epoch, LocalId, Tick};
+use ids::{Epoch, Instant, LocalId, Tick};
 use link::{Animation, Appearance, Audience, Avatar, Change, Entity, Frame, Motion, SnapshotChunk};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -24,6 +24,7 @@ pub struct EncodedFrame {
     pub(crate) epoch: Epoch,
     pub(crate) sequence: u64,
     pub(crate) tick: Tick,
+    pub(crate) at: Instant,
     pub(crate) dilation: f32,
     /// These changes are a whole snapshot: entities absent from it are removed.
     pub(crate) restarts: bool,
@@ -142,6 +143,7 @@ impl Encoder {
         out.epoch = frame.epoch;
         out.sequence = frame.sequence;
         out.tick = frame.tick;
+        out.at = frame.at;
         out.dilation = frame.dilation;
         out.restarts = false;
         out.changes.clear();

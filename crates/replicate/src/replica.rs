@@ -10,10 +10,11 @@ use crate::encoder::{AnimationMessage, EncodedChange, EncodedFrame, full_motion}
 use crate::reckoning::BANDS;
 use crate::scenery::SceneryReplica;
 use glam::Vec3;
-use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, WorldId};
+use ids::{AgentId, Epoch, Instant, LocalId, SessionKey, Tick, WorldId};
 use link::{Appearance, Audience, Avatar, Motion};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 use wire::object_update::{patch_avatar_motion, patch_avatar_size};
 use wire::terse::AVATAR_BLOCK_LEN;
 
@@ -21,6 +22,9 @@ use wire::terse::AVATAR_BLOCK_LEN;
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct TerseBlock([u8; AVATAR_BLOCK_LEN]);
+
+/// Upper bound of [`Replica::lead_s`], two ticks at 20 Hz: avatars of a world that is late or down do not go on.
+const LEAD_MAX: Duration = Duration::from_millis(100);
 
 /// The part of an entity that every selection pass reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,6 +90,8 @@ pub struct Replica {
     pub sequence: u64,
     /// Newest tick applied.
     pub tick: Tick,
+    /// Time of that tick's step.
+    pub at: Instant,
     /// The world's own time dilation, 0–1.
     pub dilation: f32,
     hot: Vec<Hot>,
@@ -112,6 +118,7 @@ impl Replica {
             epoch: Epoch(0),
             sequence: 0,
             tick: Tick(0),
+            at: Instant::ZERO,
             dilation: 1.0,
             hot: Vec::new(),
             terse: Vec::new(),
@@ -125,6 +132,14 @@ impl Replica {
             by_session: BTreeMap::new(),
             by_agent: BTreeMap::new(),
         }
+    }
+
+    /// World time in seconds since the newest tick: `min(now − at, 100 ms) × dilation`. Positions of moving avatars are sent as many seconds
+    /// further along their velocity, since clients count the time of an update from its arrival on: among 5,000 walkers a position that
+    /// was sent as of its tick was shown up to 50 ms late, 0.16 m at 3.2 m/s, until the next update (`crowd`).
+    #[must_use]
+    pub fn lead_s(&self, now: Instant) -> f32 {
+        now.since(self.at).min(LEAD_MAX).as_secs_f32() * self.dilation
     }
 
     /// The scanned part of every slot, free ones included.
@@ -207,6 +222,7 @@ impl Replica {
         self.epoch = frame.epoch;
         self.sequence = frame.sequence;
         self.tick = frame.tick;
+        self.at = frame.at;
         self.dilation = frame.dilation;
         for change in &frame.changes {
             self.apply_change(change, frame.tick);

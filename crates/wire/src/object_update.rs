@@ -209,18 +209,33 @@ fn avatar_name_values(avatar: &FullAvatar<'_>) -> Vec<u8> {
     text::to_wire(&list, text::CHAT_MAX)
 }
 
+/// Offset of the motion in an avatar's block: position, velocity, acceleration, rotation, angular velocity.
+const AVATAR_MOTION_AT: usize = BEFORE_OBJECT_DATA + 1 + PLANE_LEN;
+
 /// Overwrites the motion in an avatar's block, so that a kept block stays current without being made again.
 ///
 /// # Panics
 /// When `block` is no avatar's block.
 pub fn patch_avatar_motion(block: &mut [u8], motion: &FullMotion) {
-    const START: usize = BEFORE_OBJECT_DATA + 1 + PLANE_LEN;
     let xyz = xyz_of_quaternion(motion.rotation);
     let vectors = [motion.position, motion.velocity, motion.acceleration, xyz, motion.angular_velocity];
     let parts = vectors.iter().flat_map(Vec3::to_array);
-    let fields = block[START..BEFORE_OBJECT_DATA + 1 + AVATAR_DATA_LEN].chunks_exact_mut(4);
+    let fields = block[AVATAR_MOTION_AT..BEFORE_OBJECT_DATA + 1 + AVATAR_DATA_LEN].chunks_exact_mut(4);
     for (field, part) in fields.zip(parts) {
         field.copy_from_slice(&part.to_le_bytes());
+    }
+}
+
+/// Moves the position in an avatar's block along its velocity, by `seconds` of it.
+///
+/// # Panics
+/// When `block` is no avatar's block.
+pub fn advance_avatar(block: &mut [u8], seconds: f32) {
+    let (positions, rest) = block[AVATAR_MOTION_AT..].split_at_mut(12);
+    let velocities = &rest[..12];
+    for (position, velocity) in positions.as_chunks_mut::<4>().0.iter_mut().zip(velocities.as_chunks::<4>().0)
+    {
+        *position = (f32::from_le_bytes(*position) + f32::from_le_bytes(*velocity) * seconds).to_le_bytes();
     }
 }
 
@@ -423,6 +438,19 @@ mod tests {
         let mut encoded = Vec::new();
         encode_avatar(&FullAvatar { motion: moved, ..AVATAR }, &mut encoded);
         assert_eq!(patched, encoded);
+    }
+
+    #[test]
+    fn an_advanced_position_reads_as_if_encoded() {
+        let motion = |position| FullMotion { position, velocity: Vec3::new(4.0, -2.0, 1.0), ..AVATAR.motion };
+        let encoded = |motion| {
+            let mut block = Vec::new();
+            encode_avatar(&FullAvatar { motion, ..AVATAR }, &mut block);
+            block
+        };
+        let mut advanced = encoded(motion(Vec3::new(10.0, 20.0, 30.0)));
+        advance_avatar(&mut advanced, 0.5);
+        assert_eq!(advanced, encoded(motion(Vec3::new(12.0, 19.0, 30.5))));
     }
 
     #[test]

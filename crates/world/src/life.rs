@@ -169,6 +169,7 @@ impl Life {
             self.carry_out(&reload);
         }
         self.world.step(tick, dt, dilation, commands, out);
+        out.at = now;
         if let Some(fault) = self.fault.take() {
             fault();
         }

@@ -34,6 +34,8 @@ pub(crate) struct Seen {
     pub(crate) agent: Uuid,
     pub(crate) position: Vec3,
     pub(crate) velocity: Vec3,
+    /// Arrival of the update.
+    pub(crate) at: Instant,
     pub(crate) flags: u32,
 }
 
@@ -216,8 +218,8 @@ impl Client {
         let mut scratch = Vec::new();
         let Ok(Some(received)) = self.circuit.handle_datagram(now, bytes, &mut scratch) else { return };
         match received.number {
-            ImprovedTerseObjectUpdate::NUMBER => self.on_terse(received.body),
-            ObjectUpdate::NUMBER => self.on_full(received.body),
+            ImprovedTerseObjectUpdate::NUMBER => self.on_terse(now, received.body),
+            ObjectUpdate::NUMBER => self.on_full(now, received.body),
             _ => {
                 let message = Message::decode_numbered(received.number, received.body);
                 self.on_message(message.expect("a whole message"));
@@ -269,17 +271,17 @@ impl Client {
         self.send(&message.into());
     }
 
-    fn on_terse(&mut self, body: &[u8]) {
+    fn on_terse(&mut self, now: Instant, body: &[u8]) {
         for block in terse::decode(body).expect("a prefix") {
             let block = block.expect("a whole block");
             // Its full update may have got lost.
             if let Some(seen) = self.avatars.get_mut(&block.local_id.0) {
-                (seen.position, seen.velocity) = (block.position, block.velocity);
+                (seen.position, seen.velocity, seen.at) = (block.position, block.velocity, now);
             }
         }
     }
 
-    fn on_full(&mut self, body: &[u8]) {
+    fn on_full(&mut self, now: Instant, body: &[u8]) {
         let (_, objects) = object_update::decode(body).expect("whole blocks");
         for object in objects {
             if object.p_code != object_update::PCODE_AVATAR {
@@ -291,6 +293,7 @@ impl Client {
                 agent: object.id,
                 position: object.motion.position,
                 velocity: object.motion.velocity,
+                at: now,
                 flags: object.update_flags,
             };
             self.avatars.insert(object.local_id.0, seen);

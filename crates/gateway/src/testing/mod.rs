@@ -422,6 +422,16 @@ impl Node {
         replica.entities().find(|(_, _, slot)| slot.agent == agent(name)).map(|(_, hot, _)| hot.position)
     }
 
+    /// Distance in metres between a user's avatar as a client extrapolates it, and as it moves in a place's world.
+    pub(crate) fn shown_error_m(&self, client: usize, place: PlaceId, name: &str) -> f32 {
+        let replica = self.regions[place.0 as usize].scene.feed.current();
+        let slot = replica.of_agent(agent(name)).expect("it is in the world");
+        let motion = replica.slot(slot).expect("looked up").motion;
+        let place = motion.position + motion.velocity * self.now.since(replica.at).as_secs_f32();
+        let seen = self.clients[client].sees(name).expect("it is shown");
+        place.distance(seen.position + seen.velocity * self.now.since(seen.at).as_secs_f32())
+    }
+
     /// Position of every avatar in a place, by local id.
     pub(crate) fn positions_in(&self, place: PlaceId) -> BTreeMap<u32, Vec3> {
         let replica = self.regions[place.0 as usize].scene.feed.current();

@@ -74,6 +74,7 @@ impl Turn<'_> {
     /// Several avatars in a datagram, with the receiver's own flags.
     fn write_full(&mut self) {
         let own = self.client.viewer.own();
+        let lead_s = self.replica.lead_s(self.now);
         let selection = std::mem::take(&mut self.selection.full);
         let mut rest = selection.as_slice();
         while !rest.is_empty() {
@@ -89,6 +90,9 @@ impl Turn<'_> {
                 }
                 let start = self.out.bytes.len();
                 self.out.bytes.extend_from_slice(&slot.full);
+                if !slot.motion.at_rest() {
+                    object_update::advance_avatar(&mut self.out.bytes[start..], lead_s);
+                }
                 let flags = if Some(index) == own { OWN_AVATAR_FLAGS } else { 0 };
                 let flags_at = start + AVATAR_FLAGS_OFFSET;
                 self.out.bytes[flags_at..flags_at + 4].copy_from_slice(&flags.to_le_bytes());
@@ -129,7 +133,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Encoded blocks are copied. Last repetitions of rests go first, in datagrams that others fill.
+    /// Encoded blocks are copied, and those of moving avatars advanced to now. Last repetitions of rests go first, in datagrams that others fill.
     fn write_terse(&mut self) {
         let mut chosen = std::mem::take(&mut self.selection.terse);
         let mut n_rests = self.last_rests_first(&mut chosen);
@@ -168,10 +172,17 @@ impl Turn<'_> {
         let tick = self.replica.tick.0 as u32;
         let bytes = &mut self.out.bytes;
         terse::write_prefix(bytes, self.place.handle, self.replica.dilation, chunk.len() as u8);
+        let lead_s = self.replica.lead_s(self.now);
         for &at in chunk {
             let index = self.client.viewer.shown()[at as usize].slot;
-            bytes.extend_from_slice(self.replica.terse(index));
-            self.client.viewer.updated(at, &self.replica.hot()[index as usize], tick);
+            let hot = &self.replica.hot()[index as usize];
+            let mut block = *self.replica.terse(index);
+            // A rest is exact: no later update would correct it.
+            if !hot.at_rest {
+                terse::advance_avatar(&mut block, lead_s);
+            }
+            bytes.extend_from_slice(&block);
+            self.client.viewer.updated(at, hot, tick);
         }
         self.end_datagram();
         self.counters.terse_sent += chunk.len() as u64;

@@ -37,6 +37,29 @@ fn a_walker_is_seen_to_walk_and_to_stop_where_it_stopped() {
 }
 
 #[test]
+fn a_walker_is_shown_where_it_is_at_any_time_between_its_tick_and_a_turn() {
+    let mut node = Node::new();
+    // Turns at all times of a tick.
+    let now = node.now;
+    node.shards[0].set_sending(now, Sending { hz: 9, ..Sending::default() });
+    let ada = node.enter("Ada");
+    let observers: Vec<usize> = (0..12).map(|n| node.enter(&format!("Observer{n}"))).collect();
+    node.run_ms(1_000);
+    node.clients[ada].control(ControlFlags::AT_POS);
+    node.run_ms(1_000);
+    // Newcomers are shown it in full, the others by terse updates.
+    let newcomers: Vec<usize> = (0..4).map(|n| node.enter(&format!("Newcomer{n}"))).collect();
+    node.run_ms(1_000);
+    for _ in 0..200 {
+        node.run_ms(10);
+        for &observer in observers.iter().chain(&newcomers) {
+            let error_m = node.shown_error_m(observer, HARBOUR, "Ada");
+            assert!(error_m < 0.05, "{error_m} m");
+        }
+    }
+}
+
+#[test]
 fn a_stop_arrives_though_three_of_its_updates_get_lost() {
     let (mut node, ada, bob) = pair();
     node.clients[ada].control(ControlFlags::AT_POS);
