@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_and_what_it_takes_is_documented() {
+    fn every_word_and_its_arguments_are_documented() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operating/behaviours.md");
         let page = std::fs::read_to_string(path).expect("the page is part of the source");
         for form in FORMS {

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn a_missing_field_is_named() {
         for field in ["agent_id", "circuit_code", "sim_ip", "sim_port", "region_x", "inventory-root"] {
             assert_eq!(read(&reply(&[(field, Llsd::from("?"))])), Err(LoginFailure::Field(field)));
         }

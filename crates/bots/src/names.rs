@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_is_asked_for_once_and_in_batches() {
+    fn each_name_is_requested_once_and_in_batches() {
         let mut names = NameCache::new(false);
         for number in (0..100).chain(0..100) {
             names.want(agent(number));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_table_asks_for_nobody_else() {
+    fn a_full_table_requests_no_further_name() {
         let mut names = NameCache::new(false);
         for number in 0..2 * NAMES_MAX {
             names.want(agent(number));

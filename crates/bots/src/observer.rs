@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn who_returns_under_another_number_is_one_avatar() {
+    fn an_avatar_that_returns_under_another_number_is_one_avatar() {
         let mut observer = Observer::default();
         show(&mut observer, ADA, 5);
         show(&mut observer, ADA, 9);
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_passes_to_somebody_else_shows_only_them() {
+    fn a_number_that_passes_to_another_avatar_shows_only_that_one() {
         let mut observer = Observer::default();
         show(&mut observer, ADA, 5);
         show(&mut observer, BOB, 5);
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_the_longest_time_in_which_nobody_came_went_or_moved() {
+    fn a_gap_is_the_longest_time_without_an_arrival_departure_or_movement() {
         let mut observer = Observer::default();
         let at = Instant::from_millis;
         assert_eq!(observer.take_gap(at(0)), Duration::ZERO);
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn strays_and_rubbish_are_counted() {
+    fn updates_of_unknown_avatars_and_malformed_ones_are_counted() {
         let mut observer = Observer::default();
         let body = scene::terse_update(&[(LocalId(6), Vec3::ONE, Vec3::ZERO)]);
         observer.on_message(Instant::ZERO, ImprovedTerseObjectUpdate::NUMBER, &body);

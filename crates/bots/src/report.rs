@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_what_matters() {
+    fn the_text_report_has_the_important_figures() {
         let report =
             RunReport { logins_ok: 3, ping_ms_p50: Some(1.25), window_s: 10.0, ..RunReport::default() };
         let text = report.to_string();

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_is_no_news() {
+    fn a_truncated_update_moves_nothing() {
         let mut own = Whereabouts::new(Instant::ZERO, ME, 256.0);
         let update = scene::full_update(ME, LocalId(5), Vec3::ONE);
         let terse =

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_before_the_first_is_new() {
+    fn numbers_before_the_first_are_new() {
         let mut filter = Duplicates::new(64);
         assert_eq!(filter.check(1), SequenceVerdict::New);
         assert_eq!(filter.check(0), SequenceVerdict::New);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_behind_the_window_is_not_new() {
+    fn numbers_behind_the_window_are_not_new() {
         let mut filter = Duplicates::new(64);
         filter.check(1000);
         assert_eq!(filter.check(1000 - 63), SequenceVerdict::New);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_needs_followers_and_what_was_dropped_of_it_is_still_new() {
+    fn a_jump_needs_followers_and_its_dropped_numbers_are_still_new() {
         let mut filter = Duplicates::new(64);
         filter.check(10);
         for stray in [5000, 9000, 9002] {

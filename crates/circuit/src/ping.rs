@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stopped_asks_nothing_and_still_answers() {
+    fn a_stopped_pinger_sends_no_ping_and_still_answers() {
         let mut ping = Ping::new(Instant::ZERO, INTERVAL);
         ping.on_timeout(Instant::from_millis(5000), INTERVAL);
         ping.stop();

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_missing_in_a_row_is_one_run_and_counts_once() {
+    fn consecutive_losses_are_one_run_and_count_once() {
         let losses = losses_of(&[1, 2, 5, 6, 9, 10], &[5, 10]);
         assert_eq!((losses.acked, losses.runs), (2, 2), "1 and 2, then 6 and 9");
         let mut in_flight = in_flight(&[1, 2, 3]);

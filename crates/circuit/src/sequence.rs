@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn newer_is_told_from_older_across_the_wrap() {
+    fn newer_is_distinguished_from_older_across_the_wrap() {
         for (older, newer) in [(0, 1), (5, 900), (0x00FF_FFFF, 0), (0x00FF_FFFF, 0x0100_0003)] {
             assert!(is_newer(newer, older) && !is_newer(older, newer), "{older} {newer}");
         }

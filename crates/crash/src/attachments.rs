@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_that_takes_for_ever_keeps_nobody_waiting() {
+    fn an_endless_trace_keeps_no_thread_waiting() {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
         let attachments = AttachmentWriter::start(directory.clone(), QUOTA, |_| {});
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beside_dumps_counts_too() {
+    fn files_beside_dumps_count_too() {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
         let attachments = AttachmentWriter::start(directory.clone(), QUOTA, |_| {});

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_time_process_and_cause() {
+    fn names_hold_time_process_and_cause() {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
         directory.save(CrashCause::Fatal, QUOTA, 1_000_000_000, 42, b"dump").unwrap();
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_beside_a_dump_makes_the_older_ones_go() {
+    fn files_beside_a_dump_evict_older_dumps() {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
         for s in 0..3 {
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beside_a_dump_that_had_to_go_goes_too() {
+    fn files_beside_an_evicted_dump_are_removed_with_it() {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
         let path = directory.save(CrashCause::Fatal, QUOTA, 0, 1, b"dump").unwrap();
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_an_error_and_leaves_nothing() {
+    fn a_failed_write_is_an_error_and_leaves_no_file() {
         let data = tempfile::tempdir().unwrap();
         // A file has the directory's name.
         fs::write(data.path().join("crashes"), "").unwrap();

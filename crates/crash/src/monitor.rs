@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_twice_is_dumped_once() {
+    fn a_crash_reported_twice_is_dumped_once() {
         let data = tempfile::tempdir().unwrap();
         let mut monitor = monitor(data.path());
         // An earlier monitor received panics 1 and 2.

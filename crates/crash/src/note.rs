@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_dump_stays_as_it_is() {
+    fn a_file_that_is_no_dump_stays_unchanged() {
         for bytes in [vec![], vec![1; 15], [vec![255; 16], vec![0; 40]].concat()] {
             let mut changed = bytes.clone();
             CrashNote::default().append_to(&mut changed);

@@ -93,7 +93,7 @@ mod tests {
     static MOVEMENT: Scope = Scope::new("world.movement");
 
     #[test]
-    fn it_tells_what_a_thread_is_in_the_middle_of_and_keeps_its_last_seconds() {
+    fn a_capture_names_the_open_scope_of_a_thread_and_keeps_its_last_seconds() {
         let recorder = Recorder::start(RecorderConfig::default()).unwrap();
         let thread = recorder.thread("world-0");
         let memory = recorder.memory_path().unwrap();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_recorders_memory_is_refused() {
+    fn memory_of_no_recorder_is_refused() {
         assert!(read(Path::new("/dev/null"), &[]).is_err());
     }
 }

@@ -336,14 +336,14 @@ mod tests {
     }
 
     #[test]
-    fn the_window_in_the_middle_is_told() {
+    fn the_window_in_the_middle_is_reported() {
         let window = |ns: f64| [0.0, 0.0, 0.0, 0.0, 0.0, -ns, ns];
         assert_eq!(median([3.0, 1.0, 2.0].map(window).to_vec()), window(2.0));
         assert_eq!(median(vec![window(5.0)]), window(5.0));
     }
 
     #[test]
-    fn what_conditions_set_is_set_back_by_the_others() {
+    fn keys_set_by_a_condition_are_reset_by_the_others() {
         for condition in &CONDITIONS {
             for (key, _) in condition.keys {
                 assert!(USUAL.iter().any(|(usual, _)| usual == key), "{key}");

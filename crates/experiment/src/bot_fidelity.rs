@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_one_side_alone_sends_is_told() {
+    fn a_message_sent_by_one_side_alone_is_reported() {
         let both = [("in", "AgentUpdate", 10.0, 100.0), ("in", "Extra", 10.0, 100.0)];
         for (n_real, n_ours) in [(2, 1), (1, 2)] {
             let mut findings = Findings::default();

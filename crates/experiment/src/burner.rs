@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_is_worked_in_each_turn_and_what_was_missed_is_made_up_for_within_bounds() {
+    fn the_share_is_worked_in_each_turn_and_missed_work_is_made_up_for_within_bounds() {
         let mut duty = Duty::new(0.4);
         assert_eq!(duty.work_of_turn(ms(0)), ms(10));
         assert_eq!(duty.work_of_turn(ms(10)), ms(10));

@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_worst_round_counts_and_one_that_never_ended_leaves_no_figure() {
+    fn the_worst_round_counts_and_an_endless_one_leaves_no_figure() {
         let good = Round { back_s: 0.1, gap_s: 0.3, crash_back_s: 1.0, ..Round::default() };
         let slow = Round { back_s: 0.9, gap_s: 0.4, crash_back_s: 2.0, ..Round::default() };
         let mut findings = Findings::default();

@@ -152,7 +152,7 @@ mod tests {
                           a{world=\"B\",to=\"out\"} 4.5\n\nb 1e3\nnot a metric\n";
 
     #[test]
-    fn percentiles_of_a_histogram_are_of_what_it_took_in_between() {
+    fn percentiles_of_a_histogram_are_of_the_samples_in_between() {
         let scrape = |low: u32, middle: u32, all: u32| {
             let lines = [("0.001", low), ("0.01", middle), ("+Inf", all)];
             MetricScrape::parse(&lines.map(|(le, n)| format!("t_bucket{{le=\"{le}\"}} {n}\n")).concat())

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn when_more_are_struck_than_can_be_remembered_who_lacks_least_is_well() {
+    fn a_full_table_forgets_the_least_wounded() {
         let mut game = struck(WOUNDED_MAX, 50);
         let version = game.version();
         assert_eq!(game.health_of(agent(49)), 99);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn who_lacks_least_of_all_when_there_is_no_room_is_not_hurt() {
+    fn the_least_wounded_newcomer_to_a_full_table_is_not_hurt() {
         let mut game = Game::default();
         for n in 0..WOUNDED_MAX {
             assert_eq!(game.wound(agent(n), 60, WorldTime(0)), None);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_who_has_fallen_is_forgotten_before_they_are_brought_back() {
+    fn a_fallen_avatar_is_not_forgotten_before_its_return() {
         let mut game = Game::default();
         for n in 0..WOUNDED_MAX {
             assert_eq!(game.wound(agent(n), 1_000, WorldTime(0)), None);

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn who_must_not_wait_does_not_and_what_is_lost_is_counted() {
+    fn offers_do_not_wait_and_lost_ones_are_counted() {
         let (orders, _ordered) = sync_channel(1);
         let (sessions, mail) = shared(Node::new().hub, 2, orders);
         let events = ToShard::Events(WorldId(7), [].into());
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_order_nobody_takes_is_told_so_each_time() {
+    fn each_order_without_a_receiver_is_answered() {
         let (orders, ordered) = sync_channel(1);
         assert_eq!(walk_in(orders, 3), (0, 0), "one waits, and that is all");
         assert_eq!(ordered.try_iter().count(), 1);

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guesser_at_one_account_is_stopped_and_told_when_to_return() {
+    fn a_guesser_at_one_account_is_stopped_and_gets_the_time_to_return() {
         let mut attempts = attempts();
         for _ in 0..10 {
             assert_eq!(attempts.begin(seconds(0), address(1), ADA), Ok(()));
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attack_from_many_places_is_slowed_but_locks_nobody_out() {
+    fn an_attack_from_many_places_is_slowed_but_locks_no_account() {
         let mut attempts = attempts();
         let home = address(1);
         attempts.begin(seconds(0), home, ADA).unwrap();
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_free_unless_told_otherwise() {
+    fn loopback_is_free_unless_configured_otherwise() {
         for (exempt, free) in [(true, true), (false, false)] {
             let mut attempts =
                 AttemptTable::new(AttemptLimits { exempt_loopback: exempt, ..AttemptLimits::default() });
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_table_forgets_who_would_be_forgiven_next() {
+    fn a_full_table_forgets_the_entry_that_is_forgiven_next() {
         let mut table = Expiring::<u64>::new();
         for key in 0..=AttemptTable::TABLE_MAX as u64 {
             table.set(Instant::ZERO, key, Instant(key + 10));
@@ -384,7 +384,7 @@ mod tests {
     proptest! {
         /// The table matches a plain count of charges and forgiveness.
         #[test]
-        fn failures_never_exceed_burst_plus_what_time_forgave(
+        fn failures_never_exceed_the_burst_plus_the_forgiven_ones(
             gaps_s in prop::collection::vec(0_u64..40, 1..200)
         ) {
             let mut attempts = attempts();

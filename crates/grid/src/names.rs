@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_name_is_refused() {
+    fn an_impossible_name_is_refused() {
         assert_eq!(name("", ""), Err(NameError::Length));
         assert_eq!(name("", "Lovelace"), Err(NameError::Length));
         assert_eq!(name(&"a".repeat(32), "b"), Err(NameError::Length));
@@ -215,7 +215,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_kept_is_kept_as_it_is(first in "\\PC{1,12}", last in "[\\w'-]{1,12}") {
+        fn a_parsed_name_parses_to_itself(first in "\\PC{1,12}", last in "[\\w'-]{1,12}") {
             if let Ok(name) = Name::parse(&first, &last) {
                 let again = Name::parse(&name.first, &name.last);
                 proptest::prop_assert_eq!(again, Ok(name));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_one_name_is_shown_with_one() {
+    fn a_user_with_one_name_is_shown_with_one() {
         assert_eq!(
             (username("Ada", "Resident").as_str(), display_name("Ada", "resident").as_str()),
             ("ada", "Ada")

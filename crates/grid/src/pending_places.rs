@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_until_the_medium_takes_a_write_again() {
+    fn a_refusal_is_reported_until_the_medium_takes_a_write_again() {
         let health = MediaHealth::default();
         assert_eq!(health.trouble(), None);
         health.note(Medium::Disk, Err(io::Error::from(io::ErrorKind::StorageFull)));

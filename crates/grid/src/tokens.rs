@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_opens_its_scopes_and_what_they_include() {
+    fn a_token_opens_its_scopes_and_the_included_ones() {
         let store = Store::open_in_memory().unwrap();
         let tokens = Tokens::new(&store);
         let shown = tokens.create(&new("back-end", &[TokenScope::WorldsWrite]), 1_000).unwrap();
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_no_token_is_refused_in_words() {
+    fn a_malformed_token_is_refused_with_the_reason() {
         let store = Store::open_in_memory().unwrap();
         let tokens = Tokens::new(&store);
         for name in ["", "Back", "back end", "back_end", "admin.token", &"x".repeat(33)] {

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sequence_that_begins_again_passes_over_what_is_taken() {
+    fn a_sequence_that_begins_again_passes_over_used_numbers() {
         let host = HostNumber(3);
         let mut numbers = InstanceWorlds { host, next: INSTANCE_WORLDS_PER_HOST - 1 };
         assert_eq!(numbers.deal(|_| false), instance_world(host, INSTANCE_WORLDS_PER_HOST - 1));

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn people_look_as_their_names_say_and_like_nobody_else() {
+    fn appearances_follow_from_names_and_are_distinct() {
         let people: Vec<_> = (0..256).map(|n| person(&format!("Tom{n}"), "Bandit")).collect();
         assert_eq!(people[7], person("Tom7", "Bandit"), "a name has one look");
         for (n, one) in people.iter().enumerate() {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_varies_is_within_its_bounds_and_the_rest_is_plain() {
+    fn varied_parameters_are_within_bounds_and_the_rest_is_plain() {
         for (n, &(index, least, most)) in VARIED.iter().enumerate() {
             assert!(index != MALE && least < most, "{index}");
             assert!(VARIED[..n].iter().all(|(other, ..)| *other != index), "{index} twice");

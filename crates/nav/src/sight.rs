@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wall_hides_what_is_behind_it_and_nothing_above() {
+    fn a_wall_hides_targets_behind_it_and_none_above() {
         let heights = vec![20.0; 64 * 64];
         let ground = GroundHeights::new(64, &heights).unwrap();
         let wall = Solid {

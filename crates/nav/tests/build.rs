@@ -84,7 +84,7 @@ fn a_walker_on_the_mesh_touches_nothing() {
 }
 
 #[test]
-fn where_there_is_room_there_is_mesh() {
+fn free_ground_is_mesh() {
     for (name, site) in sites() {
         let mesh = site.mesh();
         let mut random = Random(2);
@@ -231,7 +231,7 @@ fn steps_are_climbed_and_drops_lead_down_only() {
 }
 
 #[test]
-fn tops_of_boxes_that_nobody_can_reach_are_no_mesh() {
+fn unreachable_tops_of_boxes_are_no_mesh() {
     let mut site = Site::flat(64);
     for height in [0.5, 0.9, 2.0] {
         let centre = Vec3::new(10.0 + height * 20.0, 30.0, 20.0 + height / 2.0);
@@ -270,7 +270,7 @@ fn steep_slopes_and_deep_water_are_no_mesh() {
 }
 
 #[test]
-fn what_cannot_be_built_is_said() {
+fn impossible_meshes_are_refused_with_the_reason() {
     let mut site = Site::flat(64);
     let build = |site: &Site| NavMesh::build(site.ground(), &site.solids(), &site.walker, &mut || true);
     let mut asked = 0;

@@ -70,7 +70,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn whoever_follows_a_path_arrives(seed: u64, indoors: bool) {
+    fn a_follower_of_a_path_arrives(seed: u64, indoors: bool) {
         let region = if indoors { &*ROOMS } else { &*HILLS };
         let mut random = Random(seed);
         let (from, to) = (somewhere(region, &mut random), somewhere(region, &mut random));

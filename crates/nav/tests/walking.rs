@@ -149,7 +149,7 @@ fn nearest(corners: &[Vec2], at: Vec2) -> Vec2 {
 }
 
 #[test]
-fn who_walks_along_a_wall_at_an_angle_slides_at_what_is_left() {
+fn a_walker_at_an_angle_to_a_wall_slides_at_the_remaining_speed() {
     let mut site = Site::flat(64);
     site.block(Vec3::new(32.0, 30.0, 21.0), Vec3::new(60.0, 0.2, 2.0));
     let mesh = site.mesh();

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_packets_are_read() {
         let packet = packet(b"hello");
         let arrived = parse(&packet).expect("UDP over IPv4");
         assert_eq!((arrived.remote, arrived.local), (SERVER, HERE));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_udp_packet_is_passed_over_and_nothing_panics() {
+    fn incomplete_udp_packets_are_passed_over_without_a_panic() {
         let whole = packet(b"hello");
         for length in 0..whole.len() {
             assert!(parse(&whole[..length]).is_none(), "cut to {length}");

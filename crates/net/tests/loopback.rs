@@ -127,7 +127,7 @@ fn a_batch_takes_no_more_than_its_capacity() {
 }
 
 #[test]
-fn whether_the_last_call_found_few_or_many_changes_nothing() {
+fn the_number_that_the_last_call_found_changes_nothing() {
     let mut receiver = bind(Ipv4Addr::LOCALHOST);
     for capacity in [1, 3, 4, 5, 64] {
         let mut batch = RecvBatch::with_capacity(capacity);

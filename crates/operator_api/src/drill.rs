@@ -73,7 +73,7 @@ mod tests {
     use schedule::Pool;
 
     #[test]
-    fn a_drill_is_done_and_what_hangs_ends_when_it_is_told_to() {
+    fn a_drill_ends_and_a_hanging_one_ends_on_cancellation() {
         let pool = Pool::start(1, || Instant::ZERO).expect("threads");
         let tasks = pool.long();
         let drill = |count, hangs| Drill { count, million_rounds: 0, hangs };

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_again_goes_on_where_it_left_off() {
+    fn a_repeated_request_continues_after_the_former_one() {
         let record = FrameRecord { dt: Duration::from_millis(50), ..FrameRecord::default() };
         let mut kept = KeptFrames::default();
         kept.add(2, &[record; 3]);

@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_word_is_one_that_could_have_been_meant() {
+    fn the_nearest_word_is_a_plausible_one() {
         let known = ["chase", "chance", "cooldown"];
         assert_eq!(nearest("chaes", known).as_deref(), Some("chase"));
         assert_eq!(nearest("chanse", known).as_deref(), Some("chance"));

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_reported_where_it_is() {
+    fn unreadable_lines_are_reported_at_their_place() {
         let (tokens, problems) = read("wander ; \"a\\n\" x\nsay \"open");
         assert_eq!(tokens, ["1`wander`", "10\"a\"", "16`x`", "1`say`", "5\"open\""]);
         assert_eq!(
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_or_too_long_is_not_read() {
+    fn files_that_are_no_text_or_too_long_are_not_read() {
         let mut report: ProblemReport<TextFault> = ProblemReport::default();
         let mut file = FileReport { file: "f", index: 1, report: &mut report };
         assert!(lines(b"a\nb\xff", &LIMITS, &mut file).is_none());

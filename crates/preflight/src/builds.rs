@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_commit_is_said_to_be_none() {
+    fn a_name_that_is_no_commit_is_reported() {
         let repository = tempfile::tempdir().unwrap();
         run("git", "", Command::new("git").arg("init").arg("--quiet").arg(repository.path())).unwrap();
         let directory = tempfile::tempdir().unwrap();

@@ -161,7 +161,7 @@ calls=1 10
     }
 
     #[test]
-    fn what_is_no_profile_of_instructions_is_refused() {
+    fn a_text_that_is_no_profile_of_instructions_is_refused() {
         assert_eq!(decode("events: Dr"), Err(ProfileError::NoInstructions));
         assert_eq!(decode(""), Err(ProfileError::NoInstructions));
         let damaged = PROFILE.replace("calls=3 0", "calls=many 0");

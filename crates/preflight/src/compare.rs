@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_that_is_new_is_dearer_and_one_that_is_gone_cheaper() {
+    fn a_new_system_is_dearer_and_a_removed_one_cheaper() {
         let base = measurement(1_000_000, 0);
         let mut head = base.clone();
         head.outcome.systems[0].name = "lobby".into();

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_before_the_measured_ticks_is_left_out() {
+    fn work_before_the_measured_ticks_is_left_out() {
         let costs = charge(&[function("visit poll warm_up main", 10, 1_000)], &systems(), "measured");
         assert_eq!(costs["shard"], SystemCharge::default());
     }

@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_of_this_program_is_found_and_one_that_is_none_is_not() {
+    fn a_function_of_this_program_is_found_and_another_is_not() {
         assert_eq!(landmark(), 1);
         let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let wanted = BTreeSet::from(["preflight::symbols::tests::landmark", "preflight::nothing"]);

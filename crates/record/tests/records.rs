@@ -37,7 +37,7 @@ fn read(bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, RecordError> {
 }
 
 #[test]
-fn what_is_written_is_read_by_both_readers() {
+fn written_records_are_read_by_both_readers() {
     let bytes = file();
     assert!(bytes.len() < 300, "{} bytes: it is not deflated", bytes.len());
     let records = Records::parse(&FORMAT, &bytes, &[&ONE, &TWO, &ASIDE]).unwrap();
@@ -128,7 +128,7 @@ fn a_part_is_there_once() {
 }
 
 #[test]
-fn other_formats_and_other_layouts_are_told_apart() {
+fn other_formats_and_other_layouts_are_distinguished() {
     let bytes = file();
     let parse = |format: &Format| Records::parse(format, &bytes, &[&ONE, &TWO]).unwrap_err();
     assert_eq!(parse(&Format { magic: *b"ELSE", ..FORMAT }).to_string(), "not a test file");
@@ -159,7 +159,7 @@ fn a_body_that_would_inflate_beyond_the_bound_is_refused() {
 }
 
 #[test]
-fn what_does_not_shrink_is_stored_as_it_is() {
+fn incompressible_bodies_are_stored_unchanged() {
     let mut buffer = RecordBuffer::new(&FORMAT);
     buffer.push_deflated(&ONE, b"abc");
     let bytes = buffer.finish();
@@ -168,7 +168,7 @@ fn what_does_not_shrink_is_stored_as_it_is() {
 }
 
 #[test]
-fn migration_upgrades_what_is_old_and_copies_the_rest() {
+fn migration_upgrades_old_records_and_copies_the_rest() {
     let bytes = file();
     assert_eq!(
         Records::migrate(&FORMAT, &bytes, &[&ONE, &TWO]).unwrap(),

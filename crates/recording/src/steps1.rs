@@ -61,7 +61,7 @@ mod tests {
     use link::Author;
 
     #[test]
-    fn commands_without_an_author_get_the_one_that_sent_them() {
+    fn commands_without_an_author_get_their_sender() {
         let command = |session, sequence, action| UnauthoredCommand { session, sequence, action };
         let visitor = SessionKey(7);
         let commands = vec![

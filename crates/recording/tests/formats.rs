@@ -220,7 +220,7 @@ fn every_image_and_every_journal_make_the_same_world() {
 
 /// Compressed files are compared as this build compresses them: another version of the library may make other bytes of the same content.
 #[test]
-fn what_this_build_writes_is_the_newest_golden_file() {
+fn the_output_of_this_build_is_the_newest_golden_file() {
     assert!(PLAYED.snapshot == newest("snapshot").bytes, "the snapshot's bytes have changed");
     let journal = saved::encode_journal(&PLAYED.progress);
     assert!(journal == newest("journal").bytes, "the journal's bytes have changed");

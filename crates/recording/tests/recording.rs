@@ -235,7 +235,7 @@ fn a_tape_that_never_began_is_no_recording() {
 }
 
 #[test]
-fn what_is_no_recording_of_ours_is_refused_with_the_reason() {
+fn a_file_that_is_no_recording_is_refused_with_the_reason() {
     let (bytes, _) = recording(10);
     let refused = |bytes: &[u8]| open(bytes).err().unwrap().to_string();
     assert_eq!(refused(b""), "not a recording");

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_found_where_nobody_is() {
+    fn an_empty_place_has_no_neighbours() {
         let mut found = Vec::new();
         cells(256.0, &[]).nearest(Vec3::ZERO, 10, &mut found);
         cells(256.0, &[Vec3::ZERO]).nearest(Vec3::ZERO, 0, &mut found);

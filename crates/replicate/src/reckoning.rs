@@ -134,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn who_walks_straight_on_is_news_once() {
+    fn a_straight_walk_is_due_once() {
         let news = news(straight(200));
         assert_eq!(news[0], ALL);
         assert!(news[1..].iter().all(|&bands| bands == 0), "{news:?}");
     }
 
     #[test]
-    fn a_stop_is_news_to_everybody_at_once() {
+    fn a_stop_is_due_in_every_band_at_once() {
         let end = Vec3::new(1.5, 0.0, 0.0);
         let news = news(straight(10).chain([Motion { position: end, ..Motion::default() }; 3]));
         assert_eq!(news[10..], [ALL, 0, 0]);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn who_rests_is_shown_everywhere_as_it_is() {
+    fn a_resting_avatar_is_shown_exactly_in_every_band() {
         let turned = |degrees: f32| Motion {
             rotation: Quat::from_rotation_z(degrees.to_radians()),
             ..Motion::default()
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn who_turns_all_the_time_is_news_to_the_far_ones_now_and_then() {
+    fn a_steady_turn_is_due_in_the_far_bands_now_and_then() {
         let circle = (0..200u32).map(|tick| {
             let angle = tick as f32 * 0.1;
             walk(
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_never_further_off_than_the_band_allows() {
+    fn the_shown_position_is_never_further_off_than_the_band_allows() {
         // A client of each band with immediate updates.
         let mut reckoning = Reckoning::new(0, &Motion::default());
         let mut shown = [(0, Motion::default()); BANDS];

@@ -321,7 +321,7 @@ mod tests {
 
         /// A viewer that walks any way has everything within reach, and each thing once.
         #[test]
-        fn who_walks_has_all_that_is_near_and_nothing_twice(
+        fn a_walking_viewer_has_every_near_object_and_none_twice(
             places in prop::collection::vec(place(), 0..300),
             way in prop::collection::vec(place(), 1..12),
             most in 1usize..40,

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_world_whose_frames_take_seconds_is_told_so() {
+    fn a_world_whose_frames_take_seconds_gets_the_dilation() {
         for (dt, cost) in [(DT, 1_500), (DT, 20_000), (Duration::from_secs(2), 4_000)] {
             let mut rhythm = Rhythm::new(dt);
             (0..20).for_each(|frame| rhythm.frame(at(frame * cost), true));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_always_a_second_between_two_frames_is_not_slow() {
+    fn a_second_between_two_frames_is_not_slow() {
         let dt = Duration::from_secs(2);
         let mut rhythm = Rhythm::new(dt);
         (0..40).for_each(|frame| rhythm.frame(at(frame * 2_000), true));

@@ -123,7 +123,7 @@ mod tests {
     const DT: Duration = Duration::from_millis(50);
 
     #[test]
-    fn when_something_is_due_one_worker_looks() {
+    fn one_worker_checks_when_a_task_is_due() {
         let flags = WorkerFlags::new(2);
         let continues =
             |ms| flags.continues_batch(flags.round(), Instant::from_millis(ms), Duration::ZERO, DT);

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_thread_puts_in_comes_out_once_and_in_order() {
+    fn items_of_one_thread_come_out_once_and_in_order() {
         let mailbox = MpscMailbox::default();
         assert!(!mailbox.has_some());
         (0..100).for_each(|n| mailbox.push(n));

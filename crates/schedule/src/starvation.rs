@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_begun_at_once_raises_nothing() {
+    fn a_short_backlog_raises_no_starvation() {
         let mut starvation = Starvation::new(4);
         for beat in 1..100 {
             let backlog = if beat % 4 == 0 { 350 } else { 0 };

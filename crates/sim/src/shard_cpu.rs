@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shortage_gives_a_share_of_what_was_needed_before_it() {
+    fn a_shortage_gives_a_share_of_the_former_need() {
         let mut cpu = ShardCpu::new(Some(SHORTAGE));
         assert_eq!(run(&mut cpu, 0..10, 10), 2_000);
         let served = run(&mut cpu, 10..15, 10);

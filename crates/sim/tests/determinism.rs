@@ -25,7 +25,7 @@ fn assert_like_one_shard(scenario: &Scenario) {
 }
 
 #[test]
-fn the_run_has_what_it_is_about() {
+fn the_run_exercises_its_subject() {
     let Report { logins, teleports: (teleports, _), datagrams: (sent, lost), .. } = *ONE_SHARD;
     assert!(logins > 200, "{logins} logins: some come back");
     assert!(teleports > 150, "{teleports} teleports");

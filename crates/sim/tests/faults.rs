@@ -18,7 +18,7 @@ fn bursts_duplicates_stragglers_partitions_and_strangers_are_survived() {
 }
 
 #[test]
-fn who_is_cut_off_for_longer_than_the_idle_timeout_is_lost_and_comes_back() {
+fn a_client_cut_off_for_longer_than_the_idle_timeout_is_lost_and_comes_back() {
     let storm = Duration::from_secs(150);
     let report = run(&Scenario { clients: 20, shards: 2, storm, faults: Faults::EXILE, ..Scenario::new(1) });
     assert!(report.circuits_lost > 5, "{report}");
@@ -31,20 +31,20 @@ fn a_replica_that_misses_frames_is_made_whole() {
 }
 
 #[test]
-fn a_node_that_stands_still_for_30_seconds_loses_nobody() {
+fn a_node_that_stands_still_for_30_seconds_loses_no_client() {
     let report = run(&Scenario { clients: 80, shards: 2, faults: Faults::FROZEN, ..Scenario::new(1) });
     assert_eq!(report.circuits_lost, 0, "{report}");
 }
 
 #[test]
-fn worlds_that_panic_under_their_visitors_are_back_and_everybody_sees_everybody() {
+fn worlds_that_panic_under_their_visitors_are_back_and_show_every_visitor_to_every_other() {
     let report = run(&Scenario { clients: 80, shards: 2, faults: Faults::PANICS, ..Scenario::new(1) });
     assert!(report.restarts > 5, "{report}");
     assert_eq!(report.circuits_lost, 0, "{report}");
 }
 
 #[test]
-fn a_world_that_panics_in_every_step_for_a_while_takes_nobody_with_it() {
+fn a_world_that_panics_in_every_step_for_a_while_costs_no_client() {
     let storm = Duration::from_secs(60);
     let report =
         run(&Scenario { clients: 60, shards: 3, storm, faults: Faults::POISONED, ..Scenario::new(4) });

@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_on_the_disk_changes_nothing_and_fits_later() {
+    fn a_state_too_large_for_the_disk_changes_nothing_and_fits_later() {
         // The bound that PostgreSQL has is its disk.
         let store = store_with(&TestDatabase::sqlite(), 3);
         store.save_instances(&[state(1, 1, "whole")]).unwrap();

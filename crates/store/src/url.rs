@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_without_being_repeated() {
+    fn an_invalid_address_is_refused_without_being_repeated() {
         for text in
             ["", "throng.sqlite", "mysql://a:hunter2@b/c", "postgres://", "postgres://a:hunter2@b:port/c"]
         {

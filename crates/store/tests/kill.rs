@@ -82,7 +82,7 @@ fn writer() {
 }
 
 #[test]
-fn sqlite_keeps_what_it_acknowledged_when_the_process_is_killed() {
+fn sqlite_keeps_acknowledged_writes_when_the_process_is_killed() {
     let directory = tempfile::tempdir().unwrap();
     let url = StoreUrl::of_directory(directory.path());
     make_instance(&Store::open(&url).unwrap());
@@ -306,7 +306,7 @@ async fn connect(address: &str) -> Result<Client, tokio_postgres::Error> {
 
 #[test]
 #[ignore = "needs a PostgreSQL server: scripts/postgres.sh starts one"]
-fn postgres_keeps_what_it_acknowledged_and_nothing_twice_when_it_is_killed() {
+fn postgres_keeps_acknowledged_writes_and_none_twice_when_it_is_killed() {
     const SCHEMA: &str = "throng_test_kill";
     let _server = own_server();
     let admin = Admin::new();

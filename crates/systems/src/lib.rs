@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_again_and_tell_systems_apart() {
+    fn names_are_found_again_and_are_distinct() {
         for (n, system) in System::ALL.into_iter().enumerate() {
             assert_eq!(System::named(system.name()), Some(system));
             assert_eq!(system as usize, n);

@@ -161,7 +161,7 @@ mod tests {
     static ALLOCATOR: CountingAllocator = CountingAllocator;
 
     #[test]
-    fn a_counted_thread_is_charged_for_what_it_asks_for_and_nobody_else_is() {
+    fn only_a_counted_thread_is_charged_for_its_allocations() {
         let count = |name: &str| counted().get(name).copied().unwrap_or(0);
         std::thread::spawn(move || {
             let uncounted: Vec<Vec<u8>> = (0..1_000).map(|_| Vec::with_capacity(16)).collect();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_thread_keeps_is_told_and_what_it_frees_is_not_in_it() {
+    fn the_kept_bytes_of_a_thread_are_reported_without_freed_ones() {
         std::thread::spawn(|| {
             let uncounted: Vec<u8> = Vec::with_capacity(5_000);
             assert_eq!(held_here(), 0);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_of_one_name_are_added_up_and_those_that_follow_each_other_share_a_place() {
+    fn threads_of_one_name_are_added_up_and_successors_share_a_place() {
         let counters = || COUNTERS.lock().unwrap().iter().filter(|counter| counter.name == "twins").count();
         let mut before = 0;
         for _ in 0..20 {

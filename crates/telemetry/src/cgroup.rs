@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_limit_of_a_group_and_those_around_it_counts() {
+    fn the_lowest_limit_of_a_group_and_its_ancestors_counts() {
         let files = [
             ("/sys/fs/cgroup/memory.max", "max\n"),
             ("/sys/fs/cgroup/games/memory.max", "1000000\n"),

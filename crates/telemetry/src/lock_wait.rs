@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_finds_the_lock_taken_waits() {
+    fn only_a_contended_lock_counts_a_wait() {
         let metrics = Metrics::new();
         let wait = LockWait::new(&metrics, "hub");
         let mutex = Mutex::new(0);

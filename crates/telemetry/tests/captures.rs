@@ -141,7 +141,7 @@ fn a_slow_frame_yields_its_capture_and_is_blamed_itself() {
 }
 
 #[test]
-fn sleeping_is_told_from_working() {
+fn sleeping_is_distinguished_from_working() {
     static SLEEPY: Scope = Scope::new("test.sleepy").limit_us(LIMIT_US);
     let (_, summary, _) = captures_of(|| {
         let _scope = SLEEPY.enter(0);

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_experiment_that_does_not_exist_is_a_usage_error_that_names_those_that_do() {
+    fn an_unknown_experiment_is_a_usage_error_that_names_the_known_ones() {
         let error = experiment::run(&RunParameters {
             name: "nothing".into(),
             quick: true,

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_ignored_stands_in_the_status() {
+    fn the_ignored_signal_is_in_the_status() {
         let status = |mask: &str| format!("Name:\tthrong\nSigBlk:\t0000000000000001\nSigIgn:\t{mask}\n");
         assert!(is_ignored(&status("0000000000001001")));
         assert!(!is_ignored(&status("0000000000001000")));

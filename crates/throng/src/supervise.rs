@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_that_was_broken_before_a_crash_is_told_and_not_tried_again() {
+    fn a_configuration_broken_before_a_crash_is_reported_and_not_tried_again() {
         let mut backoff = CrashBackoff::default();
         assert!(next_start(died_of(11), false, LONG, &mut backoff).is_some());
         assert_eq!(next_start(exited(2), false, SHORT, &mut backoff), None);

@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_says_what_outlasts_the_server() {
+    fn the_list_marks_values_that_outlast_the_server() {
         let tunable = |key: &str, value, kept| Tunable { key: key.into(), value, kept };
         let text =
             table(&[tunable("a.b", json!("off"), true), tunable("recorder.horizon_s", json!(5), false)]);

@@ -7,7 +7,7 @@ fn throng(args: &[&str], env: &[(&str, &str)]) -> Output {
 }
 
 #[test]
-fn show_tells_value_and_origin() {
+fn show_prints_value_and_origin() {
     let output = throng(&["config", "show", "--http", "127.0.0.1:9100"], &[("THRONG__WORLD__HZ", "30")]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success());

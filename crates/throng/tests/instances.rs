@@ -244,7 +244,7 @@ fn toil(operator: Operator, from: u128) -> Receiver<(u128, Deed, u16)> {
 const KILLS: usize = 50;
 
 #[test]
-fn what_was_acknowledged_is_there_after_the_server_was_killed_in_the_middle_of_it() {
+fn acknowledged_changes_survive_a_kill_of_the_server() {
     let data = tempfile::tempdir().unwrap();
     let (mut next, mut alive) = (0, BTreeMap::new());
     for n_deeds in [1, 7, 2, 5, 3, 11, 4].into_iter().cycle().take(KILLS) {
@@ -339,7 +339,7 @@ fn an_instance_is_saved_when_its_visitor_has_left_and_resumed_when_one_comes() {
 }
 
 #[test]
-fn what_has_been_achieved_is_there_although_nobody_left_and_nothing_was_suspended() {
+fn achieved_progress_is_there_without_a_departure_or_a_suspension() {
     let data = tempfile::tempdir().unwrap();
     let config = format!("{CONFIG}npcs = \"cave.toml\"\n");
     let script = "

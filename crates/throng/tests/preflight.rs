@@ -46,7 +46,7 @@ fn two_percent_more_in_any_system_are_found_and_nothing_else_is() {
 
 #[test]
 #[ignore = "needs valgrind: make test STEPS=preflight"]
-fn what_npcs_cost_is_told_apart() {
+fn costs_of_npcs_are_separate() {
     let directory = tempfile::tempdir().unwrap();
     let task = WorkloadTask { workload: WorkloadSource::Named(Workload::Npcs.name().to_owned()), ticks: 20 };
     let trial = Trial::new(Path::new(THRONG), &task, directory.path()).unwrap();

@@ -93,7 +93,7 @@ fn throng(data: &Path, words: &str) -> Result<String, String> {
 }
 
 #[test]
-fn an_operator_s_capture_is_listed_and_told_also_when_the_server_has_ended() {
+fn an_operators_capture_is_listed_and_shown_even_after_the_end_of_the_server() {
     let data = tempfile::tempdir().unwrap();
     let name = {
         let server = Server::start(data.path());
@@ -176,7 +176,7 @@ fn a_step_longer_than_a_tick_is_listed_as_missed_with_its_fate() {
 }
 
 #[test]
-fn captures_that_cannot_be_written_stop_nobody() {
+fn captures_that_cannot_be_written_stop_no_client() {
     let data = tempfile::tempdir().unwrap();
     std::fs::write(data.path().join("captures"), "a file where the directory should be").unwrap();
     let server = Server::start(data.path());
@@ -189,7 +189,7 @@ fn captures_that_cannot_be_written_stop_nobody() {
 }
 
 #[test]
-fn what_is_tuned_is_listed_and_lasts_when_that_was_asked_for() {
+fn tuned_values_are_listed_and_persist_on_request() {
     let data = tempfile::tempdir().unwrap();
     let line = |server: &Server, key: &str| {
         let list = server.run("tune").unwrap();

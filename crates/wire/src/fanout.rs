@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn all_are_byte_for_byte_what_the_messages_are() {
+    fn fan_out_bytes_equal_the_encoded_messages() {
         for rows in [0_u8, 1, 3, 255] {
             let uuid = |n: u8| Uuid::from_bytes([n; 16]);
             let ids: Vec<LocalId> = (0..rows).map(|n| LocalId(u32::from(n) << 12)).collect();

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_short_or_too_long_is_refused() {
+    fn too_short_or_too_long_datagrams_are_refused() {
         let check =
             |bytes: &[u8], expected| assert_eq!(Datagram::parse(bytes), Err(expected), "{bytes:02x?}");
         check(&[], Malformed::Truncated);
@@ -179,7 +179,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_parses_to_the_same(
+        fn a_written_header_parses_to_the_same(
             flags in any::<u8>(), sequence in any::<u32>(),
             body in proptest::collection::vec(any::<u8>(), 1..600),
             acks in proptest::collection::vec(any::<u32>(), 0..=APPENDED_ACKS_MAX),

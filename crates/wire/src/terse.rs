@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_is_exact_and_what_is_out_of_range_is_clamped() {
+    fn zero_is_exact_and_values_out_of_range_are_clamped() {
         assert_eq!(quantise(0.0, VELOCITY_RANGE), 0x7FFF);
         assert_eq!(velocity_as_received(Vec3::ZERO), Vec3::ZERO);
         assert_eq!(velocity_as_received(Vec3::new(128.0, -128.0, 4_000.0)), Vec3::new(128.0, -128.0, 128.0));

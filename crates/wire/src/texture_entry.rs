@@ -318,7 +318,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(
+        fn written_values_read_back(
             default in face(),
             faces in proptest::collection::btree_map(0..FACES_MAX, face(), 0..46),
         ) {

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_rpc_does_not_have_is_refused_with_its_reason() {
+    fn markup_outside_of_xml_rpc_is_refused_with_its_reason() {
         for (value, reason) in [
             ("", Malformed::Syntax),
             ("<string>x</string>", Malformed::Syntax),
@@ -378,7 +378,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(value in arbitrary::value()) {
+        fn written_values_read_back(value in arbitrary::value()) {
             let response = decode_response(encode_response(&value).as_bytes(), Limits::REPLY);
             prop_assert_eq!(response, Ok(Response::Value(flattened(value.clone()))));
             let call = encode_call(&MethodCall { method: "m".into(), params: vec![value.clone()] });

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tried_fails_as_often_as_that_was_ordered() {
+    fn an_attempt_fails_as_often_as_was_ordered() {
         let mut fuses = Fuses::default();
         let fuse = fuses.at("instances");
         assert!(!fuse.fails());
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_place_is_told_the_known_ones() {
+    fn an_order_for_an_unknown_place_is_refused_with_the_known_ones() {
         let mut fuses = Fuses::default();
         fuses.at("world:Harbour");
         let error = fuses.order(panic_at("world:Nowhere", 1), &|| {}).unwrap_err();

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn taking_keeps_the_order_and_what_was_there() {
+    fn taking_keeps_the_order_and_the_earlier_commands() {
         let waiting = Waiting::new(10);
         let mut taken = vec![command(1)];
         assert!(waiting.is_empty());

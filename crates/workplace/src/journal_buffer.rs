@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_written_is_taken_again_unless_it_is_out_of_date() {
+    fn unwritten_progress_is_taken_again_unless_it_is_out_of_date() {
         let journal_buffer = journal_buffer();
         change(&journal_buffer, 5, "one blow");
         let taken = journal_buffer.take_progress().expect("it has changed");

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_told_when_an_operator_ends_it() {
+    fn a_waiting_caller_gets_an_error_when_an_operator_ends_its_task() {
         let pool = pool();
         let tasks = pool.long();
         let (began, begins) = bounded(1);

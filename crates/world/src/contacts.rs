@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walker_gets_around_somebody_straight_ahead_on_the_right_hand_side() {
+    fn a_walker_passes_an_avatar_straight_ahead_on_the_right() {
         let contacts = standing(&[(10.0, 10.0)]);
         let mut at = Vec2::new(8.0, 10.0);
         let mut least_y = at.y;
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_walled_in_by_those_around() {
+    fn an_avatar_is_not_walled_in_by_its_neighbours() {
         let ring: Vec<(f32, f32)> = (0..8)
             .map(|i| {
                 let (sin, cos) = libm::sincosf(i as f32 * core::f32::consts::FRAC_PI_4);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_overlap_can_part_but_not_close_in() {
+    fn overlapping_avatars_can_part_but_not_close_in() {
         let contacts = standing(&[(10.0, 10.0)]);
         let from = Vec2::new(10.2, 10.0);
         let apart = contacts.slide(1, from.extend(1.0), HALF, from + Vec2::new(0.05, 0.0));
@@ -268,14 +268,14 @@ mod tests {
     }
 
     #[test]
-    fn somebody_overhead_is_not_in_the_way() {
+    fn an_avatar_overhead_is_not_in_the_way() {
         let contacts = standing(&[(10.0, 10.0)]);
         let to = Vec2::new(10.0, 10.0);
         assert_eq!(contacts.slide(1, Vec3::new(9.5, 10.0, 3.0), HALF, to), to);
     }
 
     #[test]
-    fn who_moves_to_another_cell_is_found_there_and_no_longer_where_it_was() {
+    fn an_avatar_that_changes_cells_is_found_in_the_new_one_only() {
         let mut contacts = standing(&[(10.0, 10.0), (10.3, 10.3), (10.6, 10.6)]);
         contacts.relocate(1, Vec3::new(30.0, 30.0, 1.0));
         assert!(!contacts.is_free(Vec3::new(30.0, 30.0, 1.0), HALF));

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_happen_so_often_a_second_comes_to_that_in_all() {
+    fn shares_of_a_rate_per_second_add_up_to_it() {
         for hz in [1, 20, 30, 45, 100] {
             let in_each: Vec<u64> = steps(hz).map(|span| span.n(80)).collect();
             let all: u64 = in_each.iter().sum();

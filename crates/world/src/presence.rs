@@ -325,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rotation_that_is_none_is_told_apart() {
+    fn an_invalid_rotation_is_recognised() {
         for broken in
             [Quat::from_xyzw(f32::NAN, 0.0, 0.0, 1.0), Quat::from_xyzw(0.0, f32::INFINITY, 0.0, 1.0)]
         {

@@ -62,7 +62,7 @@ fn steady_ticks_ask_for_no_memory() {
 }
 
 #[test]
-fn nor_do_those_of_a_world_in_which_nobody_lives() {
+fn ticks_of_a_world_without_npcs_do_not_allocate_either() {
     count_here("empty world");
     let mut life = Life::new(WorldConfig { cast: None, ..setting() }, 0.0);
     let (mut frame, mut commands) = (Frame::empty(), Vec::new());

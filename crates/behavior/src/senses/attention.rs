@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_near_is_noticed_at_once_and_leaves_step_by_step() {
+    fn an_approaching_avatar_is_noticed_at_once_and_leaves_step_by_step() {
         let mut attention = Attention::new(3, &policy(), WorldTime(0));
         attention.observe(&policy(), Some(10.0), true, WorldTime(5_000));
         assert_eq!(attention.level(), 0);
@@ -280,14 +280,14 @@ mod tests {
     }
 
     #[test]
-    fn nobody_needs_detail_whom_nobody_sees() {
+    fn an_unseen_npc_needs_no_detail() {
         let mut attention = Attention::new(3, &policy(), WorldTime(0));
         attention.observe(&policy(), Some(10.0), false, WorldTime(0));
         assert_eq!(attention.level(), 1);
     }
 
     #[test]
-    fn what_cannot_wait_does_not() {
+    fn an_urgent_request_does_not_wait() {
         let mut attention = Attention::new(3, &policy(), WorldTime(0));
         attention.thought(&policy(), WorldTime(1_000));
         assert!(!attention.is_think_due(WorldTime(1_000)));
@@ -297,7 +297,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nobody_freezes_and_nobody_is_served_twice(
+        fn no_npc_freezes_and_none_is_served_twice(
             number in any::<u32>(),
             start in any::<u32>(),
             changes in prop::collection::vec((prop::option::of(0.0f32..300.0), any::<bool>()), 1..40),

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_runs_on_makes_one_sound_and_others_wait_until_the_slowest_has_listened() {
+    fn a_continuous_run_makes_one_sound_and_others_wait_for_the_slowest_listener() {
         let mut sounds = Sounds::new();
         for step in 0..100 {
             sounds.add(sound(SoundKind::STEPS, 1, step as f32 * 0.1, 20.0), WorldTime(step * 50));

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_behind_one_s_back_is_seen_unless_close_by() {
+    fn a_target_behind_the_back_is_seen_only_close_by() {
         let sight = Acuity { half_view_cos: 0.5, ..Acuity::default() };
         let candidates = [
             candidate(1, -10.0, 0.0),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fallen_and_those_of_no_interest_cost_no_line_of_sight() {
+    fn fallen_and_uninteresting_candidates_cost_no_line_of_sight() {
         let mut candidates = [candidate(1, 5.0, 0.0), candidate(2, 6.0, 0.0), candidate(3, 7.0, 0.0)];
         candidates[0].has_fallen = true;
         candidates[1].kind = KindId(7);

@@ -27,7 +27,7 @@ fn wandering_stays_within_its_circle_and_pauses() {
 }
 
 #[test]
-fn who_cannot_get_there_wanders_elsewhere() {
+fn an_npc_that_cannot_arrive_wanders_elsewhere() {
     let mut npc = Npc::new("wander");
     npc.drawn = u32::MAX / 5;
     npc.think(250);
@@ -188,7 +188,7 @@ fn a_leash_holds_until_half_of_the_way_back() {
 }
 
 #[test]
-fn following_never_ends_while_there_is_somebody_to_follow() {
+fn following_never_ends_while_there_is_a_target() {
     let mut npc = Npc::new("select:\n    when has target: follow target within 3 m\n    sit");
     npc.mind.set_target(id(4), KindId(0), Vec3::X, WorldTime(npc.now));
     npc.see(4, 0, 2.0);
@@ -287,7 +287,7 @@ fn gathering_goes_to_the_nearest_and_carries_home() {
 }
 
 #[test]
-fn who_thinks_seldom_gathers_no_less() {
+fn an_npc_that_thinks_seldom_gathers_no_less() {
     let mut npc = Npc::new("gather wood amount 200 taking 1 s\nwait 1 min");
     npc.think(250);
     npc.position = npc.goal();
@@ -302,7 +302,7 @@ fn who_thinks_seldom_gathers_no_less() {
 }
 
 #[test]
-fn what_the_world_refuses_is_not_carried() {
+fn items_that_the_world_refuses_are_not_carried() {
     let mut npc = Npc::new("select:\n    gather wood amount 2 taking 1 s\n    sit");
     npc.live(1_500);
     assert_eq!(npc.mind.load(), Some((ResourceId(1), 1)));
@@ -312,7 +312,7 @@ fn what_the_world_refuses_is_not_carried() {
 }
 
 #[test]
-fn nobody_gathers_one_thing_while_carrying_another() {
+fn an_npc_gathers_no_item_while_carrying_another() {
     let mut npc = Npc::new(
         "select:\n    sequence:\n        carries wood at least 2\n        gather ore\n    gather wood amount 2\n    sit",
     );
@@ -322,7 +322,7 @@ fn nobody_gathers_one_thing_while_carrying_another() {
 }
 
 #[test]
-fn talk_says_its_lines_in_turn_to_who_is_there() {
+fn talk_says_its_lines_in_turn_to_the_present_target() {
     let mut npc = Npc::new("select:\n    when has target: talk \"a\" \"b\" pause 5 s\n    sit");
     npc.mind.set_target(id(4), KindId(0), Vec3::X, WorldTime(npc.now));
     assert_eq!(npc.think(250), "sit", "nobody is in view");
@@ -362,7 +362,7 @@ fn sitting_working_and_going_end_as_they_say() {
 }
 
 #[test]
-fn who_is_below_a_goal_is_not_there() {
+fn an_npc_below_a_goal_has_not_arrived() {
     let mut npc = Npc::new("go to inn\nsit");
     npc.position = Vec3::new(100.0, 0.0, -5.0);
     assert_eq!(npc.think(250), "go");
@@ -407,7 +407,7 @@ fn conditions_find_the_target() {
 }
 
 #[test]
-fn nobody_minds_the_fallen() {
+fn fallen_targets_are_ignored() {
     let mut npc = Npc::new("select:\n    when sees thief within 20 m: wait 1 s\n    sit");
     npc.see(4, 2, 5.0);
     npc.seen[0].has_fallen = true;
@@ -418,7 +418,7 @@ fn nobody_minds_the_fallen() {
 }
 
 #[test]
-fn what_is_out_of_view_counts_only_where_that_is_said() {
+fn hidden_targets_count_only_where_that_is_stated() {
     let mut npc = Npc::new(
         "select:\n    when sees thief within 20 m: wait 1 s\n    when sees thief within 20 m in last 5 s: sit\n    wander",
     );
@@ -446,7 +446,7 @@ fn sounds_lead_to_where_they_came_from() {
 }
 
 #[test]
-fn an_alarm_tells_of_its_target() {
+fn an_alarm_names_its_target() {
     let mut npc = Npc::new("select:\n    when hears alarm: chase\n    sit");
     npc.hear(SoundKind::ALARM, 9, 20.0);
     let place = Vec3::new(25.0, 5.0, 0.0);
@@ -463,7 +463,7 @@ fn an_alarm_tells_of_its_target() {
 }
 
 #[test]
-fn blows_point_to_who_struck_and_falls_to_nobody() {
+fn blows_point_to_the_attacker_and_falls_to_no_one() {
     let mut npc = Npc::new("select:\n    when hurt in last 4 s: wait 1 s\n    sit");
     let at = WorldTime(npc.now).stamp();
     npc.hurt = Some(Hurt { by: Some(id(4)), kind: KindId(2), place: Vec3::X, at });

@@ -13,7 +13,7 @@ fn a_sequence_goes_on_within_a_thought_and_remembers_where_it_was() {
 }
 
 #[test]
-fn who_has_just_spoken_leaves_the_next_line_out() {
+fn an_npc_that_has_just_spoken_leaves_the_next_line_out() {
     let mut npc = Npc::new("say \"one\"\nwait 4 s\nsay \"two\"\nwait 4 s");
     assert_eq!(npc.live(9_000), ["one", "two", "one"]);
 }
@@ -33,7 +33,7 @@ fn a_higher_branch_interrupts_and_the_lower_one_begins_anew() {
 }
 
 #[test]
-fn a_guard_ends_what_it_guards_and_a_condition_in_a_sequence_does_not() {
+fn a_guard_ends_its_guarded_node_and_a_condition_in_a_sequence_does_not() {
     let mut guarded = Npc::new("select:\n    when has target: sit\n    wander");
     let mut asked = Npc::new("select:\n    sequence:\n        has target\n        sit\n    wander");
     for npc in [&mut guarded, &mut asked] {
@@ -157,7 +157,7 @@ fn a_round_that_fails_does_not_disturb_the_count_of_another() {
 }
 
 #[test]
-fn a_cooldown_counts_from_the_beginning_and_not_from_what_failed_at_once() {
+fn a_cooldown_counts_from_the_beginning_and_not_from_an_immediate_failure() {
     let mut npc =
         Npc::new("select:\n    cooldown 10 s:\n        health below 50 %\n        wait 2 s\n    sit");
     assert_eq!(npc.think(250), "sit");
@@ -171,7 +171,7 @@ fn a_cooldown_counts_from_the_beginning_and_not_from_what_failed_at_once() {
 }
 
 #[test]
-fn a_timeout_fails_what_takes_too_long_and_no_sooner() {
+fn a_timeout_fails_an_overlong_node_and_no_sooner() {
     let mut npc = Npc::new("select:\n    timeout 3 s: timeout 1 min: wander\n    sit");
     assert_eq!(npc.think(250), "wander");
     assert_eq!(npc.think(2_999), "wander");
@@ -213,7 +213,7 @@ fn a_behaviour_that_ended_begins_again_in_the_same_thought_once() {
 }
 
 #[test]
-fn what_is_used_stands_in_its_place() {
+fn a_used_behaviour_stands_in_its_place() {
     let text = "behaviour a:\n    select:\n        use c\n        use b\nbehaviour b:\n    wait 1 s\n    use d\nbehaviour c: when night: sit\nbehaviour d: work at inn\n";
     let mut npc = Npc::of(load(text).unwrap());
     assert_eq!(npc.think(250), "wait");
@@ -238,7 +238,7 @@ fn timers_hold_where_time_s_low_half_begins_anew() {
 }
 
 #[test]
-fn minds_under_changed_files_keep_what_still_exists() {
+fn minds_under_changed_files_keep_the_nodes_that_still_exist() {
     let mut npc = Npc::new("patrol round");
     npc.live(2_000);
     npc.mind.set_target(id(7), KindId(2), Vec3::X, WorldTime(npc.now));

@@ -65,7 +65,7 @@ fn circles_are_found_however_long() {
 }
 
 #[test]
-fn what_nothing_leads_to_is_found() {
+fn unreachable_nodes_are_found() {
     check(
         "behaviour a:\n    select:\n        wander\n        sit",
         &["f:4:9: nothing leads here: `wander` above goes on for ever"],
@@ -192,7 +192,7 @@ fn the_template_is_checked_too() {
 }
 
 #[test]
-fn behaviours_that_nobody_uses_are_a_warning() {
+fn unused_behaviours_are_a_warning() {
     let mut vocabulary = vocabulary();
     vocabulary.entries = names(&["a"]);
     let source = Source {
@@ -224,7 +224,7 @@ fn a_set_s_fingerprint_follows_its_content() {
 }
 
 #[test]
-fn files_use_each_other_and_what_they_say_is_kept_once() {
+fn files_use_each_other_and_their_lines_are_kept_once() {
     let sources = [
         Source { file: "one", bytes: b"behaviour a:\n    say \"x\" \"y\"\n    use b" },
         Source { file: "two", bytes: b"behaviour b:\n    say \"x\" \"y\"\n    say \"x\"" },
@@ -236,7 +236,7 @@ fn files_use_each_other_and_what_they_say_is_kept_once() {
 }
 
 #[test]
-fn a_set_knows_whom_its_behaviours_care_about() {
+fn a_set_knows_the_targets_of_its_behaviours() {
     let set = load("behaviour a:\n    hears horn\n    when sees enemy within 9 m or sees player within 5 m: sit\nbehaviour b: sit").unwrap();
     let (a, b) = (set.behavior("a").unwrap(), set.behavior("b").unwrap());
     let kinds = |kind: u8| set.interest(a, KindId(kind)).0;

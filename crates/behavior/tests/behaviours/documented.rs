@@ -6,7 +6,7 @@ use behavior::{BehaviorSet, Source, Vocabulary};
 const PAGE: &str = include_str!("../../../../docs/operating/behaviours.md");
 
 #[test]
-fn what_the_page_shows_can_be_loaded() {
+fn the_examples_of_the_page_can_be_loaded() {
     let vocabulary = Vocabulary { entries: Vec::new(), ..village::vocabulary() };
     let mut n_loaded = 0;
     for block in PAGE.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next()) {

@@ -56,7 +56,7 @@ fn a_villager_has_a_daily_round() {
 }
 
 #[test]
-fn a_villager_talks_to_who_comes_by_and_goes_back_to_work() {
+fn a_villager_talks_to_a_passer_by_and_goes_back_to_work() {
     let mut plane = plane();
     let anna = plane.add(VILLAGER, Some("villager"), 118.0, 100.0);
     plane.run_until(10, 0);
@@ -142,7 +142,7 @@ fn a_guard_does_not_turn_round_and_round_at_its_leash_s_end() {
 }
 
 #[test]
-fn a_guard_fights_who_stands_its_ground() {
+fn a_guard_fights_a_target_that_stands_its_ground() {
     let mut plane = plane();
     let guard = plane.add(GUARD, Some("guard"), 80.0, 80.0);
     let brave = plane.add(PLAYER, None, 85.0, 80.0);
@@ -157,7 +157,7 @@ fn a_guard_fights_who_stands_its_ground() {
 }
 
 #[test]
-fn a_guard_sees_nobody_through_a_wall() {
+fn a_guard_sees_no_target_through_a_wall() {
     let mut plane = plane();
     let guard = plane.add(GUARD, Some("guard"), 80.0, 80.0);
     plane.walls.push((Vec2::new(70.0, 75.0), Vec2::new(150.0, 75.0)));
@@ -190,7 +190,7 @@ fn one_bandit_notices_and_all_of_them_come() {
 }
 
 #[test]
-fn a_bandit_who_is_badly_hurt_runs() {
+fn a_badly_hurt_bandit_runs() {
     let mut plane = plane();
     let bandit = plane.add(BANDIT, Some("bandit"), 40.0, 40.0);
     let player = plane.add(PLAYER, None, 46.0, 40.0);
@@ -234,7 +234,7 @@ fn a_shopkeeper_welcomes_customers_calls_out_without_and_goes_home() {
 }
 
 #[test]
-fn a_deer_listens_to_runners_and_flees_who_comes_near() {
+fn a_deer_listens_to_runners_and_flees_approaching_avatars() {
     let mut plane = plane();
     let deer = plane.add(DEER, Some("deer"), 200.0, 200.0);
     plane.run_s(30.0);
@@ -320,7 +320,7 @@ fn a_run_goes_on_from_a_snapshot_of_its_minds() {
 }
 
 #[test]
-fn everybody_looks_and_thinks_as_often_as_the_level_of_detail_says() {
+fn every_npc_looks_and_thinks_as_often_as_its_level_of_detail_says() {
     let mut plane = crowd();
     let n_npcs = plane.actors.iter().filter(|actor| actor.mind.is_some()).count() as u64;
     plane.run_s(60.0);

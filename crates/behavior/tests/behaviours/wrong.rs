@@ -4,7 +4,7 @@ use crate::village;
 use behavior::{BehaviorSet, Source};
 
 #[test]
-fn every_mistake_in_a_file_is_told_at_once() {
+fn every_mistake_in_a_file_is_reported_at_once() {
     let sources = [
         Source { file: "wrong.behaviour", bytes: include_bytes!("wrong.behaviour") },
         Source { file: "more.behaviour", bytes: include_bytes!("more.behaviour") },

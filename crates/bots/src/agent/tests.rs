@@ -271,7 +271,7 @@ fn attackers_log_in_as_others_do_and_then_send_their_kind_until_they_behave() {
 }
 
 #[test]
-fn nobody_attacks_before_it_has_arrived_or_while_it_leaves() {
+fn a_bot_attacks_neither_before_its_arrival_nor_while_it_leaves() {
     let config = AgentConfig { behavior: Behavior::Hostile, ..AgentConfig::default() };
     let mut pair = Pair::perfect(config);
     while !pair.bot.is_present() {
@@ -412,7 +412,7 @@ fn names_are_asked_for_once_and_together() {
 }
 
 #[test]
-fn who_does_not_observe_learns_of_others_from_the_map() {
+fn a_bot_that_does_not_observe_learns_of_others_from_the_map() {
     let mut pair = Pair::perfect(AgentConfig::default());
     pair.run_for(Duration::from_secs(1));
     let agent_data = vec![CoarseLocationUpdateAgentData { agent_id: Uuid::from_u128(500) }];

@@ -62,7 +62,7 @@ mod tests {
     use ids::Instant;
 
     #[test]
-    fn who_mingles_walks_out_and_back_and_speaks_once_a_round() {
+    fn a_mingling_bot_walks_out_and_back_and_speaks_once_a_round() {
         let mut rng = Rng::new(3, 0);
         let mut actor = RunningBehavior::new(Behavior::Mingle, 0, &mut rng);
         let spot = BotPosition { position: Vec2::splat(128.0), region_size_m: 256.0 };

@@ -300,7 +300,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_does_not_move_holds_one_pose() {
+    fn a_bot_that_does_not_move_holds_one_pose() {
         let spot = BotPosition { position: Vec2::splat(128.0), region_size_m: 256.0 };
         for behavior in [Behavior::Stand, Behavior::SlowReader, Behavior::Hostile] {
             let mut rng = Rng::new(1, 0);

@@ -234,13 +234,13 @@ mod tests {
     }
 
     #[test]
-    fn nobody_strays_into_the_portal_who_only_walks_about() {
+    fn a_bot_that_only_walks_about_stays_out_of_the_portal() {
         let reach_m = 256.0 - BORDER_M - PLAY_PORTAL.x;
         assert!(reach_m <= -ARRIVED_M, "walkers come as near as {} m", -reach_m);
     }
 
     #[test]
-    fn who_finds_the_portal_shut_goes_on_fighting_and_comes_back() {
+    fn a_bot_before_a_shut_portal_continues_fighting_and_comes_back() {
         let (_, blows) = play(1, 1_200, None);
         assert!(blows > 300, "{blows} blows in 20 minutes");
     }

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sat_gets_up_before_it_does_something_else() {
+    fn a_sitting_bot_gets_up_before_its_next_action() {
         let mut rng = Rng::new(1, 0);
         let mut actor = RunningBehavior::new(Behavior::Sit, 0, &mut rng);
         actor.act(Instant::ZERO, SPOT, &mut rng);

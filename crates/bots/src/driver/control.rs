@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_words_and_what_is_none_is_refused_with_a_reason() {
+    fn commands_are_words_and_others_are_refused_with_a_reason() {
         assert_eq!(ControlCommand::parse("enter 200"), Ok(ControlCommand::Enter(200)));
         assert_eq!(ControlCommand::parse(" behavior  mingle "), Ok(ControlCommand::Behave(Behavior::Mingle)));
         for (name, behavior) in Behavior::NAMES {

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_are_told_apart_up_to_a_bound() {
+    fn reasons_are_distinguished_up_to_a_bound() {
         let mut findings = RunTally::default();
         for number in 0..2 * FAILURES_MAX {
             findings.on_login_failed(number.to_string());

@@ -240,7 +240,7 @@ fn a_teleport_takes_the_circuit_and_the_event_queue_along() {
 }
 
 #[test]
-fn a_bad_network_lets_everybody_in() {
+fn every_bot_arrives_over_a_bad_network() {
     let server = Server::start(Plan::default());
     let conditions =
         Conditions { loss: 0.1, delay: Duration::from_millis(20), jitter: Duration::from_millis(10) };
@@ -254,7 +254,7 @@ fn a_bad_network_lets_everybody_in() {
 }
 
 #[test]
-fn nobody_at_the_login_address_fails_every_login() {
+fn without_a_server_at_the_login_address_every_login_fails() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("bound");
     let config =
         BotsConfig { login_uri: format!("http://{free}/"), ..Server::start(Plan::default()).config() };

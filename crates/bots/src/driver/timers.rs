@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_past_deadline_rings_at_once_and_a_long_stop_loses_nobody() {
+    fn a_past_deadline_fires_at_once_and_a_long_stop_loses_no_timer() {
         let mut timers = Timers::new(ms(0), 2);
         assert_eq!(expired(&mut timers, 100), [0; 0]);
         timers.set(0, ms(50));

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_long_stop_missed_is_not_made_up_for() {
+    fn datagrams_missed_in_a_long_stop_are_not_made_up_for() {
         let mut hostile = Hostile::new(AttackKind::Updates);
         hostile.take_due(Instant::ZERO);
         let late = Instant::from_millis(60_000);

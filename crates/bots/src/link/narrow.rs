@@ -83,14 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_takes_as_long_as_its_bytes() {
+    fn a_datagram_that_fits_takes_as_long_as_its_bytes() {
         let (lost, delays) = carry(200);
         assert_eq!(lost, 0);
         assert!(delays.len() >= 49 && delays.iter().all(|&ms| ms == 100), "{delays:?}");
     }
 
     #[test]
-    fn what_does_not_fit_waits_up_to_the_queues_length_and_is_lost_beyond() {
+    fn excess_datagrams_wait_up_to_the_queues_length_and_are_lost_beyond() {
         let (lost, delays) = carry(50);
         // 200 were sent and 10 a second are carried.
         assert!((95..=105).contains(&delays.len()) && (90..=100).contains(&lost), "{lost}, {}", delays.len());

@@ -278,7 +278,7 @@ proptest! {
     }
 
     #[test]
-    fn a_full_path_is_sent_about_what_it_carries(
+    fn a_full_path_is_sent_about_its_capacity(
         carried in 0.3_f32..0.9,
         own in 0.0_f64..0.08,
         seed in any::<u64>(),

@@ -177,7 +177,7 @@ fn zero_coding_is_used_only_where_it_is_shorter() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_refused_with_the_reason() {
+fn unsendable_messages_are_refused_with_the_reason() {
     let config = Config { in_flight_max: 2, queue_bytes_max: 3000, ..Config::server() };
     let mut circuit = Circuit::new(NOW, &config, 1);
     let long = test_message(0x0101_0101, 1195);

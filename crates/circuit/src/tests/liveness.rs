@@ -95,7 +95,7 @@ fn a_paused_client_may_be_silent_for_longer_until_it_resumes() {
 }
 
 #[test]
-fn a_server_stopped_for_a_while_loses_nobody_and_nothing() {
+fn a_server_stopped_for_a_while_loses_no_client_and_no_message() {
     for (seed, seconds) in [(1, 30), (2, 90)] {
         let mut pair = Pair::new(seed, Network { loss: 10, ..Network::PERFECT });
         pair.run_for(Duration::from_secs(12));
@@ -213,7 +213,7 @@ fn two_forged_pings_far_ahead_do_not_make_deaf() {
 }
 
 #[test]
-fn what_the_peer_sent_after_a_forged_run_arrives_once() {
+fn the_peers_messages_after_a_forged_run_arrive_once() {
     let mut pair = Pair::new(1, Network::PERFECT);
     pair.send(Side::Client, 0..20, 100);
     pair.run_for(Duration::from_secs(3));

@@ -145,7 +145,7 @@ fn rate_over(network: Network) -> u32 {
 }
 
 #[test]
-fn a_path_gets_what_it_carries() {
+fn a_path_is_sent_its_capacity() {
     assert_eq!(rate_over(Network::PERFECT), 8_000);
     let lossy = rate_over(Network { loss: 4, duplicated: 0, late: 0, ..Network::BAD });
     assert!(lossy > 7_500, "{lossy}");

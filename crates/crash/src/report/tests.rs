@@ -54,7 +54,7 @@ fn a_signal_from_outside_names_its_sender() {
 }
 
 #[test]
-fn recursion_takes_two_lines_and_what_was_left_out_is_counted() {
+fn recursion_takes_two_lines_and_omitted_frames_are_counted() {
     let mut frames = vec![frame("leaf")];
     frames.extend(std::iter::repeat_n(frame("deep"), 20));
     frames.extend([frame("deep"), frame("main")]);
@@ -75,7 +75,7 @@ fn recursion_takes_two_lines_and_what_was_left_out_is_counted() {
 }
 
 #[test]
-fn what_the_recorder_knows_stands_above_the_functions() {
+fn the_recorders_scopes_stand_above_the_functions() {
     let thread =
         ReportedThread { doing: Some("world.frame (Harbour) for 3 ms".into()), ..thread(vec![frame("f")]) };
     let text = thread.to_string();
@@ -83,7 +83,7 @@ fn what_the_recorder_knows_stands_above_the_functions() {
 }
 
 #[test]
-fn what_the_last_seconds_went_into_stands_at_the_end() {
+fn the_costs_of_the_last_seconds_stand_at_the_end() {
     let costs = CaptureSummary::of(
         &Capture { end_ns: 5_000_000_000, ..Capture::default() },
         &CaptureCause::Crash(None),
@@ -103,7 +103,7 @@ fn a_panic_begins_where_it_was_called() {
 }
 
 #[test]
-fn places_are_told_from_the_part_that_differs() {
+fn places_are_shortened_to_the_part_that_differs() {
     for (path, told) in [
         ("/home/a/throng/crates/world/src/lib.rs", "crates/world/src/lib.rs"),
         ("/root/.cargo/registry/src/index.crates.io-1949/tokio-1.2.3/src/lib.rs", "tokio-1.2.3/src/lib.rs"),
@@ -115,7 +115,7 @@ fn places_are_told_from_the_part_that_differs() {
 }
 
 #[test]
-fn what_is_no_dump_is_refused_with_its_path() {
+fn a_file_that_is_no_dump_is_refused_with_its_path() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.dmp");
     std::fs::write(&path, "no dump").unwrap();

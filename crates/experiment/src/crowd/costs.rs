@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lost_circuits_failed_logins_and_their_reasons_are_told_apart() {
+    fn lost_circuits_failed_logins_and_their_reasons_are_distinguished() {
         let report = |circuits_lost, logins_failed, reason: &str| BotsReport {
             circuits_lost,
             logins_failed,

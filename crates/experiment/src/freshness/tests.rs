@@ -126,7 +126,7 @@ fn the_limit_of_an_error_is_that_of_its_band() {
 }
 
 #[test]
-fn only_who_moves_has_an_error_of_movement() {
+fn only_a_moving_avatar_has_an_error_of_movement() {
     let mut play = Play::begin();
     play.step(Vec3::ZERO);
     play.compare();
@@ -138,7 +138,7 @@ fn only_who_moves_has_an_error_of_movement() {
 }
 
 #[test]
-fn who_is_not_judged_is_seen_and_not_compared() {
+fn an_avatar_that_is_not_judged_is_seen_and_not_compared() {
     for (judged, n) in [("Walker", 1), ("Other", 0)] {
         let mut play = Play::judging(Some(judged));
         play.step(Vec3::X * SPEED);
@@ -152,7 +152,7 @@ fn who_is_not_judged_is_seen_and_not_compared() {
 }
 
 #[test]
-fn a_turn_that_nobody_was_told_of_ages_until_it_is_told() {
+fn an_unsent_turn_ages_until_it_is_sent() {
     let mut play = Play::begin();
     play.step(Vec3::X * SPEED);
     play.tell(0);
@@ -172,7 +172,7 @@ fn a_turn_that_nobody_was_told_of_ages_until_it_is_told() {
 }
 
 #[test]
-fn who_is_shown_turned_otherwise_is_wrong_too() {
+fn an_avatar_shown_with_another_rotation_is_wrong_too() {
     let mut play = Play::begin();
     // 2 degrees, and 1.5 of dead reckoning.
     for (degrees, age_ms) in [(3.0_f32, 0.0), (4.0, 200.0)] {
@@ -190,7 +190,7 @@ fn who_is_shown_turned_otherwise_is_wrong_too() {
 }
 
 #[test]
-fn a_near_one_who_is_not_shown_ages() {
+fn a_near_avatar_that_is_not_shown_ages() {
     let mut play = Play::begin();
     play.scene.see(play.now_ns, &ViewChange::Gone(WALKER), &play.truth, None);
     for _ in 0..5 {

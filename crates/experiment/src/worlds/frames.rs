@@ -310,7 +310,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn frames_are_of_a_window_by_when_they_were_due_and_steps_between_them_are_told() {
+    fn frames_belong_to_the_window_of_their_due_time_and_steps_between_them_are_reported() {
         let frames = [
             frame(0, 950, 900, true, 9),
             frame(1, 1_000, 5, true, 3),

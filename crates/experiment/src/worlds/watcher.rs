@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_work_is_normal_when_it_stays_so_and_not_by_what_was_seen_before() {
+    fn long_work_is_normal_when_it_stays_so_regardless_of_earlier_samples() {
         let looks = |backlogs: &[f64]| -> Vec<ServerExport> {
             let look = |(second, &backlog_s): (u32, &f64)| ServerExport {
                 at_s: f64::from(second),

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_npcs_can_wear_is_taken_down() {
+    fn only_appearances_that_npcs_can_wear_are_recorded() {
         let of = |params, entry| Appearance {
             visual_params: vec![0x2a; params],
             texture_entry: vec![0xff; entry],

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_of_a_bound_is_named_with_it() {
+    fn a_value_outside_of_its_bound_is_named_with_it() {
         let body = |body: &str| bounds().check_body(body.as_bytes());
         assert_eq!(
             body(r#"{"name": "öööö", "spot": {"x": [1, 2, 9]}}"#),

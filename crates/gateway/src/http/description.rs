@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn routes_need_what_they_say_and_everything_when_they_say_nothing() {
+    fn routes_need_their_stated_scopes_and_all_scopes_without_a_statement() {
         let description = described();
         let thing = Some("/v1/things/{id}");
         assert_eq!(description.needed(&Method::GET, thing), Needed::Scope(TokenScope::WorldsRead));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn every_route_tells_its_scope_and_how_it_refuses() {
+    fn every_route_states_its_scope_and_its_refusals() {
         let document: Value = serde_json::from_str(&described().json).unwrap();
         assert_eq!(document["openapi"], "3.1.0");
         let show = &document["paths"]["/v1/things/{id}"]["get"];

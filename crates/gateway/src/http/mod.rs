@@ -238,7 +238,7 @@ mod tests {
     use telemetry::recorder::{Recorder, RecorderConfig};
 
     #[test]
-    fn blocking_threads_tell_their_figures() {
+    fn blocking_threads_report_their_figures() {
         let recorder = Recorder::start(RecorderConfig::default()).unwrap();
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.on_thread_start(move || recorder.thread("http").install()).build().unwrap();

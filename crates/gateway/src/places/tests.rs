@@ -124,7 +124,7 @@ fn a_world_is_found_by_its_number_wherever_it_stands_in_the_list() {
 }
 
 #[test]
-fn whatever_is_asked_for_is_brought_inside_and_out_of_the_ground() {
+fn every_requested_place_is_moved_inside_and_above_the_ground() {
     let places = place(256);
     let place = places.get(PlaceId(1));
     for (wished, expected) in [

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sat_down_sits_until_it_gets_up_or_is_moved() {
+    fn a_sitting_avatar_sits_until_it_gets_up_or_is_moved() {
         let sit = control(ControlFlags::SIT_ON_GROUND);
         let walk = control(ControlFlags::AT_POS);
         let teleport = Action::Teleport { position: glam::Vec3::ZERO, look_at: glam::Vec3::X };
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seat_is_taken_again_before_the_keys_that_are_held() {
+    fn sitting_is_repeated_before_the_held_keys() {
         let seat = Action::Sit { seat: glam::Vec3::splat(30.0), look_at: glam::Vec3::X };
         let sit = ControlFlags::SIT_ON_GROUND;
         let intent = after(&[control(ControlFlags::AT_POS), seat.clone(), control(sit)]);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn wishes_about_animations_are_bounded() {
+    fn intended_animations_are_bounded() {
         let all: Vec<Action> =
             (0..100).map(|id| Action::Animate(vec![(Uuid::from_u128(id), true)])).collect();
         assert_eq!(after(&all).animations.len(), Action::ANIMATIONS_MAX);

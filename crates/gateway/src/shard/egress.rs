@@ -176,14 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_and_below_it_everybody_gets_all() {
+    fn without_a_limit_and_below_it_every_client_gets_its_need() {
         assert!(!Egress::new(None, CLIENT_MAX).is_due(Instant::from_millis(10_000)));
         let needs = [64_000; 10];
         assert_eq!(Line::new(1_000_000).run(20, &needs), needs);
     }
 
     #[test]
-    fn what_is_too_much_is_shared_at_once_and_who_needs_little_gets_it() {
+    fn a_shortage_is_shared_at_once_and_small_needs_are_met() {
         let needs = [64_000, 64_000, 64_000, 5_000, 20_000];
         let sent = Line::new(128_000).run(1, &needs);
         // Of 128,000 bytes with headers about 124,400 without.
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn room_goes_to_those_who_use_up_their_share() {
+    fn unused_capacity_goes_to_clients_that_use_up_their_share() {
         let mut line = Line::new(128_000);
         line.run(10, &[64_000; 10]);
         assert!((11_000..12_500).contains(&line.egress.share()), "{}", line.egress.share());
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn who_floods_is_made_up_for_and_starves_nobody() {
+    fn a_flood_is_compensated_and_starves_no_client() {
         for (flooded, expected) in [(150_000, 3_400..=3_540), (5_000_000, 2_500..=2_500)] {
             let mut egress = Egress::new(Some(500_000), CLIENT_MAX);
             let mut now = Instant::ZERO;
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_holds_from_the_next_look_on_whatever_they_need() {
+    fn the_limit_holds_from_the_next_check_on_for_any_need() {
         let mut random = 7_u32;
         let mut line = Line::new(500_000);
         for n in [3, 10, 200, 40, 1, 90] {

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_speaker_is_heard_beside_those_that_shout() {
+    fn a_quiet_speaker_is_heard_beside_shouting_ones() {
         for n in [1, 2, 5, 10] {
             let (of_flooders, of_quiet) = heard(n);
             assert_eq!(of_quiet, 60, "{n} flooders: every line");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_shout_alike_are_heard_alike() {
+    fn speakers_of_equal_rate_are_heard_equally() {
         let (of_flooders, _) = heard(5);
         let (least, most) = (of_flooders.iter().min().unwrap(), of_flooders.iter().max().unwrap());
         assert!(most - least <= most / 2, "{of_flooders:?}");

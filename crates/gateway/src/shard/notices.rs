@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_of_a_kind_is_told_at_once_and_the_number_of_the_others_within_a_second() {
+    fn the_first_notice_of_a_kind_is_logged_at_once_and_the_count_of_the_others_within_a_second() {
         let groups = NoticeKind::Missing(Feature::Groups, Some(MessageName::ActivateGroup));
         let others = NoticeKind::Missing(Feature::Groups, Some(MessageName::UpdateGroupInfo));
         let mut notices = Notices::default();

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_with_time_to_spare_and_one_that_stood_still_for_a_moment_are_not_short() {
+    fn a_shard_with_spare_time_is_not_short_and_neither_is_one_after_a_short_stop() {
         let (mut pressure, mut now) = (Pressure::new(), Instant::ZERO);
         assert_eq!(spans(&mut pressure, &mut now, 20, (4, 1), 1), 1.0);
         assert!((pressure.need_ratio() - 0.8).abs() < 0.01);

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seat_is_on_the_upper_side_where_the_client_points() {
+    fn a_sitting_place_is_on_the_upper_side_where_the_client_points() {
         let at = |offset| seat_on(&block(Quat::IDENTITY), offset);
         assert_eq!(at(Vec3::ZERO), Vec3::new(30.0, 40.0, 25.5));
         assert_eq!(at(Vec3::new(0.5, -1.0, -0.5)), Vec3::new(30.5, 39.0, 25.5));

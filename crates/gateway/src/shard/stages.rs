@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_that_nobody_knows_or_that_there_are_not_are_not_recorded() {
+    fn unknown_and_absent_stages_are_not_recorded() {
         let mut stages = Stages::new();
         let ignored = Handled { age: None, answered: false, ..ANSWERED };
         let recorded = handle(&mut stages, Measured::Ping, &ignored);

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_has_one_turn_a_round_while_they_come_and_go() {
+    fn every_client_has_one_turn_a_round_while_clients_come_and_go() {
         let mut turns = turns(200);
         let mut last = vec![None; 200];
         for n_avatars in [1, 5_000, 90, 130, 300, 600, 2, 100_000] {
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_pause_everybody_has_one_turn_and_whole_rounds_are_left_out() {
+    fn after_a_pause_every_client_has_one_turn_and_whole_rounds_are_left_out() {
         for n_clients in [2_000, 100] {
             let mut turns = turns(n_clients);
             for _ in 0..24 {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_is_under_way_goes_on_first_and_who_left_is_not_visited() {
+    fn an_unfinished_turn_continues_first_and_departed_clients_are_not_visited() {
         let mut turns = turns(100);
         assert!(
             turns.begin(Instant::ZERO, || 100).is_some_and(|begun| begun.has_clients && begun.left_out == 0)

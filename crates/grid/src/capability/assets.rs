@@ -206,13 +206,13 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_holds_is_served() {
+    fn assets_of_the_server_are_served() {
         let reply = shape(None);
         assert_eq!((reply.status, &*reply.body), (200, BODY_PARTS[0].text.as_bytes()));
     }
 
     #[test]
-    fn what_it_does_not_hold_is_not_found() {
+    fn unknown_assets_are_not_found() {
         for query in [
             "",
             "texture_id=3b3f4d58-6c6c-4c1e-9f0e-7a3b5a1d0010",
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn an_asset_is_found_by_its_id_and_only_as_what_it_is() {
+    fn an_asset_is_found_by_its_id_and_only_as_its_own_type() {
         let (part, texture) = (BODY_PARTS[0].asset, Uuid::from_u64_pair(ids::COLOUR_TEXTURES, 0));
         let bakes = HeldTextures::default();
         let stored = |id, kind| stored_asset(&bakes, id, kind);

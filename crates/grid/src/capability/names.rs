@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_is_bounded_whatever_is_asked() {
+    fn a_reply_is_bounded_for_any_request() {
         let (store, ada) = store_with_ada();
         let query = format!("ids={}&", ada.0).repeat(IDS_MAX + 50);
         let reply = display_names(&store, &query).unwrap();

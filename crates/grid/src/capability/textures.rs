@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_pinned_stays_however_much_is_kept() {
+    fn pinned_textures_stay_however_many_are_kept() {
         let textures = HeldTextures::default();
         let map = Uuid::from_u128(9);
         textures.pin(map, texture(0, 100).into());
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_texture_is_refused() {
+    fn bytes_that_are_no_texture_are_refused() {
         assert_eq!(HeldTextures::default().keep(ADA, b"GIF89a"), Err(NoCodestream));
         assert_eq!(HeldTextures::default().keep(ADA, b""), Err(NoCodestream));
     }

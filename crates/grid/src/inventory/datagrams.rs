@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_folder_an_unknown_one_and_the_library_are_told_apart() {
+    fn an_empty_folder_an_unknown_one_and_the_library_are_distinguished() {
         let (store, ada) = store_with_ada();
         let trash = store.folder_of_type(ada, FolderType::TRASH).unwrap().unwrap().id;
         let [part] = &folder(&store, ada, trash).unwrap()[..] else { panic!("one message") };

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_wanted_is_not_sent_but_counted() {
+    fn unwanted_items_are_not_sent_but_counted() {
         let (store, ada) = store_with_ada();
         let outfit = store.folder_of_type(ada, FolderType::CURRENT_OUTFIT).unwrap().unwrap().id;
         // Two clients write the same boolean in two ways.

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_outfit_wears_nothing() {
+    fn an_agent_without_an_outfit_wears_nothing() {
         let store = Store::open_in_memory().unwrap();
         assert_eq!(worn(&store, AgentId(Uuid::from_u128(1))).unwrap(), []);
     }

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_is_told_why_and_until_when() {
+    fn a_refusal_names_its_reason_and_its_end() {
         assert_eq!(LoginDenial::Banned("griefing".into()).message(), "This account is banned: griefing");
         assert!(LoginDenial::RateLimited(Duration::from_millis(29_500)).message().contains("in 30 seconds"));
         assert!(LoginDenial::RegionFull("Plaza".into()).message().contains("Plaza"));

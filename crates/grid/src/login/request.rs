@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_absent_has_a_default() {
+    fn optional_fields_have_defaults() {
         let request =
             LoginRequest::from_llsd(&Llsd::map([("first", "Ada".into()), ("passwd", DIGEST.into())]))
                 .unwrap();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_wrong_is_named() {
+    fn missing_or_wrong_fields_are_named() {
         for (call, field) in [
             (Llsd::Undef, "first"),
             (Llsd::map([("passwd", DIGEST)].map(|(key, value)| (key, value.into()))), "first"),

@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn wishes_are_read_as_clients_write_them() {
+    fn start_locations_are_read_as_clients_write_them() {
         for (text, expected) in [
             ("last", LoginStart::Last),
             ("Home", LoginStart::Home),

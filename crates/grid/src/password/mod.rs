@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_digest_is_refused() {
+    fn a_text_that_is_no_digest_is_refused() {
         for text in
             ["", "secret", "$1$", "$1$5ebe2294ecd0e0f08eab7690d2a6ee6", "$1$zebe2294ecd0e0f08eab7690d2a6ee69"]
         {

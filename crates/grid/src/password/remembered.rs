@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_lifetime_nobody_is_remembered() {
+    fn without_a_lifetime_no_password_is_remembered() {
         let mut remembered = Remembered::new([1; 32], Duration::ZERO);
         remembered.insert(Instant::ZERO, ADA, &digest("a"), &hash("h"));
         assert!(!remembered.contains(Instant::ZERO, ADA, &digest("a"), &hash("h")));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_table_drops_who_would_expire_next() {
+    fn a_full_table_drops_the_entry_that_expires_next() {
         let mut remembered = Remembered::new([1; 32], Remembered::LIFETIME);
         for id in 0..=Remembered::ENTRIES_MAX as u64 {
             remembered.insert(Instant(id), AgentId(Uuid::from_u128(id.into())), &digest("a"), &hash("h"));

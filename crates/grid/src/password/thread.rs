@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_hashed_verifies() {
+    async fn a_hashed_password_verifies() {
         let passwords = Passwords::start(CHEAP, LoadHint::default(), still_clock()).unwrap();
         let hash = passwords.hash(digest("secret")).await.unwrap();
         assert_eq!(passwords.verify(digest("secret"), hash.clone()).await, Ok(true));
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn stopping_answers_everybody_who_waits() {
+    fn stopping_answers_every_waiting_client() {
         let (passwords, reports, gate, _) = gated();
         let submit = || {
             let (reply, answer) = oneshot::channel();

@@ -58,7 +58,7 @@ fn a_script_makes_a_cast() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_file() {
+fn mistakes_are_named_with_their_file() {
     for (text, behaviours, words) in [
         (SCRIPT.replace("health", "helth").as_str(), BEHAVIOURS, ["cave.toml:3:", "helth"]),
         (SCRIPT.replace("count = 5", "count = 65535").as_str(), BEHAVIOURS, ["65535 NPCs", "256"]),
@@ -103,7 +103,7 @@ fn found(problems: &ScriptProblems, words: &[(&str, u32, &str)]) {
 }
 
 #[test]
-fn entries_that_are_none_are_told_all_at_once() {
+fn unknown_entries_are_reported_all_at_once() {
     let text = SCRIPT
         .replace("health = 40", "health = -1")
         .replace("radius_m = 5\n", "radius = 5\n")
@@ -113,7 +113,7 @@ fn entries_that_are_none_are_told_all_at_once() {
 }
 
 #[test]
-fn what_cannot_be_is_told_all_at_once_with_behaviours_and_places() {
+fn impossible_entries_are_reported_all_at_once_with_behaviours_and_places() {
     let more = "
 [[npc]]
 kind = \"bandid\"
@@ -155,7 +155,7 @@ position = [60, -70]
 }
 
 #[test]
-fn what_is_wrong_with_missions_is_named_with_its_lines() {
+fn mistakes_in_missions_are_named_with_their_lines() {
     let missions = "
 [[mission]]
 name = \"Camp\"

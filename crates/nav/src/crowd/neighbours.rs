@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_nowhere_is_near_to_nobody() {
+    fn a_walker_without_a_place_has_no_neighbours() {
         let mut neighbours = Neighbours::new();
         for count in [2, 100] {
             let lost = CrowdBody { at: Vec2::NAN, ..body(0.0, 0.0, 0.0) };

@@ -86,7 +86,7 @@ fn around_the_end_of_a_wall_it_turns_a_few_times() {
 }
 
 #[test]
-fn who_is_held_presses_and_then_asks_for_another_way() {
+fn a_blocked_walker_presses_on_and_then_asks_for_another_way() {
     let mesh = mesh();
     let from = spot(&mesh, 20.0, 28.0);
     let mut follower = on_its_way(&mesh, from, spot(&mesh, 20.0, 36.0));
@@ -101,7 +101,7 @@ fn who_is_held_presses_and_then_asks_for_another_way() {
 }
 
 #[test]
-fn who_is_held_for_long_gives_up_and_says_so_once() {
+fn a_walker_blocked_for_long_gives_up_and_reports_it_once() {
     let mesh = mesh();
     let from = spot(&mesh, 20.0, 28.0);
     let mut follower = on_its_way(&mesh, from, spot(&mesh, 20.0, 36.0));

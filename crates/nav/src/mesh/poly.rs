@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn of_edges_on_one_line_the_one_that_is_met_counts() {
+    fn of_edges_on_one_line_the_crossed_one_counts() {
         let mut poly = Poly::new(&[[0, 0], [8, 0], [8, 3], [8, 8], [0, 8]], Poly::GROUND);
         poly.links[2] = EdgeLink::new(Side::Inside, 3);
         let edge = |from: Vec2, to: Vec2| poly.exit(from, to).unwrap().edge;

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stops_when_told_to() {
+    fn the_funnel_stops_when_its_sink_is_full() {
         let doors = [[at(5.0, 1.0), at(4.0, 1.0)], [at(-4.0, 2.0), at(-5.0, 2.0)]];
         let mut room = 1;
         let complete = pull(at(0.0, 0.0), at(0.0, 3.0), &doors, |_| {

@@ -16,7 +16,7 @@ fn square(count: u32, corner: Vec2, apart: f32) -> impl Iterator<Item = Vec2> {
 }
 
 #[test]
-fn two_who_meet_head_on_pass_on_the_right() {
+fn two_walkers_that_meet_head_on_pass_on_the_right() {
     for offset in [0.0, 0.05, -0.2] {
         let site = Site::flat(64);
         let mut crowd =
@@ -85,7 +85,7 @@ fn a_crowd_with_one_goal_comes_to_rest_around_it() {
 }
 
 #[test]
-fn somebody_who_stands_in_a_door_is_no_wall() {
+fn a_walker_standing_in_a_door_is_no_wall() {
     let mut site = Site::flat(64);
     site.block(Vec3::new(15.7, 32.0, 21.5), Vec3::new(31.4, 0.2, 3.0));
     site.block(Vec3::new(48.3, 32.0, 21.5), Vec3::new(31.4, 0.2, 3.0));

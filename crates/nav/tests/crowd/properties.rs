@@ -59,7 +59,7 @@ proptest! {
 
     /// [`Crowd::tick`] looks for walls and for the mesh in every tick.
     #[test]
-    fn nobody_comes_through_walls_or_into_others_or_stands_for_long(
+    fn walkers_neither_pass_walls_nor_overlap_nor_stand_for_long(
         which in 0usize..4, seed: u64, count in 2usize..40,
     ) {
         let (site, mesh) = &SITES[which];

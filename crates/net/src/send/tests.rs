@@ -156,7 +156,7 @@ fn a_burst_for_which_there_is_no_memory_is_not_tried_again() {
 }
 
 #[test]
-fn who_refuses_bursts_again_and_again_gets_none() {
+fn an_address_that_refuses_bursts_repeatedly_gets_none() {
     let mut batch = merged(&[]);
     for n in 1..=REFUSALS_MAX {
         batch.push(REMOTE, Ipv4Addr::UNSPECIFIED, &[0; 10]);

@@ -61,7 +61,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_publisher_shows_what_a_single_replica_shows_whoever_reads(
+    fn a_publisher_shows_the_same_as_a_single_replica_to_every_reader(
         deeds in prop::collection::vec(deed(), 1..120),
     ) {
         let (mut source, mut witness, mut single) = (Source::new(), Follower::new(), Follower::new());

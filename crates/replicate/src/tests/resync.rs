@@ -209,7 +209,7 @@ fn the_tail_of_another_snapshot_is_not_taken_for_ones_own() {
 }
 
 #[test]
-fn viewers_see_a_snapshot_as_changes_and_not_as_everybody_leaving() {
+fn viewers_see_a_snapshot_as_changes_and_not_as_departures() {
     let (mut source, mut witness, mut follower) = crowd(40);
     let mut viewer = Viewer::new(SessionKey(1), Vec3::ZERO, 100);
     assert!(show_all(&mut viewer, &follower).is_empty());
@@ -254,7 +254,7 @@ fn a_full_update_has_the_size_of_the_newest_appearance() {
 }
 
 #[test]
-fn who_comes_later_sees_a_cloud_in_place_of_who_looks_like_nothing_any_more() {
+fn late_viewers_see_a_cloud_in_place_of_an_avatar_without_appearance() {
     let mut scene = Scene::row(1);
     let looks = |scene: &Scene| {
         let (_, hot, slot) = scene.replica.entities().next().expect("one");

@@ -37,7 +37,7 @@ fn nothing_new_is_nothing_sent() {
 }
 
 #[test]
-fn who_walks_straight_on_is_told_of_now_and_then() {
+fn a_straight_walk_is_sent_now_and_then() {
     let (mut scene, mut viewer) = walking_row(1);
     assert_eq!(send(&mut viewer, &scene, PLENTY).terse, [1]);
     let mut sends = Vec::new();
@@ -80,7 +80,7 @@ fn the_own_avatar_comes_first_however_little_fits() {
 }
 
 #[test]
-fn the_nearest_are_told_of_more_often_and_nobody_is_forgotten() {
+fn the_nearest_avatars_are_sent_more_often_and_none_is_forgotten() {
     let (mut scene, mut viewer) = walking_row(100);
     let mut times = [0; 101];
     for _ in 0..40 {
@@ -125,7 +125,7 @@ fn near_and_far() -> (Scene, Viewer) {
 const DATAGRAMS: Allowance = Allowance { blocks_per_datagram: 18, ..PLENTY };
 
 #[test]
-fn who_is_far_waits_for_company_but_not_for_long() {
+fn a_far_avatar_waits_for_a_full_datagram_but_not_for_long() {
     let (mut scene, mut viewer) = near_and_far();
     scene.walk(2, along(101.0));
     let sends: Vec<usize> = (0..4)
@@ -146,7 +146,7 @@ fn who_is_far_waits_for_company_but_not_for_long() {
 }
 
 #[test]
-fn as_many_who_are_far_as_fill_a_datagram_do_not_wait() {
+fn far_avatars_that_fill_a_datagram_do_not_wait() {
     let mut scene = Scene::new();
     (1..=20).for_each(|id| scene.enter(id, SessionKey(id.into()), Audience::All, along(100.0 + id as f32)));
     scene.tick();
@@ -158,7 +158,7 @@ fn as_many_who_are_far_as_fill_a_datagram_do_not_wait() {
 }
 
 #[test]
-fn among_a_thousand_walkers_at_64_kib_per_second_nobody_is_older_than_five_seconds() {
+fn of_a_thousand_walkers_at_64_kib_per_second_each_is_at_most_five_seconds_old() {
     const N: u32 = 1_000;
     // Ten sends a second; 18 bytes of each datagram of 18 blocks are headers.
     const BYTES: usize = 65_536 / 10 * (18 * 63) / (18 * 63 + 18);
@@ -192,7 +192,7 @@ fn among_a_thousand_walkers_at_64_kib_per_second_nobody_is_older_than_five_secon
 }
 
 #[test]
-fn the_last_datagram_is_filled_with_who_was_told_the_longest_ago() {
+fn the_last_datagram_is_filled_with_the_avatars_sent_the_longest_ago() {
     const DATAGRAM: Allowance = Allowance {
         bytes: 100_000,
         full: 24,
@@ -286,7 +286,7 @@ fn a_stop_is_sent_and_repeated_in_the_next_three_sends() {
 }
 
 #[test]
-fn a_walker_who_goes_on_is_not_said_to_rest() {
+fn a_walker_that_continues_is_not_sent_as_resting() {
     let (mut scene, mut viewer) = walking_row(1);
     scene.rest(1, along(5.0));
     scene.tick();
@@ -309,7 +309,7 @@ fn repeats_wait_when_there_is_no_room() {
 }
 
 #[test]
-fn avatars_that_may_not_be_shown_yet_do_not_hold_up_those_that_were() {
+fn avatars_that_may_not_be_shown_yet_do_not_delay_shown_ones() {
     let (mut scene, mut viewer) = walking_row(10);
     for id in 11..=60 {
         scene.enter(id, SessionKey(u64::from(id)), Audience::All, along(0.1));
@@ -385,7 +385,7 @@ fn the_own_avatar_is_found_again_in_another_slot() {
 }
 
 #[test]
-fn what_is_private_is_shown_to_its_session_only() {
+fn a_private_avatar_is_shown_to_its_session_only() {
     let mut scene = Scene::new();
     scene.enter(1, ME, Audience::Session(ME), along(1.0));
     scene.tick();
@@ -395,7 +395,7 @@ fn what_is_private_is_shown_to_its_session_only() {
 }
 
 #[test]
-fn who_left_is_killed_once_and_who_has_its_slot_is_shown() {
+fn a_departed_avatar_is_killed_once_and_the_next_one_in_its_slot_is_shown() {
     let (mut scene, mut viewer) = (Scene::row(5), onlooker());
     send(&mut viewer, &scene, PLENTY);
     scene.leave(3);
@@ -410,7 +410,7 @@ fn who_left_is_killed_once_and_who_has_its_slot_is_shown() {
 }
 
 #[test]
-fn who_came_and_went_unseen_is_not_killed() {
+fn an_avatar_that_came_and_went_unseen_is_not_killed() {
     let (mut scene, mut viewer) = (Scene::row(2), onlooker());
     send(&mut viewer, &scene, PLENTY);
     scene.enter(9, SessionKey(9), Audience::All, along(9.0));
@@ -452,7 +452,7 @@ fn a_stop_that_may_be_displayed_as_a_movement_precedes_nearer_newcomers() {
 
 /// The ack alone may be lost (found by the simulator: avatars that stayed forever under 10 % loss).
 #[test]
-fn who_leaves_before_a_lost_full_update_was_made_anew_is_killed() {
+fn an_avatar_that_leaves_before_the_repeat_of_a_lost_full_update_is_killed() {
     let (mut scene, mut viewer) = (Scene::row(3), onlooker());
     send(&mut viewer, &scene, PLENTY);
     viewer.lost(LocalId(2));
@@ -540,7 +540,7 @@ fn shown_ids(viewer: &Viewer) -> Vec<u32> {
 }
 
 #[test]
-fn the_nearest_are_shown_and_whoever_comes_nearer_takes_the_place_of_the_farthest() {
+fn the_nearest_are_shown_and_a_nearer_one_takes_the_place_of_the_farthest() {
     let (mut scene, mut viewer) = (Scene::row(100), Viewer::new(ME, along(0.0), 16));
     send(&mut viewer, &scene, PLENTY);
     assert_eq!(shown_ids(&viewer), (1..=16).collect::<Vec<_>>());
@@ -552,7 +552,7 @@ fn the_nearest_are_shown_and_whoever_comes_nearer_takes_the_place_of_the_farthes
 }
 
 #[test]
-fn somebody_on_the_border_does_not_come_and_go() {
+fn an_avatar_on_the_border_does_not_flap() {
     let (mut scene, mut viewer) = (Scene::row(100), Viewer::new(ME, along(0.0), 16));
     send(&mut viewer, &scene, PLENTY);
     // Two change places at the border, again and again.
@@ -569,7 +569,7 @@ fn somebody_on_the_border_does_not_come_and_go() {
 }
 
 #[test]
-fn who_was_never_sent_leaves_the_set_without_a_kill() {
+fn an_avatar_that_was_never_sent_leaves_the_set_without_a_kill() {
     let (mut scene, mut viewer) = (Scene::row(4), Viewer::new(ME, along(0.0), 2));
     send(&mut viewer, &scene, room_for(0));
     scene.rest(1, along(200.0));
@@ -583,7 +583,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_send_keeps_to_its_allowance_and_repeats_nobody_and_equal_histories_send_alike(
+    fn a_send_keeps_to_its_allowance_repeats_no_avatar_and_equal_histories_send_alike(
         steps in prop::collection::vec((0_usize..6_000, 0_usize..8, any::<u32>()), 1..30),
     ) {
         let run = || {
@@ -617,7 +617,7 @@ proptest! {
     /// The set has its maximum size and holds all that are well among the nearest, and the entities sent and not killed are its
     /// members.
     #[test]
-    fn the_visible_set_holds_the_nearest_and_the_client_shows_what_is_in_it(
+    fn the_visible_set_holds_the_nearest_and_the_client_shows_its_members(
         steps in prop::collection::vec((0_usize..8, any::<u32>(), 0_u32..10), 1..60), visible_max in 1_usize..40,
     ) {
         let (mut scene, mut viewer) = (Scene::row(50), Viewer::new(ME, along(0.0), visible_max));

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_tell_their_values_with_units() {
+    fn marks_show_their_values_with_units() {
         let plot = LinePlot::new("p", Axis::log("bots", ""), Axis::log("CPU", "µs"))
             .series(Series::new("<walk>", vec![(1000.0, 60.5)]));
         assert!(html(&plot).contains("<title>&lt;walk&gt;: 60.5 µs at 1,000</title>"));
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "at most")]
-    fn more_lines_than_anybody_can_tell_apart_are_refused() {
+    fn more_lines_than_there_are_colours_are_refused() {
         let mut plot = LinePlot::new("p", Axis::linear("x", ""), Axis::linear("y", ""));
         for index in 0..=SERIES_MAX {
             plot = plot.series(Series::new(&index.to_string(), vec![]));

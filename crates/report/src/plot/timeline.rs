@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_lie_where_they_were_and_below_what_is_around_them() {
+    fn slices_are_drawn_in_place_and_below_their_parents() {
         let slices = vec![slice("frame", 0, 0.0, 80.0), slice("movement", 1, 40.0, 80.0)];
         let svg = drawn(&TimelinePlot::new("t", "ms", 0.0, 100.0).track("world-0", slices));
         let right = |name| attribute(&svg, name, "x") + attribute(&svg, name, "width");
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_is_cut_or_left_out() {
+    fn slices_outside_are_cut_or_left_out() {
         let slices =
             vec![slice("before", 0, -9.0, -5.0), slice("across", 0, -9.0, 3.0), slice("never", 0, 2.0, 1.0)];
         let svg = drawn(&TimelinePlot::new("t", "ms", 0.0, 10.0).track("one", slices).mark(3.0).mark(11.0));

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_thread_ran_grows_with_what_it_does() {
+    fn the_cpu_time_of_a_thread_grows_with_its_work() {
         // Not every kernel that tests run on keeps accounts.
         let Some(account) = CpuAccount::of_this_thread() else { return };
         let before = account.read().expect("it runs");

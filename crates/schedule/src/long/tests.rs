@@ -57,7 +57,7 @@ fn tasks_run_on_named_threads_in_the_order_of_their_kind() {
 }
 
 #[test]
-fn every_thread_gets_its_share_of_what_is_submitted_at_once() {
+fn every_thread_gets_its_share_of_concurrent_submissions() {
     let threads = threads(3);
     let tasks = threads.tasks();
     // Three tasks that continue only together.
@@ -74,7 +74,7 @@ fn every_thread_gets_its_share_of_what_is_submitted_at_once() {
 }
 
 #[test]
-fn a_panic_is_told_to_whoever_submitted_and_kills_no_thread() {
+fn a_panic_is_reported_to_the_submitter_and_kills_no_thread() {
     let threads = threads(1);
     let tasks = threads.tasks();
     let broken = tasks.submit(long("save", |_| panic!("disk is full"))).unwrap();
@@ -110,7 +110,7 @@ fn a_full_queue_refuses_and_says_so() {
 }
 
 #[test]
-fn a_task_that_listens_ends_when_it_is_cancelled_and_one_that_waits_does_not_begin() {
+fn a_cancelled_task_ends_if_it_listens_and_does_not_begin_if_it_waits() {
     let threads = threads(1);
     let tasks = threads.tasks();
     let (began, has_begun) = bounded(1);
@@ -210,7 +210,7 @@ fn a_drop_that_panics_kills_no_thread() {
 }
 
 #[test]
-fn the_end_cancels_what_waits_and_waits_for_what_listens() {
+fn the_end_cancels_waiting_tasks_and_waits_for_listening_ones() {
     let threads = threads(1);
     let tasks = threads.tasks();
     let (began, has_begun) = bounded(1);
@@ -232,7 +232,7 @@ fn the_end_cancels_what_waits_and_waits_for_what_listens() {
 }
 
 #[test]
-fn nothing_is_overlooked_while_others_look_what_waits() {
+fn no_task_is_overlooked_while_others_read_the_queue() {
     let threads = threads(1);
     let tasks = threads.tasks();
     let is_over = AtomicBool::new(false);
@@ -251,7 +251,7 @@ fn nothing_is_overlooked_while_others_look_what_waits() {
 }
 
 #[test]
-fn who_puts_in_order_what_waits_calls_a_thread_that_has_just_looked() {
+fn a_thread_that_fills_the_queue_calls_a_thread_that_has_just_looked() {
     let shared = shared::LongShared::new(1, Arc::new(|| Instant::ZERO), Recorder::off());
     shared.submit(long("save", |_| {})).unwrap();
     shared.parking.wait(0, Some(PATIENCE), || {
@@ -263,7 +263,7 @@ fn who_puts_in_order_what_waits_calls_a_thread_that_has_just_looked() {
 }
 
 #[test]
-fn what_waits_is_seen_by_whoever_controls_starvation() {
+fn the_starvation_control_sees_waiting_tasks() {
     let threads = threads(2);
     let tasks = threads.tasks();
     let _ends = [block(&tasks), block(&tasks)];
@@ -278,7 +278,7 @@ fn what_waits_is_seen_by_whoever_controls_starvation() {
 }
 
 #[test]
-fn what_is_to_be_dropped_grows_old_like_a_task() {
+fn a_value_to_be_dropped_ages_like_a_task() {
     let threads = threads(1);
     let tasks = threads.tasks();
     let (_, end) = block(&tasks);

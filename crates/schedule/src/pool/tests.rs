@@ -150,7 +150,7 @@ fn a_panic_ends_its_task_and_nothing_else() {
 }
 
 #[test]
-fn a_successor_of_a_panicked_task_is_woken_by_the_wakers_that_were_given_out() {
+fn wakers_of_a_panicked_task_wake_its_successor() {
     let pool = pool(1);
     let task = add(&pool, false);
     let elsewhere = task.waker.clone();
@@ -238,7 +238,7 @@ impl Task for Hasher {
 }
 
 #[test]
-fn what_tasks_come_to_does_not_depend_on_the_number_of_workers() {
+fn results_of_tasks_do_not_depend_on_the_number_of_workers() {
     let run = |n_workers| {
         let pool = pool(n_workers);
         let dones: Vec<Receiver<u64>> = (0..100)
@@ -257,7 +257,7 @@ fn what_tasks_come_to_does_not_depend_on_the_number_of_workers() {
 }
 
 #[test]
-fn tasks_that_come_and_go_do_not_disturb_those_that_stay() {
+fn tasks_that_come_and_go_do_not_disturb_the_others() {
     let pool = pool(2);
     let stays: Vec<Added> = (0..5).map(|_| add(&pool, true)).collect();
     for _ in 0..200 {
@@ -273,7 +273,7 @@ fn tasks_that_come_and_go_do_not_disturb_those_that_stay() {
 }
 
 #[test]
-fn frames_are_told_of_and_traced() {
+fn frames_are_recorded_and_traced() {
     let pool = pool(2);
     let tasks: Vec<Added> = (0..8).map(|_| add(&pool, true)).collect();
     tasks.iter().for_each(|task| (0..5).for_each(|_| drop(task.next_step())));
@@ -354,7 +354,7 @@ fn add_stuck(pool: &Pool, dt: Duration) -> Sender<()> {
 }
 
 #[test]
-fn a_worker_that_stands_in_for_another_hears_who_is_woken() {
+fn a_worker_that_stands_in_for_another_gets_its_wakes() {
     let pool = pool(Threads { workers: 2, long: 1 });
     let _end = starve(&pool);
     let sleeper = add(&pool, false);

@@ -280,7 +280,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn who_comes_goes_and_returns_under_another_id_is_consistent() {
+    fn an_avatar_that_returns_under_another_id_is_consistent() {
         assert!(accepts(&[created(1, 7), Change::Removed(LocalId(1)), created(2, 7)]));
     }
 
@@ -300,7 +300,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_new_life_may_know_fewer_and_never_gives_an_id_to_somebody_else() {
+    fn a_restarted_world_may_know_fewer_avatars_and_never_reassigns_an_id() {
         assert!(accepts_roll(&[(1, 7, 1)]));
         assert!(accepts_roll(&[(1, 7, 1), (3, 9, 5)]));
         assert!(!accepts_roll(&[(1, 9, 5)]), "another's id");

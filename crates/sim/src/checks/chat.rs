@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_leaves_soon_is_excused() {
+    fn only_a_client_that_leaves_soon_is_excused() {
         assert_eq!(check(true, 0, Some(2_000)), Ok(()));
         assert!(check(true, 0, Some(30_000)).is_err());
     }

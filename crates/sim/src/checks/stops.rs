@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lag_counts_from_the_stop_or_from_when_a_newcomer_has_to_be_told() {
+    fn a_lag_counts_from_the_stop_or_from_a_newcomers_deadline() {
         let lag = |wrong_since: u64, first_seen: u64| {
             lag_of(
                 Instant::from_millis(3_000),

@@ -151,12 +151,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_again() {
+    fn written_inputs_are_read_again() {
         assert_eq!(Inputs::decode(Path::new("f"), &written()).unwrap(), inputs());
     }
 
     #[test]
-    fn other_files_versions_and_damage_are_told_apart() {
+    fn other_files_versions_and_damage_are_distinguished() {
         let refuse = |bytes: &[u8]| Inputs::decode(Path::new("f"), bytes).unwrap_err().to_string();
         assert_eq!(refuse(b"short"), "f is not a workload");
         assert_eq!(refuse(&[0; 40]), "f is not a workload");

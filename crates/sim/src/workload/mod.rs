@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_none_names_those_that_are() {
+    fn an_unknown_name_is_refused_with_the_known_ones() {
         let error = run(Path::new("nothing/here"), 1, &[]).unwrap_err().to_string();
         assert!(error.contains("nothing/here") && error.contains("crowd, worlds"), "{error}");
     }

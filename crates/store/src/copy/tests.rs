@@ -219,7 +219,7 @@ fn a_missing_source_is_not_created() {
 }
 
 #[test]
-fn damage_is_told_and_not_touched() {
+fn damage_is_reported_and_left_unchanged() {
     let database = TestDatabase::sqlite();
     fill(&database);
     let store = database.open();

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_inside_of_the_same_scope_or_client_is_not_counted_twice() {
+    fn nested_slices_of_one_scope_or_client_are_not_counted_twice() {
         let mut capture = testing::empty();
         let mut thread = ThreadBuilder::new("shard-0", 1);
         thread.slice(CLIENT, 0, 1_000, 17, 0);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_began_before_the_window_counts_from_its_beginning() {
+    fn slices_that_began_before_the_window_count_from_its_beginning() {
         let mut capture = testing::empty();
         let mut thread = ThreadBuilder::new("world-0", 1);
         thread.slice(FRAME, 0, 10_000, 0, 0);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_told_by_the_time_they_were_busy() {
+    fn threads_are_sorted_by_their_busy_time() {
         let mut capture = testing::slow_movement();
         let mut idle = ThreadBuilder::new("hub", 5);
         idle.slice(TURN, 0, 1, 0, 0);

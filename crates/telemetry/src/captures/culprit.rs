@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_always_dear_is_not_to_blame_for_what_was_dear_once() {
+    fn a_usual_cost_is_not_the_culprit_of_a_single_slow_frame() {
         let mut thread = ThreadBuilder::new("world-0", 1);
         for n in 0..10 {
             thread.frame(n * 50_000, 35_000, 1_000);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_is_always_slow_blames_what_it_is_made_of() {
+    fn the_culprit_of_an_always_slow_frame_is_its_largest_part() {
         let mut thread = ThreadBuilder::new("world-0", 1);
         for n in 0..10 {
             thread.frame(n * 100_000, 60_000, 1_000);
@@ -373,14 +373,14 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_that_is_not_in_the_capture_any_more_finds_nobody() {
+    fn a_slice_that_has_left_the_capture_has_no_culprit() {
         let capture = testing::empty();
         let CaptureCause::Overrun(overrun) = testing::overrun_of_slow_movement() else { unreachable!() };
         assert!(find(&capture, &[Vec::new()], 0, &overrun).is_none());
     }
 
     #[test]
-    fn the_median_counts_what_was_not_there_as_zero() {
+    fn the_median_counts_absent_slices_as_zero() {
         assert_eq!(median(vec![5, 1, 3], 3), 3);
         assert_eq!(median(vec![9], 5), 0);
         assert_eq!(median(vec![9, 8, 7], 5), 7);

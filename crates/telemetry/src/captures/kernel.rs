@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_thread_mostly_did_is_told_apart() {
+    fn the_main_activity_of_a_thread_is_classified() {
         assert_eq!(doing(&[(RunNs, 48), (WaitNs, 1)]), ThreadActivity::Working);
         assert_eq!(doing(&[(RunNs, 5), (WaitNs, 44)]), ThreadActivity::WaitingForACore);
         assert_eq!(doing(&[(RunNs, 5), (WaitNs, 1), (LockWaitNs, 40)]), ThreadActivity::WaitingForALock);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_do_not_cover_the_scope_tell_nothing() {
+    fn figures_that_do_not_cover_the_scope_are_ignored() {
         let mut thread = ThreadBuilder::new("world-0", 1);
         thread.sample(20_000, &[(RunNs, 0)]);
         thread.sample(30_000, &[(RunNs, 10 * MS)]);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_much_longer_than_the_scope_tell_nothing() {
+    fn figures_of_much_longer_than_the_scope_are_ignored() {
         let mut thread = ThreadBuilder::new("shard-0", 1);
         thread.sample(0, &[(RunNs, 0)]);
         thread.sample(100_000, &[(RunNs, 90 * MS)]);

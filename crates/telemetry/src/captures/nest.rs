@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn open_scopes_are_around_what_ended_in_them_and_last_until_the_end() {
+    fn open_scopes_enclose_their_ended_slices_and_last_until_the_end() {
         let open =
             [OpenScope { scope: 0, begin_ns: 5, arg: 0 }, OpenScope { scope: 0, begin_ns: 30, arg: 0 }];
         let spans = spans(&thread(&[slice(10, 20, 1), slice(35, 40, 2)], &open), 50);
@@ -105,13 +105,13 @@ mod tests {
     }
 
     #[test]
-    fn a_child_whose_parent_was_lost_belongs_to_whoever_is_around_both() {
+    fn a_child_whose_parent_was_lost_belongs_to_the_slice_around_both() {
         let spans = spans(&thread(&[slice(0, 100, 0), slice(10, 20, 2), slice(200, 210, 1)], &[]), 300);
         assert_eq!(parents(&spans), [None, Some(0), None]);
     }
 
     #[test]
-    fn what_sticks_out_of_its_parent_is_cut() {
+    fn a_slice_that_overlaps_its_parents_end_is_cut() {
         let spans = spans(&thread(&[slice(0, 100, 0), slice(90, 130, 1)], &[]), 300);
         assert_eq!((spans[1].begin_ns, spans[1].end_ns), (90, 100));
         assert_eq!(spans[0].self_ns, 90);

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_twice_as_bad_is_not_too_soon() {
+    fn an_overrun_twice_as_long_is_not_too_soon() {
         let mut server = Server::new();
         server.frame(Some(ScopeKind::Scope));
         for _ in 0..10 {

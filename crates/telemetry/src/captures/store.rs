@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_larger_than_the_quota_is_refused_and_evicts_nobody() {
+    fn a_capture_larger_than_the_quota_is_refused_and_evicts_none() {
         let dir = tempfile::tempdir().unwrap();
         let mut store = CaptureStore::new(dir.path().into());
         save(&mut store, &CaptureCause::Operator, 1, PLENTY).unwrap();
@@ -530,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_interrupted_counts_against_the_quota_but_is_no_capture() {
+    fn an_interrupted_file_counts_against_the_quota_but_is_no_capture() {
         let dir = tempfile::tempdir().unwrap();
         let mut store = CaptureStore::new(dir.path().into());
         let orphan = dir.path().join("19700101T000001Z-operator-5.json");

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn whether_the_thread_worked_or_waited_is_told() {
+    fn the_summary_states_work_and_waiting_of_the_thread() {
         let mut capture = testing::empty();
         let mut thread = ThreadBuilder::new("shard-0", 1);
         thread.sample(0, &[(SampleKind::RunNs, 0), (SampleKind::WaitNs, 0)]);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_frame_that_began_late_the_one_that_it_waited_for_is_to_blame() {
+    fn the_culprit_of_a_late_frame_is_the_one_it_waited_for() {
         let mut capture = testing::empty();
         let scope = capture.scopes.len() as u16;
         let frame = capture.scopes[usize::from(testing::FRAME)].clone();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overrun_that_is_not_in_the_capture_any_more_is_told_all_the_same() {
+    fn an_overrun_that_has_left_the_capture_is_still_reported() {
         let cause = testing::overrun_of_slow_movement();
         let summary = CaptureSummary::of(&testing::empty(), &cause, AT.into());
         assert_eq!(summary.overrun.unwrap().thread, "thread 11");
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_as_json_reads_back() {
+    fn a_summary_written_as_json_reads_back() {
         let cause = testing::overrun_of_slow_movement();
         let summary = CaptureSummary::of(&testing::slow_movement(), &cause, AT.into());
         let text = serde_json::to_string(&summary).unwrap();

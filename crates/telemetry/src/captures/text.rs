@@ -170,7 +170,7 @@ mod tests {
     use crate::captures::{CaptureSummary, testing};
 
     #[test]
-    fn the_text_says_what_happened_who_did_it_and_what_cost_most() {
+    fn the_text_names_the_overrun_its_thread_and_the_largest_costs() {
         let cause = testing::overrun_of_slow_movement();
         let text = CaptureSummary::of(&testing::slow_movement(), &cause, "2026-11-21T21:45:12.345Z".into())
             .to_string();

@@ -67,7 +67,7 @@ fn a_fault_inside_the_handler_ends_the_process_instead_of_hanging() {
 }
 
 #[test]
-fn a_panic_is_told_with_registers_and_text_and_goes_on_when_the_monitor_is_done() {
+fn a_panic_is_reported_with_registers_and_text_and_continues_after_the_monitor() {
     let (ours, mut monitor) = UnixStream::pair().unwrap();
     let link = MonitorLink::new(ours).unwrap();
     let (pid, tid) = (std::process::id() as i32, rustix::thread::gettid().as_raw_nonzero().get());
@@ -118,7 +118,7 @@ fn a_panic_that_ends_the_process_says_so_and_is_counted_with_the_others() {
 }
 
 #[test]
-fn when_a_monitor_has_ended_the_next_one_is_told_the_same_again() {
+fn the_next_monitor_gets_the_same_crash_after_the_first_has_ended() {
     let (ours, mut monitor) = UnixStream::pair().unwrap();
     monitor.set_read_timeout(Some(SLICE * PATIENCE_SLICES)).unwrap();
     let link = MonitorLink::new(ours).unwrap();
@@ -133,7 +133,7 @@ fn when_a_monitor_has_ended_the_next_one_is_told_the_same_again() {
 }
 
 #[test]
-fn nobody_waits_for_a_third_monitor() {
+fn no_thread_waits_for_a_third_monitor() {
     let (ours, mut monitor) = UnixStream::pair().unwrap();
     monitor.set_read_timeout(Some(SLICE * PATIENCE_SLICES)).unwrap();
     let link = MonitorLink::new(ours).unwrap();
@@ -162,7 +162,7 @@ fn an_answer_to_a_panic_does_not_release_a_thread_that_waits_for_its_signal() {
 }
 
 #[test]
-fn without_a_monitor_nobody_waits() {
+fn without_a_monitor_no_thread_waits() {
     let (ours, monitor) = UnixStream::pair().unwrap();
     let link = MonitorLink::new(ours).unwrap();
     drop(monitor);
@@ -184,7 +184,7 @@ fn the_thread_that_is_about_to_abort_gets_no_second_dump() {
 }
 
 #[test]
-fn what_is_no_message_is_refused() {
+fn bytes_that_are_no_message_are_refused() {
     let long = message::header(1, 1, 1 << 30);
     assert_eq!(read_message(&mut long.as_slice()).unwrap_err().kind(), io::ErrorKind::InvalidData);
     let short = [message::header(2, 1, 3).as_slice(), b"abc"].concat();

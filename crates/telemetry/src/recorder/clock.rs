@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_slept_has_told_nothing_meanwhile() {
+    fn a_thread_that_slept_has_recorded_nothing_meanwhile() {
         let mut pair = Pair::new();
         pair.pass(1 << 33, 411);
         assert_eq!(pair.now_ns(), pair.kernel.ns);

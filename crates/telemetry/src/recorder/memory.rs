@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_mapping_writes_another_reads() {
+    fn one_mapping_reads_the_writes_of_another() {
         let ours = SharedMemory::create(1024).unwrap();
         let theirs = SharedMemory::open(&path_of(&ours)).unwrap();
         assert_eq!(theirs.len(), 1024);

@@ -67,7 +67,7 @@ mod tests {
         Overrun { kind: ScopeKind::Scope, scope: 3, arg: 4, took_ns: 9, limit_ns: 5, thread: 6, at_ns: 7 };
 
     #[test]
-    fn who_waits_for_an_overrun_is_woken_by_it() {
+    fn an_overrun_wakes_its_waiter() {
         let overruns = Overruns::new();
         std::thread::scope(|scope| {
             let reader = scope.spawn(|| overruns.next(Duration::MAX));

@@ -65,7 +65,7 @@ fn assert_nested(thread: &ThreadRecord) {
 }
 
 #[test]
-fn a_capture_shows_what_was_done_and_within_what() {
+fn a_capture_shows_slices_and_their_nesting() {
     let recorder = recorder(4, ALL);
     let capture = captured(recorder, || {
         let _outer = OUTER.enter(1);
@@ -100,7 +100,7 @@ fn scopes_are_counted_also_when_their_thread_has_ended() {
 }
 
 #[test]
-fn what_a_thread_is_in_the_middle_of_is_seen() {
+fn an_open_scope_of_a_thread_is_in_the_capture() {
     let recorder = recorder(4, ALL);
     let (entered, has_entered) = channel();
     let (leave, may_leave) = channel::<()>();
@@ -124,7 +124,7 @@ fn what_a_thread_is_in_the_middle_of_is_seen() {
 }
 
 #[test]
-fn only_what_ended_within_the_horizon_is_in_a_capture() {
+fn only_slices_that_ended_within_the_horizon_are_in_a_capture() {
     let recorder = recorder(4, ALL);
     let _ = captured(recorder, || {
         let long = OUTER.enter(0);
@@ -260,7 +260,7 @@ fn scopes_deeper_than_the_stack_are_counted_and_harmless() {
 }
 
 #[test]
-fn a_scope_over_its_limit_tells_who_and_by_how_much() {
+fn a_scope_over_its_limit_reports_its_thread_and_excess() {
     static SLOW: Scope = Scope::new("test.slow").arg(Arg::Client).kind(ScopeKind::System).limit_us(20);
     let recorder = recorder(2, ALL);
     let capture = captured(recorder, || spin(&SLOW, 17, u64::MAX, 20_001));
@@ -330,7 +330,7 @@ fn systems_that_are_over_at_once_can_be_left_out() {
 }
 
 #[test]
-fn what_no_guard_can_stand_for_is_noted() {
+fn a_span_without_a_guard_is_recorded() {
     static WAIT: Scope = Scope::new("test.wait").arg(Arg::World).kind(ScopeKind::Frame);
     let recorder = recorder(2, ALL);
     let capture = captured(recorder, || {

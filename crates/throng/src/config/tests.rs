@@ -88,7 +88,7 @@ fn an_unknown_variable_names_the_nearest() {
 }
 
 #[test]
-fn a_value_of_the_wrong_type_or_range_is_named_with_what_is_allowed() {
+fn a_value_of_the_wrong_type_or_range_is_named_with_the_allowed_ones() {
     let message = problem(load(&env(&[("THRONG__GATEWAY__SEND_HZ", "100")])));
     assert_eq!(
         message,
@@ -220,7 +220,7 @@ fn the_fields_hold_the_whole_allowed_range() {
 }
 
 #[test]
-fn what_is_shown_reads_back_as_the_same_configuration() {
+fn the_shown_configuration_reads_back_as_the_same() {
     let text = "[server]\nname = \"A \\\"quoted\\\" grid\"\nadvertise = \"203.0.113.7\"\n[[region]]\nname = \"Plaza\"\nwater_m = 21\n";
     let effective = from_file(text, &[("THRONG__SERVER__DATA", "7")]).unwrap();
     let shown = effective.show();
@@ -234,7 +234,7 @@ fn what_is_shown_reads_back_as_the_same_configuration() {
 }
 
 #[test]
-fn every_key_says_what_it_does_and_what_changing_it_costs() {
+fn every_key_documents_its_effect_and_the_cost_of_a_change() {
     for section in Config::SECTIONS {
         for key in section.keys {
             let paragraphs = key.paragraphs();

@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn how_clients_are_sent_things_is_set_key_by_key() {
+    fn sending_to_clients_is_set_key_by_key() {
         let tunables = tunables();
         assert_eq!(tunables.sending().hz, Config::default().gateway.send_hz);
         assert_eq!(tunables.sending().packing.terse_blocks(), Packing::default().terse_blocks());
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_waits_for_a_scope_that_nobody_has_entered_yet() {
+    fn a_limit_waits_for_a_scope_without_an_entry() {
         static LATER: Scope = Scope::new("test.tuned_later");
         let recorder = Recorder::start(RecorderConfig::default()).unwrap();
         let tunables = Tunables::new(&Config::default(), recorder);
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_to_be_kept_is_there_at_the_next_start() {
+    fn persisted_values_are_there_at_the_next_start() {
         let dir = tempfile::tempdir().unwrap();
         let data = DataDir::open(dir.path()).unwrap();
         let before = tunables();

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_the_descriptors_is_the_clients() {
+    fn the_remaining_descriptors_are_the_clients() {
         let few = HttpConnections::divide(128, 50).unwrap();
         assert_eq!(few.public.occupancy().spare, 128 - 50 - OWN_FILES - OPERATOR_MAX);
         let many = HttpConnections::divide(usize::MAX, 50).unwrap();

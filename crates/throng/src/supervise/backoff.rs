@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_time_forgives_what_was_before() {
+    fn a_good_time_forgives_earlier_failures() {
         let mut backoff = CrashBackoff::default();
         for _ in 0..5 {
             backoff.after_crash(Duration::ZERO);

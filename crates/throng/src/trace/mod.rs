@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn every_thread_is_shown_for_the_time_in_question_without_what_is_too_short() {
+    fn every_thread_is_shown_for_the_given_time_without_short_slices() {
         let thread = |name: &str, rows| ThreadRows { name: name.into(), rows };
         let timeline = Timeline {
             threads: vec![

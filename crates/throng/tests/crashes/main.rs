@@ -75,7 +75,7 @@ fn a_stack_overflow_on_any_thread_is_explained() {
 }
 
 #[test]
-fn a_crash_tells_what_the_thread_was_in_and_keeps_the_last_seconds() {
+fn a_crash_report_names_the_threads_open_scopes_and_keeps_the_last_seconds() {
     let server = Server::start();
     server.fault("segfault", "world:Harbour");
     let ended = server.wait();
@@ -89,7 +89,7 @@ fn a_crash_tells_what_the_thread_was_in_and_keeps_the_last_seconds() {
 }
 
 #[test]
-fn a_panic_that_nobody_catches_ends_the_server_with_one_dump() {
+fn an_uncaught_panic_ends_the_server_with_one_dump() {
     for (place, name) in [("replica", "replica"), ("hub", "hub")] {
         let summary = crash("panic", place, SIGABRT);
         let headline = summary.lines().next().unwrap();

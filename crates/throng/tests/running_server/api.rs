@@ -131,7 +131,7 @@ fn the_description_is_whole() {
 }
 
 #[test]
-fn what_is_described_answers_to_the_scope_that_it_names_and_to_no_other() {
+fn described_routes_answer_to_their_scope_and_to_no_other() {
     let server = Server::start();
     let scopes = ["worlds:read", "worlds:write", "templates:write", "operate"];
     let tokens = scopes.map(|scope| {
@@ -261,7 +261,7 @@ fn bounds_that_are_described_are_enforced() {
 }
 
 #[test]
-fn what_is_not_described_is_not_served() {
+fn undescribed_routes_are_not_served() {
     let server = Server::start();
     let refused = |head: &str| {
         let (status, answer) = server.exchange(head, "{}");

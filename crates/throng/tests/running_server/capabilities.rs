@@ -36,7 +36,7 @@ fn request(method: &str, path: &str, body: &str) -> String {
 }
 
 #[test]
-fn the_seed_grants_what_the_table_says_and_each_of_it_answers() {
+fn the_seed_grants_the_capabilities_of_the_table_and_each_answers() {
     let server = Server::start();
     let (status, reply) = server.request(&login("Ada", ""));
     assert_eq!(status, 200, "{reply}");

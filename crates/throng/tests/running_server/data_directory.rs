@@ -69,7 +69,7 @@ fn the_directory_of_a_server_that_was_killed_is_free_again() {
 }
 
 #[test]
-fn a_database_that_refuses_writes_is_told_and_what_it_did_not_take_shows_in_the_exit_status() {
+fn refused_database_writes_are_reported_and_show_in_the_exit_status() {
     let mut server = Server::start();
     let live = |server: &Server| server.ask("GET /healthz/live", "");
     let refuses = |server: &Server| live(server).contains("The database does not keep last places");
@@ -130,7 +130,7 @@ fn two_servers_on_one_postgres_database_are_one_too_many() {
 }
 
 #[test]
-fn a_disk_that_takes_no_file_is_told() {
+fn a_disk_that_takes_no_file_is_reported() {
     let server = Server::start();
     let aside = server.data.path().with_extension("aside");
     fs::rename(server.data.path(), &aside).unwrap();
@@ -141,7 +141,7 @@ fn a_disk_that_takes_no_file_is_told() {
 }
 
 #[test]
-fn what_the_configuration_may_not_say_ends_the_start_with_status_2_and_the_key() {
+fn an_invalid_configuration_ends_the_start_with_status_2_and_the_key() {
     let refused = |prepare: &dyn Fn(&Path, &mut Command)| {
         let data = tempfile::tempdir().unwrap();
         let mut command = serve(data.path());
@@ -170,7 +170,7 @@ fn what_the_configuration_may_not_say_ends_the_start_with_status_2_and_the_key()
 }
 
 #[test]
-fn what_a_server_keeps_is_readable_by_its_owner_alone() {
+fn the_files_of_a_server_are_readable_by_its_owner_alone() {
     let server = Server::start();
     server.tune("recorder.horizon_s", 4);
     let own = ["throng.sqlite", "throng.sqlite-wal", "throng.sqlite-shm", "admin.token", "run.json", "lock"];

@@ -82,7 +82,7 @@ fn the_operators_address_answers_to_its_own_names_only() {
 }
 
 #[test]
-fn a_client_behind_a_trusted_proxy_is_who_the_proxy_says() {
+fn a_client_behind_a_trusted_proxy_has_the_address_that_the_proxy_states() {
     let chat = |server: &Server, headers: &str| {
         server.request(&get("/api/info", "127.0.0.1", headers)).1.contains(r#""chat":true"#)
     };

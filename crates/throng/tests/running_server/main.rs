@@ -138,7 +138,7 @@ fn pings_leave_the_stages_of_their_way_in_the_metrics() {
 }
 
 #[test]
-fn while_memory_is_short_nobody_comes_in_and_nobody_has_to_go() {
+fn while_memory_is_short_logins_are_refused_and_present_users_stay() {
     let server = Server::start();
     let bots = server.bots("12s");
     server.wait_for_bots();

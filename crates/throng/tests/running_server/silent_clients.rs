@@ -93,7 +93,7 @@ async fn watch(from: IpAddr, to: SocketAddr) -> Option<TcpStream> {
 }
 
 #[test]
-fn too_few_descriptors_to_serve_anybody_are_refused_at_the_start() {
+fn too_few_descriptors_for_a_client_are_refused_at_the_start() {
     let data = tempfile::tempdir().unwrap();
     let mut shell = Command::new("sh");
     shell.args(["-c", "ulimit -n 64; exec \"$0\" \"$@\""]).arg(throng().get_program());

@@ -29,7 +29,7 @@ fn error(answer: &Value) -> &str {
 }
 
 #[test]
-fn a_token_opens_what_its_scopes_say_and_the_log_says_who_ordered_what() {
+fn a_token_opens_its_scopes_and_the_log_names_each_order_with_its_author() {
     let server = Server::start_with(CONFIG);
     let backend = token(&server, "--name backend --scope worlds:write");
     let page = token(&server, "--name page --scope worlds:read");
@@ -55,7 +55,7 @@ fn a_token_opens_what_its_scopes_say_and_the_log_says_who_ordered_what() {
 }
 
 #[test]
-fn what_is_no_token_any_more_opens_nothing_while_the_server_runs() {
+fn a_revoked_token_opens_nothing_while_the_server_runs() {
     let server = Server::start_with(CONFIG);
     let list = |token: Option<&str>| {
         let (status, answer) = server.exchange_as(token, "GET /v1/worlds", "");
@@ -82,7 +82,7 @@ fn what_is_no_token_any_more_opens_nothing_while_the_server_runs() {
 }
 
 #[test]
-fn who_makes_worlds_without_end_is_stopped_at_its_quota_and_nobody_else() {
+fn an_endless_creator_of_worlds_is_stopped_at_its_quota_and_no_other_user_is() {
     let server = Server::start_with(CONFIG);
     let greedy = token(&server, "--name greedy --scope worlds:write --max-worlds 3");
     let other = token(&server, "--name other --scope worlds:write --max-worlds 3");

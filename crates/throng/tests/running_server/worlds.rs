@@ -70,7 +70,7 @@ fn path(world: &Value) -> String {
 }
 
 #[test]
-fn instances_are_made_listed_told_and_ended() {
+fn instances_are_made_listed_shown_and_ended() {
     let server = Server::start_with(CONFIG);
     assert_eq!(ask(&server, "GET", "", &Value::Null), (200, json!([])));
     let owner = "3f2b1c00-0000-0000-0000-0000000000aa";
@@ -105,7 +105,7 @@ fn instances_are_made_listed_told_and_ended() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_words() {
+fn impossible_requests_are_refused_with_the_reason() {
     let server = Server::start_with(CONFIG);
     let nobody = json!({ "user": { "name": "Nobody Here" } });
     for (method, path, body, status, words) in [
@@ -205,7 +205,7 @@ fn users_are_sent_in_and_out_and_come_back_when_it_ends() {
 }
 
 #[test]
-fn while_memory_is_short_no_instance_comes_into_it_and_nobody_has_to_leave_one() {
+fn while_memory_is_short_no_instance_is_made_and_no_visitor_has_to_leave() {
     let server = Server::start_with(&CONFIG.replace("max = 2", "max = 10"));
     let _guest = server.guest();
     let avatars = |world: &str| format!("throng_world_avatars{{world=\"{world}\"}}");

@@ -391,7 +391,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(value in arbitrary::value()) {
+        fn written_values_read_back(value in arbitrary::value()) {
             prop_assert_eq!(parse(&encode(&value)), Ok(value));
         }
 

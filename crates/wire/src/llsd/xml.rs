@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_llsd_does_not_have_is_refused_with_its_reason() {
+    fn markup_outside_of_llsd_is_refused_with_its_reason() {
         for (document, reason) in [
             ("", Malformed::Syntax),
             ("<llsd><integer>1</integer>", Malformed::Truncated),
@@ -226,7 +226,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(value in arbitrary::value()) {
+        fn written_values_read_back(value in arbitrary::value()) {
             prop_assert_eq!(parse(&encode(&value)), Ok(value));
         }
 

@@ -187,7 +187,7 @@ fn a_snapshot_without_one_of_its_parts_is_refused_by_name() {
 proptest! {
     /// The fuzz target's property as a proptest.
     #[test]
-    fn whatever_restores_can_be_stepped(
+    fn every_state_that_restores_can_be_stepped(
         patches in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         cut in prop::option::weighted(0.1, any::<prop::sample::Index>()),
     ) {

@@ -7,7 +7,7 @@ use link::{Action, CEILING_M, Change, ControlFlags, EntryRefusal, Event, Terrain
 use world::{World, WorldConfig};
 
 #[test]
-fn an_arrival_is_told_with_its_whole_state_and_a_departure_by_id() {
+fn an_arrival_is_sent_with_its_whole_state_and_a_departure_by_id() {
     let mut stage = Stage::with_one();
     let id = stage.entity(1).id;
     assert!(matches!(&stage.frame.changes[..], [Change::Created(entity)] if entity.id == id));
@@ -22,7 +22,7 @@ fn an_arrival_is_told_with_its_whole_state_and_a_departure_by_id() {
 }
 
 #[test]
-fn who_comes_and_goes_within_a_tick_is_not_mentioned() {
+fn an_avatar_that_comes_and_goes_within_a_tick_is_not_mentioned() {
     let mut stage = Stage::flat();
     stage.send(1, enter_at(Vec3::ONE));
     stage.send(1, Action::Leave);
@@ -50,7 +50,7 @@ fn impossible_places_become_the_nearest_possible() {
 }
 
 #[test]
-fn who_arrives_above_the_sky_falls_from_its_ceiling() {
+fn an_arrival_above_the_sky_falls_from_its_ceiling() {
     let mut stage = Stage::flat();
     stage.send(1, enter_at(Vec3::new(128.0, 128.0, 1e30)));
     stage.step();
@@ -134,7 +134,7 @@ fn local_ids_ascend_and_after_the_last_skip_those_alive() {
 }
 
 #[test]
-fn a_world_is_quiet_when_nobody_is_in_it() {
+fn an_empty_world_is_quiet() {
     let mut stage = Stage::flat();
     assert!(stage.world.is_quiet());
     stage.send(1, enter_at(Vec3::ONE));

@@ -49,7 +49,7 @@ pub(crate) fn patrol() -> Vec<Spawn> {
 }
 
 #[test]
-fn who_looks_different_is_told_of_once() {
+fn a_changed_appearance_is_sent_once() {
     let config = setting(patrol());
     let cast = Arc::clone(cast_of(&config));
     let mut stage = Stage::new(config);
@@ -84,7 +84,7 @@ fn who_looks_different_is_told_of_once() {
 }
 
 #[test]
-fn who_patrolled_does_what_the_file_says_now() {
+fn a_patrolling_npc_follows_the_new_file() {
     let config = setting(patrol());
     let cast = Arc::clone(cast_of(&config));
     let mut stage = Stage::new(config);
@@ -225,7 +225,7 @@ fn a_state_that_was_kept_goes_on_with_what_the_files_say_now() {
 }
 
 #[test]
-fn who_lives_there_and_what_they_are_cannot_change() {
+fn names_and_kinds_of_npcs_cannot_change() {
     let config = setting(patrol());
     let from = cast_of(&config);
     let refused = |script: Script| reload_of(from, script).map(|_| ()).expect_err("somebody is another");
@@ -309,7 +309,7 @@ fn a_life_that_ends_after_it_went_over_begins_again_with_the_new_cast() {
 }
 
 #[test]
-fn what_was_played_ends_when_its_number_may_mean_something_else() {
+fn a_played_animation_ends_when_its_number_may_change_its_meaning() {
     let laugh = ids::Uuid::from_u128(7);
     let with_laugh = |mut script: Script| {
         script.vocabulary.animations.push("laugh".into());
@@ -330,7 +330,7 @@ fn what_was_played_ends_when_its_number_may_mean_something_else() {
 }
 
 #[test]
-fn who_answered_answers_what_the_file_says_now() {
+fn an_answering_npc_answers_from_the_new_file() {
     let gossip = || vec![spawn("folk", "gossip", 64.0, 60.0)];
     let config = setting(gossip());
     let cast = Arc::clone(cast_of(&config));

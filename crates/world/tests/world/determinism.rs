@@ -115,7 +115,7 @@ proptest! {
 
     /// Whatever is asked, everybody stays on the ground or above, inside the borders, with numbers for numbers.
     #[test]
-    fn nobody_ever_leaves_the_possible(run in any_run()) {
+    fn every_position_stays_possible(run in any_run()) {
         let terrain = hills().terrain;
         let mut stage = crate::stage::Stage::new(hills());
         for commands in run {

@@ -155,7 +155,7 @@ proptest! {
 }
 
 #[test]
-fn what_was_put_away_is_told_anew_although_it_has_its_number_and_epoch() {
+fn a_restored_world_sends_a_snapshot_although_it_has_its_number_and_epoch() {
     let mut world = World::new(HERE.clone());
     (0..3).for_each(|tick| drop(step(&mut world, tick, &[])));
     let mut back = World::restore_without_visitors(HERE.clone(), &world.snapshot()).unwrap();
@@ -164,7 +164,7 @@ fn what_was_put_away_is_told_anew_although_it_has_its_number_and_epoch() {
 }
 
 #[test]
-fn replicas_are_told_everything_once() {
+fn replicas_get_every_change_once() {
     let mut world = World::new(HERE.clone());
     let enter = Command::by_session(SessionKey(1), 1, enter_at(Vec3::new(60.0, 60.0, 22.0)));
     step(&mut world, 0, &[enter]);
@@ -180,7 +180,7 @@ fn replicas_are_told_everything_once() {
 }
 
 #[test]
-fn a_world_that_never_stepped_tells_its_first_frame_after_a_restore() {
+fn a_world_that_never_stepped_sends_its_first_frame_after_a_restore() {
     let mut world = World::new(HERE.clone());
     let mut restored = World::restore(HERE.clone(), &world.snapshot()).unwrap();
     assert_eq!(step(&mut restored, 0, &[]), step(&mut world, 0, &[]));

@@ -81,7 +81,7 @@ fn fall(stage: &mut Stage) {
 }
 
 #[test]
-fn blows_hurt_and_who_falls_stands_at_the_arrival_again_in_full_health() {
+fn blows_hurt_and_a_fallen_avatar_stands_at_the_arrival_again_in_full_health() {
     let mut stage = visited(HARMFUL.clone());
     assert!(stage.events().contains(&health_event(1, HEALTH_MAX)));
     let who = stage.entity(1).id;
@@ -109,14 +109,14 @@ fn blows_hurt_and_who_falls_stands_at_the_arrival_again_in_full_health() {
 }
 
 #[test]
-fn where_damage_is_off_nothing_hurts() {
+fn a_world_without_damage_hurts_no_avatar() {
     let mut stage = visited(lair(false));
     assert_eq!(told(&mut stage, 400), [0; 0]);
     assert_eq!((health(&stage.world, AGENT), stage.at(1)), (HEALTH_MAX, Vec2::new(76.0, 60.0)));
 }
 
 #[test]
-fn wounds_heal_with_time_and_stay_with_who_leaves() {
+fn wounds_heal_with_time_and_outlast_a_departure() {
     let mut stage = visited(HARMFUL.clone());
     for _ in 0..600 {
         if health(&stage.world, AGENT) > 60 {
@@ -141,7 +141,7 @@ fn wounds_heal_with_time_and_stay_with_who_leaves() {
 }
 
 #[test]
-fn who_leaves_before_they_are_brought_back_is_well_and_nobody_is_moved() {
+fn an_avatar_that_leaves_before_its_return_is_well_and_no_other_is_moved() {
     let mut stage = visited(HARMFUL.clone());
     fall(&mut stage);
     // This is the first that the world takes after the fall.
@@ -159,7 +159,7 @@ fn who_leaves_before_they_are_brought_back_is_well_and_nobody_is_moved() {
 }
 
 #[test]
-fn who_leaves_in_the_tick_of_the_last_blow_is_not_hurt_by_it() {
+fn an_avatar_that_leaves_in_the_tick_of_the_last_blow_is_not_hurt_by_it() {
     let mut stage = visited(HARMFUL.clone());
     let mut ticks = 0;
     while health(&stage.world, AGENT) > 0 {
@@ -178,7 +178,7 @@ fn who_leaves_in_the_tick_of_the_last_blow_is_not_hurt_by_it() {
 }
 
 #[test]
-fn two_who_are_struck_at_once_have_each_their_own_health() {
+fn two_avatars_struck_at_once_have_each_their_own_health() {
     // A pack for each, so that there are blows in most ticks.
     let pack = |y: f32| (0..6).map(move |n| spawn("wolf", "wolf", 68.0 + n as f32 / 2.0, y - 2.0 + n as f32));
     let mut script = script(pack(60.0).chain(pack(160.0)).collect());

@@ -120,7 +120,7 @@ fn one(mission: u8, done: u8, text: &str) -> Vec<(u8, u8, String)> {
 }
 
 #[test]
-fn from_waypoint_to_waypoint_past_those_who_have_to_fall() {
+fn from_waypoint_to_waypoint_past_the_npcs_that_have_to_fall() {
     let mut stage = begun();
     assert_eq!(said(&stage), one(0, 0, "Find the camp."), "who comes in is told");
     assert!(matches!(
@@ -168,7 +168,7 @@ fn from_waypoint_to_waypoint_past_those_who_have_to_fall() {
 }
 
 #[test]
-fn the_fall_of_who_lies_for_no_time_is_told_before_they_are_gone() {
+fn a_fall_without_lying_time_is_sent_before_the_departure() {
     let mut script = adventure();
     script.actors.iter_mut().for_each(|actor| actor.lies_s = 0);
     let mut stage = Stage::new(setting_of(script));
@@ -377,7 +377,7 @@ fn missions_that_cannot_be_are_refused_with_all_that_is_wrong() {
 }
 
 #[test]
-fn a_cast_of_nobody_may_have_missions() {
+fn an_empty_cast_may_have_missions() {
     let walk = Mission {
         name: "Walk".into(),
         waypoints: vec![waypoint(70.0, 60.0, None, "")],

@@ -35,7 +35,7 @@ fn they_go_round_walls_on_even_legs_and_rest_where_they_arrive() {
 }
 
 #[test]
-fn who_cannot_get_on_gives_up_and_the_state_is_hashed_as_it_is() {
+fn a_stuck_npc_gives_up_and_the_state_is_hashed_as_it_is() {
     let world = setting(vec![spawn("folk", "patrol", 100.0, 128.0)]);
     let mut stage = Stage::new(world.clone());
     // The gap in the wall is full of visitors.
@@ -80,14 +80,14 @@ fn a_hound_notices_chases_and_stops_before_its_prey_but_not_through_a_wall() {
 }
 
 #[test]
-fn who_catches_up_with_the_usual_distances_strikes_until_its_prey_falls() {
+fn a_pursuer_with_the_usual_distances_strikes_until_its_prey_falls() {
     let mut stage = stage(vec![spawn("wolf", "wolf", 70.0, 80.0), spawn("folk", "stand", 84.0, 80.0)]);
     stage.run(160);
     assert_eq!(stage.world.npc_counts().falls, 1);
 }
 
 #[test]
-fn who_follows_goes_on_when_whom_it_caught_up_with_does() {
+fn a_follower_continues_when_its_target_does() {
     let mut stage = stage(vec![spawn("hound", "dog", 54.0, 60.0)]);
     let mut place = Vec3::new(60.0, 60.0, GROUND_M + STANDING);
     for _ in 0..3 {
@@ -123,7 +123,7 @@ fn a_world_of_more_ticks_searches_no_more_paths() {
 }
 
 #[test]
-fn what_is_said_near_them_is_answered_in_chat() {
+fn chat_near_npcs_is_answered() {
     let mut stage = stage(vec![spawn("folk", "gossip", 64.0, 60.0)]);
     stage.run(40);
     stage.send(1, Action::Chat { kind: ChatKind::Say, channel: 0, text: "Psst.".into() });
@@ -141,7 +141,7 @@ fn what_is_said_near_them_is_answered_in_chat() {
 }
 
 #[test]
-fn blows_fell_them_and_they_come_back_as_somebody_new() {
+fn npcs_fall_to_blows_and_come_back_as_new_avatars() {
     let mut stage = stage(vec![spawn("folk", "stand", 61.5, 60.0)]);
     let first = npc(&stage).id;
     let punch = || Action::Animate(vec![(world::animations::PUNCH_LEFT, true)]);
@@ -166,7 +166,7 @@ fn blows_fell_them_and_they_come_back_as_somebody_new() {
 }
 
 #[test]
-fn who_strikes_at_nothing_or_from_afar_hits_nobody() {
+fn blows_at_nothing_or_from_afar_hit_no_avatar() {
     let mut stage = stage(vec![spawn("folk", "stand", 61.5, 60.0), spawn("folk", "stand", 66.0, 60.0)]);
     stage.send(1, control(ControlFlags::default(), Quat::from_rotation_z(std::f32::consts::PI)));
     stage.run(2);
@@ -180,7 +180,7 @@ fn who_strikes_at_nothing_or_from_afar_hits_nobody() {
 }
 
 #[test]
-fn a_world_with_npcs_sleeps_without_visitors_and_tells_them_to_who_comes_late() {
+fn a_world_with_npcs_sleeps_without_visitors_and_shows_them_to_late_ones() {
     let mut stage = Stage::new(setting(vec![spawn("folk", "stroll", 90.0, 90.0)]));
     stage.step();
     assert!(stage.world.is_quiet());
@@ -232,7 +232,7 @@ fn a_restored_world_goes_on_with_the_same_frames() {
 }
 
 #[test]
-fn nobody_walks_into_anybody_or_freezes() {
+fn npcs_neither_walk_into_avatars_nor_freeze() {
     let mut stage = stage(crowd());
     let mut last_moved: std::collections::BTreeMap<LocalId, u32> = Default::default();
     for tick in 0..2_400 {
@@ -259,7 +259,7 @@ fn nobody_walks_into_anybody_or_freezes() {
 }
 
 #[test]
-fn casts_that_cannot_be_are_refused_with_what_is_wrong() {
+fn impossible_casts_are_refused_with_the_reason() {
     let refused = |script: Script| {
         NpcCast::new(script, &flat(), &wall(), 20.0, &mut || true)
             .map(|_| ())

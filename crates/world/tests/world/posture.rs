@@ -91,7 +91,7 @@ fn the_last_of_sitting_and_standing_within_a_tick_wins() {
 }
 
 #[test]
-fn nobody_sits_down_in_the_air() {
+fn an_avatar_cannot_sit_down_in_the_air() {
     let mut stage = Stage::with_one();
     stage.press(1, ControlFlags::FLY.union(ControlFlags::UP_POS));
     stage.run(10);
@@ -127,7 +127,7 @@ fn crouching_turning_and_being_away_show() {
 }
 
 #[test]
-fn animations_are_told_only_when_they_change() {
+fn animations_are_in_a_frame_only_when_they_change() {
     let mut stage = Stage::with_one();
     let dance = ids::Uuid::from_u128(5);
     stage.send(1, Action::Animate(vec![(dance, true)]));
@@ -174,7 +174,7 @@ fn seated_on_object() -> Stage {
 }
 
 #[test]
-fn an_avatar_sits_on_an_object_and_all_are_told_where() {
+fn an_avatar_sits_on_an_object_and_all_get_its_place() {
     let mut stage = seated_on_object();
     assert!(stage.frame.changes.iter().any(|change| matches!(change, Change::Moved(..))));
     assert_eq!(stage.animations(1), [animations::SIT_GROUND]);

@@ -101,7 +101,7 @@ fn a_checkpoint_into_the_memory_of_another_is_as_one_of_its_own() {
 }
 
 #[test]
-fn who_was_there_at_the_checkpoint_is_there_again_under_the_same_ids() {
+fn avatars_of_the_checkpoint_are_there_again_under_the_same_ids() {
     let mut play = Play::begin(0.0);
     let early = play.enter(1);
     play.run(Life::CHECKPOINT_PERIOD);
@@ -112,7 +112,7 @@ fn who_was_there_at_the_checkpoint_is_there_again_under_the_same_ids() {
 }
 
 #[test]
-fn a_new_life_tells_everything_from_its_first_frame_on() {
+fn a_restarted_world_sends_its_whole_state_from_its_first_frame_on() {
     let mut play = Play::begin(0.0);
     play.enter(1);
     play.run(Life::CHECKPOINT_PERIOD);

@@ -57,7 +57,7 @@ fn parts_and_changes_together_rebuild_the_state_of_a_busy_world() {
 
 /// Replicas have it from where the world has it, with the first ids of the world.
 #[test]
-fn what_stands_is_told_by_no_frame_and_no_snapshot() {
+fn static_objects_are_in_no_frame_and_no_snapshot() {
     let terrain = Terrain::flat(256, 21.0);
     let scenery = Arc::new(Scenery::boxes(700, &terrain, 1));
     let mut stage = Stage::new(WorldConfig { epoch: Epoch(0), scenery, ..config(terrain) });

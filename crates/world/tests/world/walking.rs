@@ -82,7 +82,7 @@ fn a_tap_within_one_tick_still_makes_a_step() {
 }
 
 #[test]
-fn the_newest_control_of_a_tick_decides_what_is_held() {
+fn the_newest_control_of_a_tick_decides_the_held_keys() {
     let mut stage = Stage::with_one();
     stage.press(1, ControlFlags::AT_POS);
     stage.press(1, ControlFlags::AT_NEG);
@@ -91,7 +91,7 @@ fn the_newest_control_of_a_tick_decides_what_is_held() {
 }
 
 #[test]
-fn turning_on_the_spot_is_told_and_a_broken_rotation_ignored() {
+fn turning_on_the_spot_is_sent_and_a_broken_rotation_ignored() {
     let mut stage = Stage::with_one();
     let turned = Quat::from_rotation_z(0.001);
     stage.send(1, control(ControlFlags::default(), turned));
@@ -144,7 +144,7 @@ fn walkers_keep_their_soles_on_the_hills() {
 }
 
 #[test]
-fn nobody_walks_up_a_cliff_but_may_fall_down_one() {
+fn an_avatar_cannot_walk_up_a_cliff_but_may_fall_down_one() {
     // A step of 20 m at x = 130: the metre before it is a slope of 87°.
     let heights = (0..256 * 256).map(|i| if i % 256 < 130 { 21.0 } else { 41.0 }).collect();
     let cliff = config(Terrain::from_heights(256, heights).unwrap());
@@ -171,7 +171,7 @@ fn nobody_walks_up_a_cliff_but_may_fall_down_one() {
 }
 
 #[test]
-fn two_who_walk_into_each_other_never_overlap_and_both_get_past() {
+fn two_avatars_that_walk_into_each_other_never_overlap_and_both_get_past() {
     let mut stage = Stage::flat();
     stage.send(1, enter_at(Vec3::new(120.0, 128.0, 22.0)));
     stage.send(2, enter_at(Vec3::new(136.0, 128.0, 22.0)));
@@ -185,7 +185,7 @@ fn two_who_walk_into_each_other_never_overlap_and_both_get_past() {
 }
 
 #[test]
-fn who_stands_is_not_pushed() {
+fn a_standing_avatar_is_not_pushed() {
     let mut stage = Stage::flat();
     stage.send(1, enter_at(Vec3::new(128.0, 128.0, 22.0)));
     stage.send(2, enter_at(Vec3::new(125.0, 128.2, 22.0)));
@@ -198,7 +198,7 @@ fn who_stands_is_not_pushed() {
 }
 
 #[test]
-fn who_slides_along_others_is_extrapolated_on_the_way_that_it_goes() {
+fn an_avatar_that_slides_along_others_is_extrapolated_along_its_path() {
     let mut stage = Stage::flat();
     // A row of people, obliquely in the way of one who walks along it.
     for n in 0..8 {

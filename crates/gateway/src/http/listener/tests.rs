@@ -58,7 +58,7 @@ fn answered(request: &str, deadlines: Deadlines) -> String {
 }
 
 #[test]
-fn a_request_is_answered_to_whom_it_came_from_and_a_connection_at_rest_is_closed() {
+fn a_request_is_answered_to_its_sender_and_an_idle_connection_is_closed() {
     let answer = answered("GET /who HTTP/1.1\r\nHost: here\r\n\r\n", Deadlines { idle: SHORT, ..PATIENT });
     assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("PORT"), "{answer}");
 }

@@ -154,7 +154,7 @@ fn a_teleport_to_another_region_sent_at_the_handshake_begins_on_arrival() {
 }
 
 #[test]
-fn what_is_sent_before_the_movement_into_the_region_is_carried_out_too() {
+fn messages_before_the_movement_into_the_region_are_carried_out() {
     let mut node = Node::new();
     let bob = node.enter("Bob");
     let spot = node.spot(HARBOUR, 130.0, 128.0);

@@ -45,7 +45,7 @@ fn in_a_plain(setup: Setup, max_avatars: u32) -> (Node, usize, SessionKey, Arc<S
 }
 
 #[test]
-fn whom_an_instance_does_not_let_in_comes_back_to_where_they_stood() {
+fn a_user_whom_an_instance_refuses_returns_to_the_former_place() {
     let (mut node, ada, session) = visitor(Setup::default());
     let shut = node.instance_for("Shut", (256, 0), 10, 0);
     node.clients[ada].control(link::ControlFlags::AT_POS);
@@ -84,7 +84,7 @@ fn from_one_instance_of_another_size_to_the_next_one_comes_back_into_the_first()
 }
 
 #[test]
-fn when_the_first_is_full_by_then_or_has_ended_they_teleport_to_where_they_were_in_a_region() {
+fn displaced_users_teleport_to_their_region_if_the_former_instance_is_full_or_ended() {
     for ends in [false, true] {
         let (mut node, there, session, plain) = in_a_plain(Setup::default(), 1);
         node.enter_at("Bob", node.spot(MEADOW, 40.0, 50.0));
@@ -106,7 +106,7 @@ fn when_the_first_is_full_by_then_or_has_ended_they_teleport_to_where_they_were_
 }
 
 #[test]
-fn when_that_region_is_full_another_one_takes_them_and_if_none_does_they_are_told() {
+fn displaced_users_of_a_full_region_go_to_another_and_are_alerted_if_none_has_room() {
     for meadow_is_full in [false, true] {
         let setup = Setup { max_avatars: 1, ..Setup::default() };
         let (mut node, there, session, plain) = in_a_plain(setup, 10);
@@ -150,7 +150,7 @@ fn a_region_that_turns_out_to_be_full_is_not_asked_twice() {
 }
 
 #[test]
-fn whose_viewer_does_not_follow_is_told_in_the_end_and_cannot_cancel() {
+fn a_user_whose_viewer_does_not_follow_is_alerted_in_the_end_and_cannot_cancel() {
     let (mut node, there, _, plain) = in_a_plain(Setup::default(), 10);
     node.hub.empty(node.now, plain.world, "That world has ended.");
     node.relay();
@@ -211,7 +211,7 @@ fn an_arrival_that_crosses_the_way_back_does_not_end_it() {
 }
 
 #[test]
-fn who_is_one_tick_into_a_switch_when_the_instance_ends_comes_back_to_where_they_stood() {
+fn a_user_one_tick_into_a_switch_returns_to_the_former_place_when_the_instance_ends() {
     for steps_ms in [0, 5, 50, 100, 150] {
         let (mut node, ada, session) = visitor(Setup::default());
         let cave = node.instance("Cave", 256, 0, 10);
@@ -231,7 +231,7 @@ fn who_is_one_tick_into_a_switch_when_the_instance_ends_comes_back_to_where_they
 }
 
 #[test]
-fn who_was_let_in_after_all_is_not_left_behind() {
+fn a_user_admitted_late_is_not_left_behind() {
     let (mut node, ada, session) = visitor(Setup::default());
     let cave = node.instance("Cave", 256, 0, 10);
     assert_eq!(node.hub.enter(node.now, session, cave.world, None), Ok(Passage::Switched));

@@ -38,7 +38,7 @@ fn a_second_login_before_the_first_client_opened_its_circuit_voids_that_ticket()
 }
 
 #[test]
-fn a_full_server_refuses_newcomers_but_not_who_is_here_already() {
+fn a_full_server_refuses_newcomers_but_not_its_present_users() {
     let mut node = Node::with(Setup { sessions_max: 2, ..Setup::default() });
     node.enter("Ada");
     node.enter("Bob");
@@ -64,7 +64,7 @@ fn a_full_region_refuses_newcomers_and_counts_those_on_their_way() {
 }
 
 #[test]
-fn a_login_that_nobody_follows_is_given_up_and_makes_room() {
+fn a_login_without_a_circuit_is_given_up_and_makes_room() {
     let mut node = Node::with(Setup { sessions_max: 1, ..Setup::default() });
     let spot = node.spot(HARBOUR, 128.0, 128.0);
     node.login("Ada", spot);
@@ -90,7 +90,7 @@ fn a_client_that_opens_a_circuit_and_never_moves_in_is_put_out() {
 }
 
 #[test]
-fn draining_tells_everybody_and_records_where_they_were() {
+fn draining_alerts_every_user_and_records_their_places() {
     let mut node = Node::new();
     let spots = [node.spot(HARBOUR, 50.0, 60.0), node.spot(MEADOW, 400.0, 300.0)];
     let (ada, bob) = (node.enter_at("Ada", spots[0]), node.enter_at("Bob", spots[1]));
@@ -127,7 +127,7 @@ fn a_kick_finds_its_user_by_name_in_any_case() {
 }
 
 #[test]
-fn an_alert_reaches_everybody_on_every_shard() {
+fn an_alert_reaches_every_user_on_every_shard() {
     let mut node = Node::with(Setup { shards: 3, ..Setup::default() });
     let clients: Vec<usize> = ["Ada", "Bob", "Eve"].map(|name| node.enter(name)).into();
     node.hub.alert("Soup is ready.");
@@ -216,7 +216,7 @@ fn events_come_until_they_are_acknowledged() {
 }
 
 #[test]
-fn a_queue_that_nobody_polls_drops_the_oldest() {
+fn a_queue_without_polls_drops_the_oldest() {
     let mut queue = EventQueue::new();
     for n in 0..EVENTS_MAX + 10 {
         queue.push(&n.to_string(), Llsd::Undef);
@@ -237,7 +237,7 @@ fn a_client_that_polls_without_acknowledging_piles_up_nothing() {
 }
 
 #[test]
-fn a_waiting_poll_is_woken_by_an_event() {
+fn an_event_answers_a_waiting_poll() {
     let mut queue = EventQueue::new();
     let Poll::Wait(notify) = queue.poll(None) else { panic!("nothing to get") };
     queue.push("One", Llsd::Undef);

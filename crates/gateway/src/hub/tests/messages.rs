@@ -56,7 +56,7 @@ fn a_message_reaches_its_user_in_another_region_under_the_senders_true_name() {
 }
 
 #[test]
-fn a_message_to_somebody_who_is_not_here_is_answered() {
+fn a_message_to_an_absent_user_is_answered() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
     send(&mut node, ada, OFFLINE_AGENT, 0, "hello");
@@ -82,7 +82,7 @@ fn a_message_to_a_session_that_ends_before_its_avatar_arrives_comes_back_to_its_
 }
 
 #[test]
-fn a_message_to_an_arriving_session_reaches_the_one_that_replaces_it() {
+fn a_message_to_an_arriving_session_reaches_its_replacement() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
     let spot = node.spot(HARBOUR, 128.0, 128.0);
@@ -165,7 +165,7 @@ fn offer(node: &Node, client: usize) -> ImprovedInstantMessageMessageBlock {
 }
 
 #[test]
-fn an_invitation_leads_to_the_one_who_sent_it_and_only_its_guest() {
+fn an_invitation_leads_to_its_sender_and_only_for_its_guest() {
     let mut node = Node::new();
     let spot = node.spot(MEADOW, 400.0, 300.0);
     let ada = node.enter_at("Ada", spot);

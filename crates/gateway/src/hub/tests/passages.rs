@@ -131,7 +131,7 @@ fn the_way_back_leads_to_where_one_was_and_is_kept_for_the_next_login() {
 }
 
 #[test]
-fn what_is_held_down_and_worn_comes_along() {
+fn held_keys_and_worn_items_come_along() {
     let (mut node, ada, session, cave) = visitor();
     node.clients[ada].control(link::ControlFlags::AT_POS);
     node.run_ms(300);
@@ -150,7 +150,7 @@ fn what_is_held_down_and_worn_comes_along() {
 }
 
 #[test]
-fn kills_of_what_was_left_arrive_whatever_is_lost() {
+fn kills_of_the_left_world_arrive_despite_losses() {
     for seed in 1..=6 {
         let (mut node, ada, session, cave) = visitor();
         node.loss.percent = 3 * seed;
@@ -214,7 +214,7 @@ fn a_click_on_the_map_means_the_instance_that_one_sees_there() {
 }
 
 #[test]
-fn who_is_invited_into_an_instance_comes_into_it() {
+fn an_invited_user_comes_into_the_instance() {
     let (mut node, ada, session, cave) = visitor();
     let bob = node.enter("Bob");
     go_in(&mut node, ada, session, &cave, Vec3::new(60.0, 70.0, 30.0));
@@ -272,7 +272,7 @@ fn a_full_world_turns_people_back_and_one_passage_is_made_at_a_time() {
 }
 
 #[test]
-fn who_does_not_appear_in_the_world_in_time_comes_back() {
+fn a_user_that_does_not_appear_in_the_world_in_time_comes_back() {
     let (mut node, ada, session, _) = visitor();
     // It is never stepped.
     let void = {
@@ -291,7 +291,7 @@ fn who_does_not_appear_in_the_world_in_time_comes_back() {
 }
 
 #[test]
-fn an_instance_that_ends_sends_everybody_back() {
+fn an_instance_that_ends_sends_every_visitor_back() {
     let (mut node, ada, session, cave) = visitor();
     go_in(&mut node, ada, session, &cave, Vec3::new(60.0, 70.0, 30.0));
     node.hub.empty(node.now, cave.world, "That world has ended.");
@@ -303,7 +303,7 @@ fn an_instance_that_ends_sends_everybody_back() {
 }
 
 #[test]
-fn who_is_teleporting_when_an_instance_ends_stays_logged_in() {
+fn a_user_teleporting_at_the_end_of_an_instance_stays_logged_in() {
     // On the way into it.
     let (mut node, ada, session, _) = visitor();
     let plain = node.instance("Plain", 512, 0, 10);
@@ -345,7 +345,7 @@ fn put(node: &mut Node, session: SessionKey, at: Vec3) {
 }
 
 #[test]
-fn who_walks_into_a_portal_is_sent_on_once_and_who_arrives_in_one_is_not() {
+fn a_walk_into_a_portal_sends_on_once_and_an_arrival_in_one_does_not() {
     let (mut node, ada, session, cave) = visitor();
     let circuit = node.hub.circuit_of(session).expect("she is here");
     let world = node.places.get(HARBOUR).world();
@@ -408,7 +408,7 @@ fn a_session_has_one_order_at_a_time_and_it_is_void_elsewhere() {
 }
 
 #[test]
-fn a_portal_that_somebody_walked_into_in_another_world_leads_nowhere() {
+fn a_portal_entered_in_another_world_leads_nowhere() {
     let (mut node, ada, session, cave) = visitor();
     go_in(&mut node, ada, session, &cave, Vec3::new(60.0, 70.0, 30.0));
     let circuit = node.hub.circuit_of(session).expect("she is here");
@@ -422,7 +422,7 @@ fn a_portal_that_somebody_walked_into_in_another_world_leads_nowhere() {
 }
 
 #[test]
-fn who_is_in_no_instance_can_leave_none() {
+fn a_user_in_no_instance_can_leave_none() {
     let (mut node, ada, session, cave) = visitor();
     let refused = Err(PassageRefusal::Outside);
     assert_eq!(node.hub.leave(node.now, session), refused);
@@ -432,7 +432,7 @@ fn who_is_in_no_instance_can_leave_none() {
 }
 
 #[test]
-fn who_logs_out_in_an_instance_of_another_size_comes_back_to_where_they_entered_it() {
+fn a_logout_in_an_instance_of_another_size_records_the_place_of_entry() {
     let (mut node, ada, session, _) = visitor();
     let plain = node.instance("Plain", 512, 0, 10);
     node.clients[ada].control(link::ControlFlags::AT_POS);
@@ -453,7 +453,7 @@ fn who_logs_out_in_an_instance_of_another_size_comes_back_to_where_they_entered_
 }
 
 #[test]
-fn the_way_back_is_the_one_into_the_instance_whatever_else_was_walked() {
+fn the_way_back_is_the_way_into_the_instance_regardless_of_other_passages() {
     let (mut node, ada, session, _) = visitor();
     let circuit = node.hub.circuit_of(session).expect("she is here");
     let meadow = node.spot(MEADOW, 300.0, 200.0);
@@ -479,7 +479,7 @@ fn the_way_back_is_the_one_into_the_instance_whatever_else_was_walked() {
 }
 
 #[test]
-fn shards_are_told_that_a_visitor_has_gone() {
+fn shards_learn_of_a_visitors_departure() {
     let (mut node, ada, session, cave) = visitor();
     let before = node.places.n_avatars();
     go_in(&mut node, ada, session, &cave, Vec3::new(60.0, 70.0, 30.0));
@@ -500,7 +500,7 @@ fn lacks(node: &Node, client: usize, scene: &Scene) -> usize {
 }
 
 #[test]
-fn who_is_back_at_once_in_a_crowded_world_sees_what_stands_there() {
+fn a_user_back_at_once_in_a_crowded_world_sees_its_static_objects() {
     // She knows some 1,600 of them, more than are killed in a turn, and some 7,000, more than a full circuit takes kills of.
     for (boxes, percent, fill_ms) in [(6_000, 0, 10_000), (6_000, 5, 20_000), (28_000, 0, 45_000)] {
         let setup = Setup { boxes, client_bytes_per_s: 1 << 20, ..Setup::default() };

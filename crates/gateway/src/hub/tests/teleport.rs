@@ -59,7 +59,7 @@ fn visitor() -> (Node, usize, Spot) {
 }
 
 #[test]
-fn a_teleport_tells_where_to_go_and_the_old_circuit_ends_once_the_avatar_is_there() {
+fn a_teleport_names_its_destination_and_the_old_circuit_ends_on_arrival() {
     let (mut node, ada, meadow) = visitor();
     let bob = node.enter("Bob");
     node.run_until(|node| node.clients[bob].sees("Ada").is_some());

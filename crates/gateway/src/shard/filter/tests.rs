@@ -223,7 +223,7 @@ fn equality_drops_exact_repetitions_only() {
 }
 
 #[test]
-fn off_tells_the_world_everything() {
+fn off_passes_every_update_to_the_world() {
     let mut line = Line::opened(FilterMode::Off);
     for _ in 0..3 {
         assert_eq!(line.send(&still()), FilterVerdict::Control);

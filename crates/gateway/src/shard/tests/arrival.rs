@@ -41,7 +41,7 @@ fn the_ack_of_use_circuit_code_comes_first_and_alone() {
 }
 
 #[test]
-fn a_client_is_told_of_region_then_position_then_itself_then_the_others() {
+fn a_client_is_sent_region_then_position_then_itself_then_the_others() {
     let mut node = Node::new();
     node.crowd(20);
     node.run_ms(500);
@@ -141,7 +141,7 @@ fn a_ticket_shown_wrongly_in_any_part_gets_no_answer_at_all() {
 }
 
 #[test]
-fn strangers_who_say_anything_else_get_no_answer() {
+fn other_messages_from_unknown_addresses_get_no_answer() {
     let mut node = Node::new();
     let ada = ticketed(&mut node);
     node.clients[ada].complete_movement();

@@ -103,7 +103,7 @@ fn avatars_at_rest_cost_nothing_and_jitter_of_their_clients_neither() {
 }
 
 #[test]
-fn those_in_another_region_are_not_seen() {
+fn avatars_in_another_region_are_not_seen() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
     let spot = node.spot(MEADOW, 128.0, 128.0);
@@ -113,7 +113,7 @@ fn those_in_another_region_are_not_seen() {
 }
 
 #[test]
-fn animations_are_told_when_they_change_only() {
+fn animations_are_sent_only_when_they_change() {
     let (mut node, ada, bob) = pair();
     node.run_ms(2_000);
     let told =
@@ -147,7 +147,7 @@ fn an_appearance_reaches_others_once_they_have_been_together_for_a_second() {
 }
 
 #[test]
-fn who_left_while_full_updates_were_lost_does_not_stay_behind() {
+fn an_avatar_that_left_while_full_updates_were_lost_does_not_remain() {
     let (mut node, ada, bob) = pair();
     for n in 0..5 {
         node.loss.lose(TransferDirection::Down, ObjectUpdate::NUMBER, 2);
@@ -164,7 +164,7 @@ fn who_left_while_full_updates_were_lost_does_not_stay_behind() {
 }
 
 #[test]
-fn who_left_while_the_circuit_was_full_does_not_stay_behind() {
+fn an_avatar_that_left_while_the_circuit_was_full_does_not_remain() {
     let (mut node, ada, bob) = pair();
     node.loss.lose(TransferDirection::Up, PacketAck::NUMBER, usize::MAX);
     // Messages that are not resent make room once more.
@@ -184,7 +184,7 @@ fn who_left_while_the_circuit_was_full_does_not_stay_behind() {
 /// The kill of an avatar that leaves the visible set is resent until it is acked, so it may arrive after the full update that brings
 /// the avatar back.
 #[test]
-fn who_is_back_in_the_visible_set_before_the_kill_arrives_is_shown() {
+fn an_avatar_back_in_the_visible_set_before_its_kill_arrives_is_shown() {
     let mut node = Node::with(Setup { visible_max: 1, ..Setup::default() });
     let spot = |node: &Node, x| node.spot(HARBOUR, x, 100.0);
     let (of_ada, of_bob, of_carol) = (spot(&node, 100.0), spot(&node, 106.0), spot(&node, 102.0));
@@ -231,7 +231,7 @@ fn a_client_gets_its_bytes_per_second_and_no_more_among_five_hundred_walkers() {
 }
 
 #[test]
-fn nobody_shown_among_five_hundred_walkers_is_older_than_three_seconds() {
+fn of_five_hundred_walkers_each_shown_one_is_at_most_three_seconds_old() {
     let mut node = Node::with(Setup { visible_max: 1_000, ..Setup::default() });
     node.crowd(500);
     node.run_ms(100);
@@ -283,7 +283,7 @@ fn a_turn_in_which_much_is_sent_goes_on_at_the_next_call() {
 }
 
 #[test]
-fn what_a_datagram_holds_and_how_often_one_leaves_may_change_meanwhile() {
+fn datagram_size_and_send_rate_may_change_meanwhile() {
     let mut node = Node::new();
     node.enter("Ada");
     node.crowd(50);

@@ -65,7 +65,7 @@ fn typing_is_shown_as_far_as_a_say_and_needs_no_words() {
 }
 
 #[test]
-fn saying_nothing_and_other_channels_are_heard_by_nobody() {
+fn empty_chat_and_other_channels_have_no_hearer() {
     let (mut node, ada, others) = audience(&[3.0]);
     node.clients[ada].say(ChatKind::Say, "");
     let client = &mut node.clients[ada];
@@ -92,7 +92,7 @@ fn a_kind_of_chat_that_does_not_exist_is_refused() {
 }
 
 #[test]
-fn a_flood_is_cut_to_what_a_client_may_say() {
+fn a_chat_flood_is_cut_to_a_clients_allowance() {
     let (mut node, ada, others) = audience(&[3.0]);
     for n in 0..100 {
         node.clients[ada].say(ChatKind::Say, &format!("{n}"));

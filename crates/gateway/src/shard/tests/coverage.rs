@@ -81,7 +81,7 @@ fn each_request_for_a_missing_feature_is_in_a_notice_within_a_second() {
 }
 
 #[test]
-fn what_is_ignored_or_comes_from_simulators_only_changes_nothing_and_is_counted() {
+fn ignored_and_simulator_messages_change_nothing_and_are_counted() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
     node.run_ms(5_000);

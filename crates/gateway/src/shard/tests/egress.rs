@@ -58,7 +58,7 @@ fn a_line_that_is_too_narrow_is_shared_fairly() {
 }
 
 #[test]
-fn when_others_have_left_those_who_stay_get_all_they_need() {
+fn after_departures_the_remaining_clients_get_their_need() {
     let mut node = crowd(Some(LIMIT));
     node.run_ms(20_000);
     let share = u64::from(node.shards[0].counters().client_bytes_per_s);

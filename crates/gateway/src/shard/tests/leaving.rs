@@ -65,7 +65,7 @@ fn a_client_that_logged_out_is_not_pinged() {
 }
 
 #[test]
-fn what_comes_on_a_lingering_circuit_moves_nobody() {
+fn messages_on_a_lingering_circuit_move_no_avatar() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
     node.clients[ada].log_out();
@@ -96,7 +96,7 @@ fn a_logout_with_another_session_id_is_refused() {
 }
 
 #[test]
-fn an_agent_update_with_another_session_id_moves_nobody() {
+fn an_agent_update_with_another_session_id_moves_no_avatar() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
     node.clients[ada].update.session_id = Uuid::from_u128(7);

@@ -14,7 +14,7 @@ fn notices(node: &Node, client: usize) -> Vec<String> {
 }
 
 #[test]
-fn missions_are_told_to_all_who_are_there_or_to_one_and_health_to_whose_it_is() {
+fn missions_are_sent_to_every_visitor_or_to_one_and_health_to_its_owner() {
     let mut node = Node::new();
     let (ada, ben) = (node.enter("Ada"), node.enter("Ben"));
     let eve = node.enter_at("Eve", node.spot(MEADOW, 128.0, 128.0));

@@ -24,7 +24,7 @@ fn told(node: &mut Node) -> (u64, u64) {
 }
 
 #[test]
-fn a_shard_that_is_short_of_time_tells_of_those_far_away_less_often_until_it_keeps_up() {
+fn a_shard_short_of_time_updates_far_avatars_less_often_until_it_keeps_up() {
     let (mut node, ..) = crowd(true);
     let (usual, left_out) = told(&mut node);
     assert_eq!((left_out, node.shards[0].counters().pressure), (0, 1.0));

@@ -93,7 +93,7 @@ fn the_region_describes_itself_before_any_avatar_moved() {
 }
 
 #[test]
-fn every_name_asked_for_is_answered_also_of_nobody() {
+fn every_requested_name_is_answered_even_an_unknown_one() {
     let mut node = Node::new();
     let (ada, _) = (node.enter("Ada"), node.enter("Bob"));
     let nobody = Uuid::from_u128(5);

@@ -30,7 +30,7 @@ fn see_each_other(node: &Node, ada: usize, bob: usize) -> bool {
 }
 
 #[test]
-fn who_came_after_the_checkpoint_comes_in_again_where_it_was() {
+fn an_avatar_that_came_after_the_checkpoint_enters_again_at_its_place() {
     for shards in [1, 2] {
         let (mut node, early, late) = early_and_late(shards);
         node.clients[late].control(ControlFlags::AT_POS);
@@ -53,7 +53,7 @@ fn who_came_after_the_checkpoint_comes_in_again_where_it_was() {
 }
 
 #[test]
-fn who_is_on_the_way_back_is_missing_until_the_avatar_is_shown() {
+fn a_returning_avatar_is_missing_until_it_is_shown() {
     let (mut node, _, _) = early_and_late(1);
     let n_missing = |node: &Node| node.n_missing(HARBOUR);
     assert_eq!(n_missing(&node), 0);
@@ -65,7 +65,7 @@ fn who_is_on_the_way_back_is_missing_until_the_avatar_is_shown() {
 }
 
 #[test]
-fn who_left_since_the_checkpoint_is_gone_and_is_never_shown_again() {
+fn an_avatar_that_left_since_the_checkpoint_is_never_shown_again() {
     let mut node = Node::new();
     let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
     node.await_checkpoint();
@@ -81,7 +81,7 @@ fn who_left_since_the_checkpoint_is_gone_and_is_never_shown_again() {
 
 /// Its leave was in the inbox when the world died, so only the hub knows.
 #[test]
-fn who_left_in_the_tick_of_the_panic_does_not_stand_there_for_ever() {
+fn an_avatar_that_left_in_the_tick_of_the_panic_does_not_remain() {
     let mut node = Node::new();
     let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
     node.await_checkpoint();
@@ -95,7 +95,7 @@ fn who_left_in_the_tick_of_the_panic_does_not_stand_there_for_ever() {
 }
 
 #[test]
-fn what_was_asked_since_the_checkpoint_is_asked_again() {
+fn requests_since_the_checkpoint_are_repeated() {
     let mut node = Node::new();
     let (ada, bob) = (node.enter("Ada"), node.enter_at("Bob", node.spot(HARBOUR, 140.0, 120.0)));
     node.clients[ada].control(ControlFlags::AT_POS);
@@ -117,7 +117,7 @@ fn what_was_asked_since_the_checkpoint_is_asked_again() {
 }
 
 #[test]
-fn who_is_on_its_way_in_when_the_world_panics_arrives() {
+fn an_arriving_avatar_arrives_although_the_world_panics() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
     node.await_checkpoint();
@@ -131,7 +131,7 @@ fn who_is_on_its_way_in_when_the_world_panics_arrives() {
 }
 
 #[test]
-fn who_does_not_fit_any_more_is_sent_to_another_region() {
+fn an_avatar_without_room_is_sent_to_another_region() {
     let mut node = Node::with(Setup { world_max_avatars: 2, ..Setup::default() });
     node.enter("Ada");
     node.await_checkpoint();

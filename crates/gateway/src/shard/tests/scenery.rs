@@ -26,7 +26,7 @@ fn lacks(client: &Client, near: &[(u32, Vec3)]) -> usize {
 }
 
 #[test]
-fn a_client_has_what_is_near_soon_and_once() {
+fn a_client_has_near_objects_soon_and_once() {
     let mut node = node();
     let ada = node.enter("Ada");
     let place = node.position_in(HARBOUR, "Ada").expect("in the world");
@@ -41,7 +41,7 @@ fn a_client_has_what_is_near_soon_and_once() {
 }
 
 #[test]
-fn who_walks_is_sent_what_comes_near_and_keeps_the_rest() {
+fn a_walking_client_is_sent_approaching_objects_and_keeps_the_others() {
     let mut node = node();
     let ada = node.enter("Ada");
     node.run_ms(3_000);
@@ -59,7 +59,7 @@ fn who_walks_is_sent_what_comes_near_and_keeps_the_rest() {
 }
 
 #[test]
-fn what_gets_lost_comes_again() {
+fn lost_objects_are_sent_again() {
     let mut node = node();
     let ada = node.login("Ada", node.spot(HARBOUR, 100.0, 100.0));
     node.clients[ada].open();
@@ -71,7 +71,7 @@ fn what_gets_lost_comes_again() {
 }
 
 #[test]
-fn what_a_client_asks_for_it_is_sent_again() {
+fn requested_objects_are_sent_again() {
     let mut node = node();
     let ada = node.enter("Ada");
     node.run_ms(3_000);

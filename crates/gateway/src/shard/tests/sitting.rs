@@ -48,7 +48,7 @@ fn top_of(object: &StaticObject) -> Vec3 {
 }
 
 #[test]
-fn a_client_is_told_its_seat_and_all_are_shown_the_avatar_on_it() {
+fn a_client_gets_its_sitting_place_and_all_see_the_avatar_on_it() {
     let (mut node, [ada, bob], object) = beside_an_object();
     request_sit(&mut node.clients[ada], object.prim.id);
     node.run_ms(1_000);
@@ -75,7 +75,7 @@ fn a_client_is_told_its_seat_and_all_are_shown_the_avatar_on_it() {
 }
 
 #[test]
-fn a_sitter_keeps_its_seat_until_it_stands_up_or_teleports() {
+fn an_avatar_sits_until_it_stands_up_or_teleports() {
     let (mut node, [ada, bob], object) = beside_an_object();
     request_sit(&mut node.clients[ada], object.prim.id);
     node.run_ms(500);
@@ -124,7 +124,7 @@ fn an_object_that_is_far_or_unknown_is_refused_by_name() {
 }
 
 #[test]
-fn a_world_that_began_again_has_the_avatar_on_its_seat() {
+fn a_restarted_world_has_the_avatar_sitting() {
     let (mut node, [ada, _], object) = beside_an_object();
     node.await_checkpoint();
     request_sit(&mut node.clients[ada], object.prim.id);

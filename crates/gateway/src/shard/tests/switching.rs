@@ -10,7 +10,7 @@ use wire::messages::*;
 use wire::text::from_wire;
 
 #[test]
-fn who_comes_into_another_world_while_its_circuit_is_full_is_told_once_there_is_room() {
+fn a_client_that_changes_worlds_with_a_full_circuit_gets_its_arrival_once_there_is_room() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
     node.run_ms(1_000);
@@ -23,7 +23,7 @@ fn who_comes_into_another_world_while_its_circuit_is_full_is_told_once_there_is_
 }
 
 #[test]
-fn room_for_one_message_at_a_time_is_enough_to_be_told_once() {
+fn room_for_one_message_at_a_time_is_enough_for_one_arrival() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
     node.run_ms(1_000);

@@ -128,7 +128,7 @@ async fn open_registration_makes_the_account_with_its_inventory() {
 }
 
 #[tokio::test]
-async fn names_and_passwords_that_nobody_may_have_are_not_registered() {
+async fn forbidden_names_and_passwords_are_not_registered() {
     let grid = grid(open());
     for (first, last, error) in [
         ("Governor", "Linden", NameError::Reserved),
@@ -155,7 +155,7 @@ async fn two_first_logins_at_once_make_one_account_and_both_enter() {
 }
 
 #[tokio::test]
-async fn a_ban_is_told_to_who_knows_the_password_only_and_counts_at_once() {
+async fn a_ban_is_disclosed_only_with_the_password_and_counts_at_once() {
     let (grid, ada) = grid_with_ada(LoginConfig::default());
     let right = request("Ada", "Lovelace", "secret");
     grid.login(0, &right).await.unwrap();
@@ -192,7 +192,7 @@ async fn a_remembered_login_needs_no_hash_until_its_time_is_over() {
 }
 
 #[tokio::test]
-async fn a_password_changed_by_another_process_voids_what_is_remembered() {
+async fn a_password_changed_by_another_process_voids_the_remembered_one() {
     let (grid, _) = grid_with_ada(LoginConfig::default());
     grid.login(0, &request("Ada", "Lovelace", "secret")).await.unwrap();
     Users::new(&grid.store, CHEAP).set_password("Ada", "Lovelace", "other").unwrap();
@@ -289,7 +289,7 @@ async fn the_request_of_a_client_is_understood_from_its_bytes() {
 }
 
 #[test]
-fn the_thread_that_makes_an_account_tells_its_figures() {
+fn the_thread_that_makes_an_account_reports_its_figures() {
     let recorder = Recorder::start(RecorderConfig::default()).unwrap();
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.on_thread_start(move || recorder.thread("http").install()).build().unwrap();

@@ -104,7 +104,7 @@ fn without_local_ids_an_instance_stays_in_the_store_until_some_are_free() {
 }
 
 #[test]
-fn what_is_not_there_or_too_much_is_refused_with_what_there_is() {
+fn unknown_templates_bad_names_and_excess_are_refused_with_the_reason() {
     let mut node = Node::new();
     let mut open = |new: NewInstance| node.done(InstanceRequest::Open(new)).map(drop);
     let castle = InstanceRefusal::NoTemplate { wanted: "Castle".into(), known: HALL.into() };

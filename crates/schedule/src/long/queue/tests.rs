@@ -53,7 +53,7 @@ fn tasks_of_a_kind_run_in_their_order_and_kinds_share_the_time() {
 }
 
 #[test]
-fn who_comes_late_takes_its_place() {
+fn a_late_task_takes_its_place() {
     let mut bench = Bench::default();
     for id in [3, 1, 4, 2] {
         let spec = LongSpec { kind: "save", name: String::new(), estimated: ms(10) };
@@ -79,7 +79,7 @@ fn a_kind_that_had_nothing_to_do_does_not_save_up() {
 }
 
 #[test]
-fn how_far_off_estimates_are_is_learned_for_each_kind() {
+fn the_error_of_estimates_is_learned_for_each_kind() {
     let mut bench = Bench::default();
     for _ in 0..20 {
         bench.push(at(0), "save", ms(10));
@@ -98,7 +98,7 @@ fn how_far_off_estimates_are_is_learned_for_each_kind() {
 }
 
 #[test]
-fn what_waits_can_be_taken_out_and_what_runs_told() {
+fn waiting_tasks_are_removed_and_running_ones_signalled() {
     let mut bench = Bench::default();
     let (first, second) = (bench.push(at(0), "save", ms(10)), bench.push(at(0), "save", ms(10)));
     let begun = bench.queue.start_task(at(0)).unwrap();
@@ -148,7 +148,7 @@ fn a_thread_whose_task_is_overdue_does_not_count() {
 }
 
 #[test]
-fn who_lacks_a_core_is_behind_and_who_wants_none_hangs() {
+fn a_task_without_a_core_is_behind_and_an_idle_one_hangs() {
     let mut bench = Bench::default();
     let id = bench.push(at(0), "archive", Duration::from_secs(1));
     bench.queue.start_task(at(0)).unwrap();

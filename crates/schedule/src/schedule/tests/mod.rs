@@ -106,7 +106,7 @@ fn one_task_s_slowness_is_its_own() {
 }
 
 #[test]
-fn who_needs_a_little_more_than_a_beat_is_hardly_idle() {
+fn a_world_that_needs_a_little_more_than_a_beat_is_hardly_idle() {
     for cost in [51, 55, 60, 74, 76, 90] {
         let mut bench = Bench::new(2);
         let (slow, quick) = (bench.add(DT, ms(cost)), bench.add(DT, ms(1)));
@@ -137,7 +137,7 @@ fn ticks_are_counted_per_task_without_a_gap() {
 }
 
 #[test]
-fn who_waits_for_others_is_told_how_long() {
+fn a_world_that_waits_for_others_gets_its_waiting_time() {
     let mut bench = Bench::new(1);
     let ids = [bench.add(DT, ms(30)), bench.add(DT, ms(5))];
     bench.run(at(40));
@@ -209,7 +209,7 @@ fn a_faster_rate_does_not_wait_for_the_end_of_a_slower_one_s_batch() {
 }
 
 #[test]
-fn what_was_missed_is_not_made_up_for() {
+fn missed_frames_are_not_made_up_for() {
     let mut bench = Bench::new(2);
     let id = bench.add(DT, ms(1));
     bench.run_as(at(1_000), |start, _| takes(if start.tick == Tick(3) { ms(170) } else { ms(1) }));
@@ -220,7 +220,7 @@ fn what_was_missed_is_not_made_up_for() {
 }
 
 #[test]
-fn a_quiet_task_sleeps_until_it_is_woken() {
+fn a_quiet_task_sleeps_until_its_waker_is_called() {
     let mut bench = Bench::new(1);
     let id = bench.add(DT, ms(1));
     bench.run_as(at(10_000), |_, _| VirtualStep { took: ms(1), is_quiet: true, is_gone: false });
@@ -233,7 +233,7 @@ fn a_quiet_task_sleeps_until_it_is_woken() {
 }
 
 #[test]
-fn however_often_it_is_woken_a_world_is_not_faster_than_the_wall() {
+fn frequent_wakes_do_not_make_a_world_faster_than_the_wall() {
     let mut bench = Bench::new(1);
     bench.add(DT, ms(1));
     let id = bench.add(DT, ms(1));
@@ -252,7 +252,7 @@ fn however_often_it_is_woken_a_world_is_not_faster_than_the_wall() {
 }
 
 #[test]
-fn who_is_woken_while_it_runs_does_not_fall_asleep() {
+fn a_wake_during_a_run_prevents_sleep() {
     let mut bench = Bench::new(1);
     let id = bench.add(DT, ms(2));
     let mut stay = bench.schedule.join_batch(at(0)).unwrap();
@@ -282,7 +282,7 @@ fn sleepers_are_on_no_list_that_a_beat_goes_through() {
 }
 
 #[test]
-fn a_removed_task_runs_no_more_in_whatever_state_it_was() {
+fn a_removed_task_runs_no_more_from_any_state() {
     let mut bench = Bench::new(1);
     let [asleep, running, queued] = [1, 2, 3].map(|_| bench.add(DT, ms(1)));
     bench.run_as(at(49), |start, _| VirtualStep {
@@ -325,7 +325,7 @@ fn slots_and_batches_are_used_again() {
 }
 
 #[test]
-fn who_is_added_and_removed_before_anybody_looks_leaves_nothing_behind() {
+fn a_task_added_and_removed_between_two_checks_leaves_nothing_behind() {
     let mut schedule = Schedule::<()>::new(1);
     for n in 1..10_000 {
         schedule.add(at(0), TaskId(n), DT, Tick(0), ());
@@ -389,7 +389,7 @@ fn a_worker_whose_worlds_are_dear_pauses_too() {
 }
 
 #[test]
-fn who_is_pulled_before_its_time_does_not_wait_for_the_end_of_the_batch() {
+fn a_task_pulled_before_its_time_does_not_wait_for_the_end_of_the_batch() {
     let mut bench = Bench::new(2);
     let [dear, one, other, cheap] = [10, 5, 5, 1].map(|cost| bench.add(DT, ms(cost)));
     // Two worlds make the cheap one late in its second frame, and half a beat after that has not passed when it is pulled in the third, in
@@ -405,7 +405,7 @@ fn who_is_pulled_before_its_time_does_not_wait_for_the_end_of_the_batch() {
 }
 
 #[test]
-fn laps_keep_the_worst_until_they_are_read() {
+fn step_durations_keep_the_worst_until_they_are_read() {
     let mut bench = Bench::new(1);
     let id = bench.add(DT, ms(1));
     bench.run_as(at(149), |start, _| takes([ms(2), ms(10), ms(1)][start.tick.0 as usize]));
@@ -417,7 +417,7 @@ fn laps_keep_the_worst_until_they_are_read() {
 }
 
 #[test]
-fn what_a_step_took_that_panicked_is_told_with_its_frame() {
+fn the_duration_of_a_panicked_step_is_in_its_frame() {
     let mut bench = Bench::new(1);
     let ids = [bench.add(DT, ms(1)), bench.add(DT, ms(1))];
     let mut stay = bench.schedule.join_batch(at(0)).unwrap();
@@ -435,7 +435,7 @@ fn what_a_step_took_that_panicked_is_told_with_its_frame() {
 }
 
 #[test]
-fn workers_are_called_away_from_a_batch_only_for_what_is_more_urgent() {
+fn workers_are_called_away_from_a_batch_only_for_more_urgent_tasks() {
     let mut bench = Bench::new(1);
     let fast_dt = ms(20);
     bench.add_many(3, ms(1));
@@ -453,7 +453,7 @@ fn workers_are_called_away_from_a_batch_only_for_what_is_more_urgent() {
 }
 
 #[test]
-fn frames_are_told_of_with_what_ran_between_the_beats_apart() {
+fn frames_are_recorded_apart_from_steps_between_the_beats() {
     let mut bench = Bench::new(2);
     let slow = bench.add(DT, ms(60));
     bench.add_many(10, ms(2));

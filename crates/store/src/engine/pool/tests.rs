@@ -187,7 +187,7 @@ fn postgres_commit_that_never_arrived_is_made_again() {
 
 #[test]
 #[ignore = "needs a PostgreSQL server: scripts/postgres.sh starts one"]
-fn postgres_commit_of_unknown_outcome_is_told_as_such_in_time() {
+fn postgres_commit_of_unknown_outcome_is_reported_as_such_in_time() {
     let second = Duration::from_secs(1);
     let (database, proxy, store) = behind_proxy(Patience { call: second, statement: second });
     proxy.next(Fault::AfterCommitForGood);

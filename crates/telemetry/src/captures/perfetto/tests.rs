@@ -149,7 +149,7 @@ fn numbers_and_their_labels_are_annotations() {
 }
 
 #[test]
-fn what_tripped_it_is_marked_under_its_thread() {
+fn the_triggering_overrun_is_marked_under_its_thread() {
     let packets = decoded(&testing::slow_movement(), &testing::overrun_of_slow_movement());
     let marks: Vec<(u64, String)> = packets
         .iter()

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_reads_back() {
+    fn a_written_trace_reads_back() {
         let timeline = reread(&testing::slow_movement());
         let names: Vec<&str> = timeline.threads.iter().map(|thread| thread.name.as_str()).collect();
         assert_eq!(names, ["shard-0", "world-0"]);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_still_open_lasts_until_the_last_event() {
+    fn open_slices_last_until_the_last_event() {
         let mut capture = testing::slow_movement();
         let begin_ns = BEGIN + 10 * MS;
         capture.threads.push(crate::recorder::ThreadRecord {

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_instances_left_goes_back_when_it_is_much_and_nobody_has_to_be_forgotten_for_it() {
+    fn memory_that_instances_left_goes_back_when_it_is_much_and_no_instance_is_forgotten_for_it() {
         let mut admission = Admission::default();
         let mut at = |s: u64, resident_mib, idle_mib| {
             let seen = LoadSample { idle_bytes: idle_mib * MIB, limit_bytes: None, ..seen(resident_mib, 0) };
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_does_not_wait_for_what_was_given_back_before() {
+    fn a_shortage_does_not_wait_for_memory_returned_before() {
         let mut admission = Admission::default();
         let idle = LoadSample { idle_bytes: 500 * MIB, ..seen(700, 1_000) };
         let verdict = admission.judge(Instant::from_millis(2_000), idle);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_instances_were_promised_is_not_there_for_people() {
+    fn memory_promised_to_instances_is_not_available_to_clients() {
         let room = |promised_mib| {
             let seen = LoadSample { promised_bytes: promised_mib * MIB, ..seen(890, 1_000) };
             Admission::default().judge(Instant::ZERO, seen).room

@@ -96,7 +96,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn who_does_not_end_is_named_until_it_does() {
+    fn an_endless_task_is_named_until_it_ends() {
         let since = Instant::from_millis(1_000);
         let info = |id, is_overdue, state| LongInfo {
             id: LongId(id),

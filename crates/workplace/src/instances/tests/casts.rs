@@ -68,7 +68,7 @@ fn pass_a_second(clock: &Clock, stepper: &mut Stepper) {
 }
 
 #[test]
-fn who_sleeps_is_left_alone_until_it_wakes() {
+fn a_sleeping_world_is_not_woken_for_a_reload() {
     let data = tempfile::tempdir().unwrap();
     let node = node(&data);
     let (one, two) = (node.create(1), node.create(2));
@@ -83,7 +83,7 @@ fn who_sleeps_is_left_alone_until_it_wakes() {
 }
 
 #[test]
-fn an_instance_under_construction_is_told_what_the_files_say_by_now() {
+fn an_instance_under_construction_gets_the_newest_files() {
     let data = tempfile::tempdir().unwrap();
     let node = node(&data);
     let workplace: &InstanceWorkplace = node.workplace();
@@ -114,7 +114,7 @@ fn an_instance_under_construction_is_told_what_the_files_say_by_now() {
 }
 
 #[test]
-fn what_it_has_gone_back_to_it_is_resumed_with_until_the_files_say_something_else() {
+fn a_world_resumes_with_its_former_cast_until_the_files_change() {
     let data = tempfile::tempdir().unwrap();
     let node = node(&data);
     let (one, two) = (node.create(1), node.create(2));
@@ -152,7 +152,7 @@ fn what_it_has_gone_back_to_it_is_resumed_with_until_the_files_say_something_els
 }
 
 #[test]
-fn what_it_has_gone_back_from_it_is_not_given_while_it_is_being_suspended() {
+fn a_rejected_cast_is_not_offered_during_a_suspension() {
     let data = tempfile::tempdir().unwrap();
     let node = node(&data);
     let one = node.create(1);
@@ -191,7 +191,7 @@ fn a_change_that_a_world_has_taken_and_not_made_is_offered_again_when_the_files_
 }
 
 #[test]
-fn a_change_that_nobody_else_has_is_not_freed_in_a_step() {
+fn the_last_reference_to_a_change_is_not_freed_in_a_step() {
     let data = tempfile::tempdir().unwrap();
     let node = node(&data);
     let one = node.create(1);
@@ -211,7 +211,7 @@ fn a_change_that_nobody_else_has_is_not_freed_in_a_step() {
 }
 
 #[test]
-fn what_a_world_that_is_down_goes_back_to_is_saved_at_last_although_the_first_attempt_fails() {
+fn the_former_cast_of_a_world_that_is_down_is_saved_although_the_first_attempt_fails() {
     let data = tempfile::tempdir().unwrap();
     let node = node(&data);
     let one = node.create(1);
@@ -226,7 +226,7 @@ fn what_a_world_that_is_down_goes_back_to_is_saved_at_last_although_the_first_at
 }
 
 #[test]
-fn one_that_panics_with_what_the_files_say_goes_back_and_tries_what_they_say_next() {
+fn a_world_that_panics_with_new_files_goes_back_and_tries_the_next_ones() {
     let data = tempfile::tempdir().unwrap();
     let node = node(&data);
     let one = node.create(1);
@@ -263,7 +263,7 @@ fn one_that_panics_with_what_the_files_say_goes_back_and_tries_what_they_say_nex
 }
 
 #[test]
-fn what_does_not_fit_the_files_says_so_and_is_resumed_once_they_fit_again() {
+fn a_state_that_does_not_fit_the_files_is_reported_and_resumes_once_they_fit_again() {
     let data = tempfile::tempdir().unwrap();
     let node = node(&data);
     let one = node.create(1);

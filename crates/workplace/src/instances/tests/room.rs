@@ -85,7 +85,7 @@ fn instances_are_created_until_memory_is_used_up_and_again_when_one_is_suspended
 }
 
 #[test]
-fn those_that_have_been_empty_the_longest_make_room_first() {
+fn the_longest_empty_instances_make_room_first() {
     let data = tempfile::tempdir().unwrap();
     let node = Node::start(&data, &config(&["Cave"], 5));
     node.allow(2);
@@ -119,7 +119,7 @@ fn a_burst_of_orders_gets_no_more_memory_than_there_is() {
 }
 
 #[test]
-fn what_comes_to_nothing_gives_its_memory_back() {
+fn a_failed_start_gives_its_memory_back() {
     let data = tempfile::tempdir().unwrap();
     let node = Node::start(&data, &config(&["Cave"], 5));
     node.allow(1);
@@ -198,7 +198,7 @@ fn with_too_much_to_do_new_ones_are_created_suspended_and_none_is_resumed() {
 }
 
 #[test]
-fn one_whose_world_is_down_keeps_no_other_from_making_room() {
+fn an_instance_whose_world_is_down_keeps_no_other_from_making_room() {
     let data = tempfile::tempdir().unwrap();
     let node = Node::start(&data, &config(&["Cave"], 2));
     node.allow(2);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use world::Beginning;
 
 #[test]
-fn what_was_visited_is_saved_when_it_is_suspended_and_resumed_under_its_number() {
+fn a_visited_instance_is_saved_when_suspended_and_resumed_under_its_number() {
     let data = tempfile::tempdir().unwrap();
     let node = Node::start(&data, &config(&["Cave"], 5));
     let (one, two) = (node.create(1), node.create(2));
@@ -97,7 +97,7 @@ fn a_repeated_order_by_its_id_creates_one() {
 }
 
 #[test]
-fn what_cannot_be_saved_goes_on_and_is_saved_later() {
+fn an_instance_that_cannot_be_saved_continues_and_is_saved_later() {
     let data = tempfile::tempdir().unwrap();
     let node = Node::start(&data, &config(&["Cave"], 5));
     let one = node.create(1);
@@ -136,7 +136,7 @@ fn an_unchanged_instance_leaves_memory_although_others_cannot_be_saved() {
 }
 
 #[test]
-fn a_damaged_state_lets_nobody_in_and_costs_no_other_instance() {
+fn a_damaged_state_admits_no_visitor_and_costs_no_other_instance() {
     let data = tempfile::tempdir().unwrap();
     let node = Node::start(&data, &config(&["Cave"], 5));
     let (one, two) = (node.create(1), node.create(2));
@@ -195,7 +195,7 @@ fn a_state_of_another_version_is_left_alone() {
 }
 
 #[test]
-fn the_longest_empty_instance_makes_room_for_one_that_is_wanted() {
+fn the_longest_empty_instance_makes_room_for_a_requested_one() {
     let data = tempfile::tempdir().unwrap();
     let node = Node::start(&data, &config(&["Cave"], 2));
     let (one, two, three) = (node.create(1), node.create(2), node.create(3));
@@ -251,7 +251,7 @@ fn a_panic_costs_neither_a_world_that_is_being_suspended_nor_a_place_among_insta
 }
 
 #[test]
-fn what_begins_empty_after_panics_leaves_alone_what_is_saved() {
+fn an_instance_that_begins_empty_after_panics_keeps_its_saved_state() {
     let data = tempfile::tempdir().unwrap();
     let node = Node::start(&data, &config(&["Cave"], 5));
     let one = node.create(1);
@@ -279,7 +279,7 @@ fn what_begins_empty_after_panics_leaves_alone_what_is_saved() {
 }
 
 #[test]
-fn what_fails_again_before_it_was_to_be_tried_does_not_prolong_the_pause() {
+fn a_failure_before_the_next_attempt_does_not_prolong_the_pause() {
     let data = tempfile::tempdir().unwrap();
     let node = Node::start(&data, &config(&["Cave"], 5));
     let one = node.create(1);
@@ -295,7 +295,7 @@ fn what_fails_again_before_it_was_to_be_tried_does_not_prolong_the_pause() {
 }
 
 #[test]
-fn of_those_that_are_down_when_the_server_stops_the_last_checkpoint_is_saved() {
+fn worlds_that_are_down_at_the_stop_have_their_last_checkpoint_saved() {
     let data = tempfile::tempdir().unwrap();
     let node = Node::start(&data, &config(&["Cave"], 5));
     let (one, two) = (node.create(1), node.create(2));
@@ -308,7 +308,7 @@ fn of_those_that_are_down_when_the_server_stops_the_last_checkpoint_is_saved() {
 }
 
 #[test]
-fn of_many_who_want_one_at_once_each_finds_it() {
+fn each_of_many_concurrent_requests_finds_the_instance() {
     let data = tempfile::tempdir().unwrap();
     let node = Node::start(&data, &config(&["Cave"], 5));
     let one = node.create(1);

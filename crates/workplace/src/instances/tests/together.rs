@@ -286,7 +286,7 @@ impl Shard {
 }
 
 #[test]
-fn whatever_happens_at_once_everybody_is_in_one_world_and_nothing_is_left_of_those_that_ended() {
+fn under_concurrent_requests_each_user_is_in_one_world_and_ended_instances_leave_nothing() {
     for seed in 1..=6 {
         let node = Hall::start(seed);
         (0..USERS).for_each(|user| node.log_in(user));
@@ -332,7 +332,7 @@ fn whatever_happens_at_once_everybody_is_in_one_world_and_nothing_is_left_of_tho
 }
 
 #[test]
-fn of_all_who_end_an_instance_one_does_and_of_all_who_make_ones_own_one_does() {
+fn of_concurrent_ends_one_succeeds_and_of_concurrent_creations_by_an_owner_one_succeeds() {
     let node = Hall::start(1);
     for _ in 0..20 {
         let owner = Some(agent(1));
