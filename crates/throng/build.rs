@@ -1,4 +1,4 @@
-//! Puts the page into the binary: every file of `web/dist`. Without one (nobody ran `make run` or `make test` yet) the
+//! Puts the page into the binary: every file of `web/dist`. Without one (before the first `make run` or `make test`) the
 //! server says so where the page would be.
 
 use std::fmt::Write as _;

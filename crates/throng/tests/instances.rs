@@ -1,4 +1,4 @@
-//! Instances that outlive the process, however it ends: what was acknowledged is there again, and what was not may be.
+//! Instances that outlive the process, however it ends: acknowledged changes are there again, and others may be.
 
 use data_dir::RunFile;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use store::{Store, StoreUrl};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-/// Longer than any test machine takes: whoever waits so long waits for nothing.
+/// Longer than any test machine takes: a longer wait is in vain.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const CONFIG: &str = "
@@ -33,7 +33,7 @@ struct Server {
     login: String,
 }
 
-/// Who talks to the operator's address.
+/// A client of the operator's address.
 #[derive(Clone)]
 struct Operator {
     address: SocketAddr,
@@ -85,7 +85,7 @@ impl Server {
         assert!(self.child.wait().unwrap().success());
     }
 
-    /// Somebody who stands around until the server is gone.
+    /// A visitor that stands around until the server is gone.
     fn visitor(&self) -> Visitor {
         let bots = Command::new(env!("CARGO_BIN_EXE_throng"))
             .args(["bots", "--login", &self.login, "--count", "1", "--duration", "600s"])
@@ -193,7 +193,7 @@ impl Operator {
     }
 }
 
-/// What happens to instances in the loop below.
+/// Changes of instances in the loop below.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
     Create(Uuid),
@@ -225,7 +225,7 @@ impl Deed {
     }
 }
 
-/// Does one deed after the other, and tells of each when it is acknowledged.
+/// Does one deed after the other, and sends each when it is acknowledged.
 fn toil(operator: Operator, from: u128) -> Receiver<(u128, Deed, u16)> {
     let (sender, acknowledged) = channel();
     std::thread::spawn(move || {
@@ -251,7 +251,7 @@ fn acknowledged_changes_survive_a_kill_of_the_server() {
         let server = Server::start(&data);
         let found = server.operator.list();
         assert!(found.values().all(|state| state == "suspended"), "{found:?}");
-        // Of the deed that was under way nobody knows.
+        // The outcome of the unfinished deed is unknown.
         let last = Deed::nth(next);
         let (Deed::Create(in_doubt) | Deed::Suspend(in_doubt) | Deed::End(in_doubt)) = last;
         for (id, is_alive) in &alive {
@@ -310,7 +310,7 @@ fn an_instance_is_saved_when_its_visitor_has_left_and_resumed_when_one_comes() {
     server.wait_until("nothing of it is in memory", |server| server.metric("throng_instances") == Some(0.0));
     assert_eq!(server.operator.enter(id).0, 200);
     server.wait_until_in_instances(1);
-    // Nobody had the time to say that he left.
+    // No visitor had the time to log out.
     server.kill();
     drop(visitor);
     let server = Server::start(&data);
@@ -364,7 +364,7 @@ fn achieved_progress_is_there_without_a_departure_or_a_suspension() {
     let behaviour = "behaviour stroll: wander within 20 m pause 1 s to 2 s\n";
     std::fs::write(data.path().join("cave.behaviour"), behaviour).unwrap();
     let id = Uuid::from_u128(7);
-    // Whoever comes to the second waypoint without having been at the first one achieves nothing.
+    // The second waypoint without the first one achieves nothing.
     for (position, completed) in [([60, 70, 25], 0.0), ([200, 200, 25], 1.0)] {
         let server = Server::start_with(&data, &config);
         let order = json!({ "template": "Cave", "id": id });
@@ -393,7 +393,7 @@ fn states_only_go_forward_however_often_the_server_is_killed_while_it_writes_the
     states_go_forward(&data, CONFIG, &StoreUrl::of_directory(data.path()));
 }
 
-/// The server's own schema is nobody else's.
+/// The server's own schema belongs to one server only.
 #[test]
 #[ignore = "needs a PostgreSQL server: scripts/postgres.sh starts one"]
 fn states_on_postgres_only_go_forward_however_often_the_server_is_killed_while_it_writes_them() {

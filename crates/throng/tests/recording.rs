@@ -1,4 +1,4 @@
-//! What a running server records, read from outside while clients walk.
+//! The recorder of a running server, read from outside while clients walk.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -35,7 +35,7 @@ fn serve(data: &std::path::Path, env: &[(&str, &str)]) -> (Running, String) {
     (server, uri.expect("the server says how to log in"))
 }
 
-/// The recorder's memory of a process, found as anybody could who comes after a crash.
+/// The recorder's memory of a process, found as after a crash.
 fn memory_of(process: &Running) -> Option<PathBuf> {
     let fds = fs::read_dir(format!("/proc/{}/fd", process.0.id())).unwrap();
     fds.map(|fd| fd.unwrap().path())

@@ -37,7 +37,7 @@ impl Server {
         Self { process, data: data.into() }
     }
 
-    /// What a browser gets that shows the token as a password: status line, headers and page.
+    /// Answer to a browser that sends the token as a password: status line, headers and page.
     fn browse(&self, method: &str, path: &str, password: &str) -> String {
         let password = if password == "TOKEN" { self.token() } else { password.to_owned() };
         let both = BASE64_STANDARD.encode(format!("operator:{password}"));
@@ -72,7 +72,7 @@ impl Server {
         answer
     }
 
-    /// What a command prints, or why it fails.
+    /// Output of a command, or its error.
     fn run(&self, words: &str) -> Result<String, String> {
         throng(&self.data, words)
     }

@@ -122,7 +122,7 @@ fn is_within(cycle: &BTreeSet<String>, listed: &[&str]) -> bool {
     cycle.iter().all(|module| is_listed(module))
 }
 
-/// ADR 0019. What is called between steps, or holds a whole world, may.
+/// ADR 0019. Functions called between steps, or that hold a whole world, may.
 #[test]
 fn no_part_of_a_world_imports_the_world() {
     let mut sources = Sources::new();

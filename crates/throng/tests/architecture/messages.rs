@@ -65,7 +65,7 @@ fn words(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-/// What an `Arc` holds, in order.
+/// Types that an `Arc` holds, in order.
 fn shared(code: &str) -> impl Iterator<Item = &str> {
     code.match_indices("Arc<").map(|(at, _)| {
         let held = &code[at + 4..];

@@ -1,4 +1,4 @@
-//! Real crashes of a real server: every kind of thread, every kind of end, and what is told of it afterwards.
+//! Real crashes of a real server: every kind of thread, every kind of end, and the reports of it.
 
 mod server;
 
@@ -10,7 +10,7 @@ use std::os::unix::process::ExitStatusExt as _;
 const SIGABRT: i32 = 6;
 const SIGSEGV: i32 = 11;
 
-/// Where faults are ordered, and what the thread is called.
+/// Places of faults, and the names of their threads.
 const THREADS: [(&str, &str); 4] =
     [("world:Harbour", "world-0"), ("shard:0", "shard-0"), ("passwords", "passwords"), ("main", "main")];
 
@@ -19,7 +19,7 @@ fn crash(kind: &str, place: &str, signal: i32) -> String {
     let server = Server::start();
     server.fault(kind, place);
     if place == "passwords" {
-        // Nobody waits for the answer.
+        // The answer is not waited for.
         server.log_in();
     }
     let ended = server.wait();
@@ -185,7 +185,7 @@ fn a_server_whose_supervisor_is_killed_ends_too() {
     let server = Server::supervised();
     server.signal(Signal::KILL);
     let ended = server.wait();
-    // The log ends when nobody holds it any more: server and monitor are gone.
+    // The log ends when no process holds it any more: server and monitor are gone.
     assert!(ended.log.contains("draining signal=\"SIGTERM\""), "{}", ended.log);
     assert!(ended.log.contains("stopped"), "{}", ended.log);
 }

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Server {
     child: Child,
     stdout: BufReader<ChildStdout>,
-    /// Until nobody reads it any more.
+    /// Until its reader is dropped.
     stderr: Option<BufReader<ChildStderr>>,
     log: String,
     /// Until it has ended.
@@ -71,7 +71,7 @@ impl Server {
     }
 
     fn command(words: &[&str], data: &Path) -> Command {
-        // Whoever runs the tests with nohup has all of its processes ignore SIGHUP.
+        // A test run under nohup has all of its processes ignore SIGHUP.
         let mut command = Command::new("env");
         let any = "127.0.0.1:0";
         command
@@ -149,7 +149,7 @@ impl Server {
         children[0]
     }
 
-    /// As when a terminal is closed: what is written to it fails.
+    /// As when a terminal is closed: writes to it fail.
     pub(crate) fn close_log(&mut self) {
         self.stderr = None;
     }
@@ -219,7 +219,7 @@ impl Ended {
         paths
     }
 
-    /// What the `.txt` beside each dump says.
+    /// Text of the `.txt` beside each dump.
     pub(crate) fn summaries(&self) -> Vec<String> {
         self.files("txt").iter().map(|path| fs::read_to_string(path).unwrap()).collect()
     }
@@ -229,13 +229,13 @@ impl Ended {
         self.files("dmp").iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
     }
 
-    /// How many traces lie beside the dumps, none of them empty.
+    /// Number of traces beside the dumps, none of them empty.
     pub(crate) fn traces(&self) -> usize {
         let traces = self.files("perfetto-trace");
         traces.iter().filter(|path| fs::metadata(path).is_ok_and(|metadata| metadata.len() > 0)).count()
     }
 
-    /// What `throng crash list` says.
+    /// Output of `throng crash list`.
     pub(crate) fn list(&self) -> String {
         let output =
             Command::new(THRONG).args(["crash", "list", "--data"]).arg(self.data.path()).output().unwrap();

@@ -4,7 +4,7 @@ use crate::server::Server;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What the server says of its API.
+/// The server's description of its API.
 pub(crate) struct Api {
     document: Value,
 }
@@ -32,13 +32,13 @@ impl Api {
         operations.collect()
     }
 
-    /// Fails when an answer is not what the description says. `head` is as in `GET /v1/worlds`; what is not of the API is not looked
+    /// Fails when an answer differs from the description. `head` is as in `GET /v1/worlds`; other paths are not looked
     /// at.
     pub(crate) fn check(&self, head: &str, status: u16, answer: &str) {
         let (method, path) = head.split_once(' ').expect("method and path");
         let path = path.split('?').next().unwrap_or(path);
         let operations = self.operations();
-        // A path that is written out comes before one that names a part.
+        // A literal path comes before a path with a parameter.
         let of_path =
             operations.iter().filter(|operation| operation.method == method && fits(operation.path, path));
         let Some(operation) = of_path.min_by_key(|operation| operation.path.matches('{').count()) else {
@@ -73,13 +73,13 @@ impl Api {
 
     fn validator(&self, schema: &Value) -> jsonschema::Validator {
         let mut schema = schema.clone();
-        // What its references lead to.
+        // Targets of its references.
         schema["components"] = self.document["components"].clone();
         jsonschema::draft202012::new(&schema).unwrap_or_else(|error| panic!("{schema}: {error}"))
     }
 }
 
-/// Whether a path is one of these.
+/// True if a path matches the template.
 fn fits(template: &str, path: &str) -> bool {
     let (template, path): (Vec<&str>, Vec<&str>) = (template.split('/').collect(), path.split('/').collect());
     let is_part =
@@ -149,7 +149,7 @@ fn described_routes_answer_to_their_scope_and_to_no_other() {
         assert_eq!(server.exchange_as(None, &head, "{}").0, 401, "{head}");
         for (scope, token) in &tokens {
             let may = *scope == needed || (*scope, needed) == ("worlds:write", "worlds:read");
-            // Once is enough for those who may: some of it takes its time.
+            // Once is enough for permitted callers: some of it takes its time.
             if !may {
                 let (status, answer) = server.exchange_as(Some(token), &head, "{}");
                 assert!(status == 403 && answer.contains(needed), "{head} with {scope}: {status} {answer}");

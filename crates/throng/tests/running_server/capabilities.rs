@@ -4,7 +4,7 @@ use crate::foreign_pages::login;
 use crate::server::Server;
 use gateway::coverage::CAPABILITIES;
 
-/// How clients call each granted capability: method, what follows the URL, and body.
+/// The clients' call of each granted capability: method, suffix of the URL, and body.
 const CALLS: &[(&str, &str, &str, &str)] = &[
     ("AvatarPickerSearch", "GET", "?names=ada&page_size=10", ""),
     // A poll that ends at once.

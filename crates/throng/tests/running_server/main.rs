@@ -17,7 +17,7 @@ mod worlds;
 use server::{BOTS, Server, throng};
 use std::process::{Child, Output};
 
-/// What bots report at their end.
+/// Report of the bots at their end.
 fn report(bots: Child) -> serde_json::Value {
     let Output { status, stdout, .. } = bots.wait_with_output().unwrap();
     let text = String::from_utf8(stdout).unwrap();

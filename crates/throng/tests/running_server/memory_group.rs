@@ -143,7 +143,7 @@ fn a_server_reads_the_limit_of_its_control_group_and_sheds_load_before_the_kerne
     }
     assert!(n_created > 0, "no instance fits");
 
-    // The limit falls below what is used: logins and instances are refused, visitors stay.
+    // The limit falls below the used memory: logins and instances are refused, visitors stay.
     let is_closed = |closed: f64| {
         move |server: &Server| server.metric(r#"throng_logins_closed{reason="memory"}"#) == Some(closed)
     };

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Longer than any test machine takes: whoever waits so long waits for nothing.
+/// Longer than any test machine takes: a longer wait is in vain.
 const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) const BOTS: usize = 20;
 
@@ -70,7 +70,7 @@ impl Server {
         Self { child, _stdout: stdout, admin, login, token, data, api: OnceLock::new() }
     }
 
-    /// Where HTTP listens.
+    /// Address of the HTTP listener.
     pub(crate) fn login_addr(&self) -> SocketAddr {
         self.login.trim_start_matches("http://").trim_end_matches('/').parse().unwrap()
     }
@@ -137,7 +137,7 @@ impl Server {
         self.api.get_or_init(|| Api::read(&self.exchange_unchecked(None, "GET /v1/openapi.json", "").1))
     }
 
-    /// What it has logged.
+    /// Its log so far.
     pub(crate) fn log(&self) -> String {
         read(self.data.path(), "server.log")
     }
@@ -177,7 +177,7 @@ impl Server {
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
     }
 
-    /// What the HTTP address for clients answers: the status, and all of what it sends until it closes the connection or has upgraded it.
+    /// Answer of the HTTP address for clients: the status, and all bytes until it closes the connection or has upgraded it.
     pub(crate) fn request(&self, text: &str) -> (u16, String) {
         status_of(self.login_addr().to_string(), text)
     }
@@ -222,7 +222,7 @@ impl Server {
         self.ask("POST /v1/tune", &serde_json::json!({ "key": key, "value": value }).to_string());
     }
 
-    /// Somebody who comes for a moment; the report.
+    /// Runs a bot that comes for a moment. Returns its report.
     pub(crate) fn visit(&self) -> serde_json::Value {
         let bot = throng()
             .args(["bots", "--login", &self.login, "--count", "1", "--last-name", "Late"])
@@ -286,7 +286,7 @@ fn answer_of(addr: String, text: &str) -> (u16, String, TcpStream) {
     let mut line = String::new();
     answer.read_line(&mut line).unwrap();
     let status = line.split(' ').nth(1).unwrap_or_else(|| panic!("{text}: {line:?}")).parse().unwrap();
-    // A WebSocket goes on.
+    // A WebSocket continues.
     if status != 101 {
         let mut rest = Vec::new();
         answer.read_to_end(&mut rest).unwrap();

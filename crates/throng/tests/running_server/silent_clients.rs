@@ -60,7 +60,7 @@ fn a_server_without_spare_descriptors_is_not_ready() {
     let to: SocketAddr = server.login_addr();
     assert_eq!(server.exchange("GET /healthz/ready", ""), (200, "ok\n".to_owned()));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    // Each from an address of its own: one address alone may not have so many served.
+    // Each from an address of its own: the connections of one address are bounded.
     let watchers = runtime.block_on(async {
         let mut all = Vec::new();
         for n in 0..OPEN_FILES {

@@ -88,7 +88,7 @@ fn behaviours_are_read_again_while_instances_run() {
     let (status, changed) = reload("cave");
     assert_eq!((status, &changed["adopting"], &changed["keeping"]), (200, &2.into(), &0.into()), "{changed}");
 
-    // Others than before: those who are there stay, and new instances have them.
+    // Others than before: the present NPCs stay, and new instances have the new ones.
     write("cave.toml", &CAVE.replace("count = 3", "count = 4"));
     let (status, kept) = reload("cave");
     assert_eq!((status, &kept["adopting"], &kept["keeping"]), (200, &0.into(), &2.into()), "{kept}");

@@ -36,7 +36,7 @@ fn a_token_opens_its_scopes_and_the_log_names_each_order_with_its_author() {
     let order = json!({ "template": "Cave" });
     let (status, world) = ask(&server, &backend, "POST /v1/worlds", &order);
     assert_eq!(status, 201, "{world}");
-    // Who may make them may see them.
+    // A token that may make them may see them.
     for token in [&backend, &page] {
         let (status, worlds) = ask(&server, token, "GET /v1/worlds", &Value::Null);
         assert_eq!((status, lasting(&worlds[0])), (200, lasting(&world)));
@@ -88,7 +88,7 @@ fn an_endless_creator_of_worlds_is_stopped_at_its_quota_and_no_other_user_is() {
     let other = token(&server, "--name other --scope worlds:write --max-worlds 3");
     let order = json!({ "template": "Cave" });
     let make = |token: &str| ask(&server, token, "POST /v1/worlds", &order);
-    // All at once: what is being made counts as well.
+    // All at once: worlds under construction count as well.
     let made: Vec<(u16, Value)> = std::thread::scope(|scope| {
         let asked: Vec<_> = (0..12).map(|_| scope.spawn(|| make(&greedy))).collect();
         asked.into_iter().map(|thread| thread.join().unwrap()).collect()

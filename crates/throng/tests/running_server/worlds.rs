@@ -238,7 +238,7 @@ fn while_memory_is_short_no_instance_is_made_and_no_visitor_has_to_leave() {
     assert_eq!(list(&server).len(), 2, "nothing is lost, and nothing left behind");
     assert_eq!(enter(&hall), (200, json!({ "passage": "within" })), "who is in memory is there for all");
 
-    // Whoever wants to go may, and whatever is to end does.
+    // A visitor may leave, and an instance may be ended.
     let leave = json!({ "user": { "name": "Bot0001 Guest" } });
     assert_eq!(ask(&server, "POST", "/leave", &leave).0, 200);
     server.wait_until("the guest is back", is_in("Harbour"));
