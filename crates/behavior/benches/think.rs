@@ -1,4 +1,4 @@
-//! What perception and thoughts cost in a server full of small worlds.
+//! Cost of perception and thoughts in a server full of small worlds.
 //!
 //! `cargo bench -p nav` has 20,000 NPCs in 1,000 worlds at 20 Hz, one player in each; `cargo test` runs the same with a few, so that it
 //! keeps working. NPCs of the example behaviours live on a plane and go straight to where they intend to be, which stands
@@ -90,7 +90,7 @@ fn main() {
 
 fn scene(name: &str, set: &BehaviorSet, n_worlds: u32, ticks: u64, distance: f32) {
     let mut worlds: Vec<Village> = (0..n_worlds).map(|world| Village::new(set, world, distance)).collect();
-    // Noon, so that everybody is at work.
+    // Noon, so that every NPC is at work.
     let start = 12 * 3_600_000;
     let mut spent = Spent::default();
     for tick in 0..ticks {

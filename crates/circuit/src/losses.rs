@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_is_recent_for_so_many_packets() {
+    fn a_loss_is_recent_for_a_fixed_number_of_packets() {
         let mut losses = Losses::default();
         losses.on_acked();
         assert!(!losses.is_recent(), "nothing was lost");

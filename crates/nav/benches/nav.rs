@@ -1,4 +1,4 @@
-//! What walking costs: building meshes, searching, sliding, keeping apart, looking.
+//! Cost of walking: building meshes, searching, sliding, keeping apart, looking.
 //!
 //! `cargo bench -p nav` measures regions of 256 m and a thousand worlds of twenty walkers; `cargo test` runs the same scenes with a few, so
 //! that they keep working. Goal: to see what a change costs. Not a goal: to promise anything, so nothing is asserted; a hash of the
@@ -170,7 +170,7 @@ struct WalkerSize {
     follower: PathFollower,
 }
 
-/// Everybody wanders within 30 m: follower, neighbours, steering, step. Searches are timed apart.
+/// Every walker wanders within 30 m: follower, neighbours, steering, step. Searches are timed apart.
 fn worlds_of_walkers(name: &str, site: &Site, worlds: u64, ticks: u32, each: u32) {
     let mesh = Arc::new(site.mesh());
     let mut random = Random(7);
@@ -249,7 +249,7 @@ fn worlds_of_walkers(name: &str, site: &Site, worlds: u64, ticks: u32, each: u32
     );
 }
 
-/// Finding neighbours and telling of a step, among so many on 2 m² each.
+/// Finding neighbours and recording a step, among `count` walkers on 2 m² each.
 fn neighbours(count: u32, rounds: u32) {
     let mut random = Random(13);
     let side = (count as f32 * 2.0).sqrt();

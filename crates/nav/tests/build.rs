@@ -22,7 +22,7 @@ fn is_inside(solid: &Solid, at: Vec3) -> bool {
     (local.abs() - solid.size / 2.0).max_element() < 0.0
 }
 
-/// Whether a cylinder that stands here is free of boxes, from so far above the feet on. Its surface is looked at point by point.
+/// True if a cylinder that stands here is free of boxes, from `above` over the feet on. Its surface is sampled point by point.
 fn is_free(site: &Site, feet: Vec3, radius: f32, above: f32) -> bool {
     let near: Vec<&Solid> = site
         .solids
@@ -67,8 +67,8 @@ fn a_walker_on_the_mesh_touches_nothing() {
             for at in [corners[0], inner] {
                 let here = MeshPoint { poly, at };
                 let feet = at.extend(mesh.height(site.ground(), here));
-                // Lines are straightened by up to 1.25 cells, and a cell is known by its middle: so much nearer to a wall, and so much
-                // lower on a slope. Where one has stepped down from something, one may stand at it. There is no way back.
+                // Lines are straightened by up to 1.25 cells, and a cell is known by its middle: that is the error towards a wall and
+                // down a slope. A walker that has stepped down from a box may stand at it. There is no way back.
                 let above = if mesh.are_connected(main, here) { 0.42 + 0.16 } else { 0.62 + 0.16 };
                 assert!(
                     is_free(&site, feet, 0.3 - 1.25 * CELL_M - 0.08, above),
@@ -211,7 +211,7 @@ fn storeys_lie_above_each_other() {
     let edge = mesh.ray(above, Vec2::new(42.0, 40.0));
     assert!(!edge.clear && (31.5..31.85).contains(&edge.spot.at.y), "{edge:?}");
     assert!(mesh.ray(below, Vec2::new(42.0, 40.0)).clear);
-    // Under the low end of the ramp nobody can stand.
+    // There is no room to stand under the low end of the ramp.
     assert!(spot(&site, &mesh, Vec3::new(25.0, 30.0, 20.0)).is_none());
 }
 

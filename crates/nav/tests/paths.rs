@@ -103,7 +103,7 @@ proptest! {
             }
             PathEnd::Nowhere => prop_assert!(false, "both ends are on the mesh"),
         }
-        // What was searched before does not matter.
+        // Former searches do not matter.
         prop_assert_eq!(PathFinder::new().find(mesh, from, to, budget, &mut again), search);
         prop_assert_eq!(again, path);
     }

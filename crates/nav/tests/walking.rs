@@ -1,4 +1,4 @@
-//! Whoever walks stays on the mesh and out of walls, whatever is asked.
+//! A walker stays on the mesh and out of walls for any input.
 
 mod site;
 
@@ -123,7 +123,7 @@ proptest! {
         match mesh.locate(site.ground(), at, reach, PolyRef::NONE) {
             Some(spot) => {
                 prop_assert!(mesh.holds(spot));
-                // What is right above or below counts first.
+                // Mesh right above or below counts first.
                 prop_assert!(spot.at == at.truncate() || off(spot) <= least + 1e-3, "{spot:?}, nearest at {least}");
                 prop_assert!(off(spot) <= reach + 1e-3);
             }

@@ -25,7 +25,7 @@ fn socket(address: Ipv4Addr) -> UdpSocket {
 fn datagrams_pass_between_namespaces_both_ways_whole_and_unharmed() {
     let server = match Namespace::create() {
         Ok(namespace) => namespace,
-        // Whoever may not make namespaces cannot test them.
+        // A user without the right to make namespaces cannot test them.
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return,
         Err(error) => panic!("{error}"),
     };

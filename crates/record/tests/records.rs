@@ -1,4 +1,4 @@
-//! What is written is read, by both readers alike, and nothing else is.
+//! Both readers read written records alike, and nothing else.
 
 use proptest::prelude::*;
 use record::{
@@ -10,7 +10,7 @@ const FORMAT: Format =
 const ONE: Part = Part::new(*b"ONE ", "one");
 const TWO: Part = Part::new(*b"TWO ", "two");
 const ASIDE: Part = Part { is_skippable: true, ..Part::new(*b"ASID", "aside") };
-/// What [`TWO`] becomes in a later build.
+/// The part [`TWO`] of a later build.
 const TWO_LATER: Part = Part { upgrades: &[|body| Ok([body, b"!"].concat())], ..TWO };
 
 fn file() -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! Writes the golden files of the newest version of each format, from the oldest golden recording:
 //! `cargo run -p recording --example formats -- crates/recording/tests/formats`.
 //!
-//! A file has the name of the versions in it; one that is there already is never written again. `tests/formats/README.md` says which moment
+//! A file has the name of the versions in it; an existing file is never written again. `tests/formats/README.md` says which moment
 //! of the recording each file is of.
 
 #[path = "../tests/support/golden_name.rs"]

@@ -1,7 +1,7 @@
 //! Files of every version that there has been, as the builds of their time wrote them (`formats/README.md`): each loads, each comes to
 //! what it came to then, and the newest ones are what this build writes.
 //!
-//! When a test here fails because a format has changed: raise the version of the part that changed, give it an upgrade, and add golden
+//! After a change of a format a test here fails: raise the version of the part that changed, give it an upgrade, and add golden
 //! files of the new version (`docs/internals/formats.md`). The files that are here are never changed.
 
 #[path = "support/golden_name.rs"]
@@ -72,7 +72,7 @@ fn is_newest(format: &str, name: &str) -> bool {
     newest(format).name == name
 }
 
-/// What the oldest recording holds, and what becomes of it in this build.
+/// Contents of the oldest recording, and its replay in this build.
 struct Played {
     config: WorldConfig,
     steps: Vec<Step>,

@@ -66,7 +66,7 @@ fn recordings_of_earlier_builds_replay() {
             let found = replay.step(step).state_hash;
             assert_eq!(Some(found), expected, "{}, {tick:?}", path.display());
         }
-        // What was recorded is worth its replay.
+        // The recording has enough in it to be worth its replay.
         let (world, counts) = (replay.world(), replay.world().npc_counts());
         assert!(counts.falls > 0 && counts.respawns > 0 && counts.paths > 0, "{counts:?}");
         assert!(Game::of(world).expect("a game").missions().any(|mission| mission.completed > 0));

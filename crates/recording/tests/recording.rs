@@ -1,4 +1,4 @@
-//! What was recorded is replayed, and what is no whole recording is refused with the reason.
+//! Recordings are replayed, and incomplete ones are refused with the reason.
 
 use behavior::{Kind, Vocabulary};
 use glam::{Quat, Vec3};
@@ -193,14 +193,14 @@ fn a_world_that_is_stopped_or_panics_leaves_a_recording_up_to_there() {
 fn a_writer_that_falls_behind_ends_the_recording_and_never_holds_the_world_up() {
     let mut stage = Stage::new();
     let reel = stage.record_for(100_000);
-    // Nobody reads.
+    // There is no reader.
     (0..QUEUE_STEPS_MAX + 10).for_each(|_| stage.step());
     assert!(stage.tape.is_none());
     let end = *open(&written(&reel)).unwrap().end();
     assert_eq!((end.ending, end.steps), (Ending::QueueFull, QUEUE_STEPS_MAX as u64));
 }
 
-/// Takes so many bytes.
+/// A disk with room for this number of bytes.
 struct Disk(usize);
 
 impl Write for Disk {
@@ -275,7 +275,7 @@ fn other_ground_or_scenery_than_the_worlds_is_refused() {
     assert!(matches!(error, RecordingError::Restore(world::RestoreError::OtherTerrain { .. })), "{error}");
 }
 
-/// The same world with somebody in it.
+/// The same world with an NPC in it.
 fn inhabited() -> WorldConfig {
     let config = WorldConfig { terrain: Arc::new(Terrain::flat(256, 21.0)), ..config() };
     let kind = |name: &str| Kind { name: name.into(), ..Kind::default() };

@@ -1,4 +1,4 @@
-//! Time of one client's turn: what left, and whom the client is told about.
+//! Time of one client's turn: departures, and the choice of avatars to send.
 //!
 //! `cargo bench -p replicate --bench selection` measures 5,000 avatars and 100 viewers; `cargo test` runs the same scenes with a
 //! few, so that they keep working. Goal: to see what a change of the selection costs. Nothing is asserted but how many blocks
@@ -43,7 +43,7 @@ fn main() {
     bench("viewers who just came, everybody sits", |_, _| false, false);
 }
 
-/// `moving` says who moves before a send; `knows` whether the viewers were shown everybody before.
+/// `moving` selects the avatars that move before a send; `knows`: the viewers were shown every avatar before.
 fn scene(name: &str, n_avatars: u32, n_viewers: u32, sends: u32, moving: fn(u32, u32) -> bool, knows: bool) {
     let mut stage = Stage::new(n_avatars);
     let mut viewers: Vec<Viewer> =

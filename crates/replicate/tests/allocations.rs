@@ -1,4 +1,4 @@
-//! What stands in a template costs its instances no memory: they share it.
+//! Static objects of a template cost its instances no memory: they share them.
 
 use ids::{Epoch, SessionKey, Tick, WorldId};
 use link::{Action, Command, Frame, Terrain};
@@ -15,7 +15,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 const TICK: Duration = Duration::from_millis(50);
 const TICKS: u64 = 10;
 
-/// What instances have in common.
+/// Parts that instances have in common.
 struct Template {
     terrain: Arc<Terrain>,
     scenery: Arc<link::Scenery>,
@@ -30,7 +30,7 @@ impl Template {
         Self { terrain, scenery, things }
     }
 
-    /// Makes an instance and steps it until whoever follows it has heard everything; how often that asked for memory.
+    /// Makes an instance and steps it until its replica has the full state. Returns the number of allocations.
     fn requests_of_an_instance(&self) -> u64 {
         let before = counted_here();
         let config = WorldConfig {

@@ -1,4 +1,4 @@
-//! What the pool itself takes for a world's tick: CPU time of its workers ÷ ticks, of tasks that do next to nothing.
+//! Time of the pool itself for a world's tick: CPU time of its workers ÷ ticks, of tasks that do next to nothing.
 //!
 //! `cargo bench -p schedule` measures 1,000 tasks at 20 Hz on one worker and on two, in turns, for ten seconds each;
 //! `cargo test` runs a few tasks for a moment, so that it keeps working. Goal: the figure `schedule_us_per_world`, with everything
@@ -68,7 +68,7 @@ fn main() {
     serial_parts(n_tasks, if full { 2_000 } else { 10 });
 }
 
-/// What the head and the tail of a beat take, during which there is one worker: nanoseconds per world, in a warm cache.
+/// Time of the head and the tail of a beat, during which one worker runs: nanoseconds per world, in a warm cache.
 fn serial_parts(n_tasks: u64, beats: u32) {
     let mut schedule = Schedule::new(1);
     for task in 1..=n_tasks {
@@ -128,7 +128,7 @@ fn cpu_of_workers() -> Duration {
     Duration::from_nanos(ran_ns.sum())
 }
 
-/// Waits; nobody wakes this thread.
+/// Waits; no other thread wakes this one.
 fn pass(time: Duration) {
     let until = std::time::Instant::now() + time;
     while let Some(left) =

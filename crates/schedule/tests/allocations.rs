@@ -17,7 +17,7 @@ fn steady_frames_allocate_nothing() {
     neither_do_workers();
 }
 
-/// Two rates, costs that wander so that the order changes, a world that needs twice its time, and one that sleeps and is woken.
+/// Two rates, costs that wander so that the order changes, a world that needs twice its time, and another that sleeps and resumes.
 fn beats_allocate_nothing() {
     let (mut schedule, mut crew) = (Schedule::new(4), Crew::new(4));
     let (slow, sleeper) = (TaskId(1), TaskId(2));
@@ -47,7 +47,7 @@ fn beats_allocate_nothing() {
     run(1_000);
     count_here("virtual workers");
     let asked = || counted()["virtual workers"];
-    // To tell takes some, too.
+    // Reading the count allocates, too.
     let (first, second) = (asked(), asked());
     run(1_000);
     assert_eq!(asked() - second, second - first);

@@ -1,11 +1,11 @@
-//! A crowd in one region, of whom everybody is shown the nearest 200, while two of five are cut off together and all lose, get
+//! A crowd in one region, of which every client is shown the nearest 200, while two of five are cut off together and all lose, get
 //! twice and get late what they are sent. What holds meanwhile and afterwards stands in `DETERMINISM.md`.
 
 use sim::{Faults, Report, Scenario};
 use std::thread;
 use std::time::Duration;
 
-/// Long enough for everybody to come, to be cut off for 8 s and to be back.
+/// Long enough for every client to come, to be cut off for 8 s and to be back.
 const STORM: Duration = Duration::from_secs(25);
 /// More than are in any visible set or at its border. With these, kills that came late took away who was back.
 const SMALL: Scenario = Scenario { clients: 500, storm: STORM, ..Scenario::crowd(1) };

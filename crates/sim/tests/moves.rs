@@ -1,4 +1,4 @@
-//! Worlds that move between two hosts at random ticks: clients, frames and state hashes cannot tell, and a move that leaves out, repeats or
+//! Worlds that move between two hosts at random ticks: clients, frames and state hashes are the same as without, and a move that leaves out, repeats or
 //! ages anything fails the run.
 
 use sim::{Faults, Report, Rule, Sabotage, Scenario, Setting};

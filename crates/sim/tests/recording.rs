@@ -7,7 +7,7 @@ use sim::{Faults, Report, Scenario, Setting};
 use std::io::Cursor;
 use std::time::Duration;
 
-/// Replays what was recorded; how many steps came to the recorded state.
+/// Replays the recording. Returns the number of steps that came to the recorded state.
 fn replay(report: &Report) -> (u64, Ending) {
     let bytes = report.recording.as_deref().expect("was asked for");
     let mut recording = Recording::read(Cursor::new(bytes)).unwrap();

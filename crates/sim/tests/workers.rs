@@ -41,7 +41,7 @@ behaviour prowler:
         wander within 30 m around camp pause 0.1 s to 1 s
 ";
 
-/// A world that is stepped so many times, and tells then what all of its states were.
+/// A world that is stepped a number of times, and then reports the hashes of all of its states.
 struct Run {
     world: World,
     n: u32,
@@ -73,7 +73,7 @@ impl Task for Run {
     }
 }
 
-/// What the visitor of a world does in a tick: comes, walks about, talks.
+/// Actions of a world's visitor in a tick: comes, walks about, talks.
 fn script(world: u32, tick: u64, commands: &mut Vec<Command>) {
     let mut give = |action| commands.push(Command::by_session(SessionKey(1), tick, action));
     match tick {

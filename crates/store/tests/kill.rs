@@ -1,4 +1,4 @@
-//! What was acknowledged is there after a kill: of the process that has an SQLite file open, and of a PostgreSQL server and its connections.
+//! Acknowledged writes are there after a kill: of the process that has an SQLite file open, and of a PostgreSQL server and its connections.
 
 use ids::{AgentId, Uuid};
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -90,7 +90,7 @@ static MOVEMENT: Scope = Scope::new("test.system.movement").kind(ScopeKind::Syst
 static TELL: Scope = Scope::new("test.system.tell").kind(ScopeKind::System).limit_us(LIMIT_US);
 static FRAME: Scope = Scope::new("test.frame").kind(ScopeKind::Frame).arg(Arg::World);
 
-/// Some frames of world 3, the last one with a tell phase of this length.
+/// Some frames of world 3, the last one with a `tell` phase of this length.
 fn frames(budget_ns: u64, last_tells: Duration) {
     for n in 0..10 {
         let frame = FRAME.enter_within(3, budget_ns);

@@ -1,7 +1,7 @@
-//! What NPCs cost: instances of one template, one after the other, as a pool steps them, so that most of a world comes out of memory.
+//! Cost of NPCs: instances of one template, one after the other, as a pool steps them, so that most of a world comes out of memory.
 //!
 //! `cargo bench -p world --bench npcs` steps 1,000 worlds with 20 NPCs and a visitor each for 400 ticks; `cargo test` runs a few of each, so that it keeps
-//! working. Goal: nanoseconds of an NPC's tick, all of it: looks, thoughts, paths, steps, and what the frame tells. Not a goal: to promise
+//! working. Goal: nanoseconds of an NPC's tick, all of it: looks, thoughts, paths, steps, and the frame's messages. Not a goal: to promise
 //! anything. The state hash is printed to show that a faster step still does the same, and what NPCs did to show that they did.
 #![expect(
     clippy::print_stdout,
@@ -87,7 +87,7 @@ fn main() {
     tell(&worlds, cast.len(), ticks);
 }
 
-/// What NPCs did, a second of each.
+/// Deeds of NPCs, each per second.
 fn tell(worlds: &[World], n_npcs: usize, ticks: u64) {
     let sum =
         |of: fn(&NpcCounts) -> u64| worlds.iter().map(|world| of(world.npc_counts())).sum::<u64>() as f64;

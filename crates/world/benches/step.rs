@@ -20,7 +20,7 @@ use world::{World, WorldConfig};
 
 const SIZE_M: u32 = 512;
 
-/// What a scene's avatars do in a tick: (avatar, tick) → input, if any.
+/// Inputs of a scene's avatars in a tick: (avatar, tick) → input, if any.
 type Behaviour = fn(u64, u64) -> Option<Control>;
 
 fn main() {
@@ -60,7 +60,7 @@ fn scene(name: &str, n_avatars: u64, ticks: u64, width: f32, behaviour: Behaviou
         world.step(Tick(tick), Duration::from_millis(50), 1.0, &mut commands, &mut frame);
         step_ms.push(began.elapsed().as_secs_f64() * 1e3);
     }
-    // The first ticks let everybody in.
+    // In the first ticks the avatars enter.
     let mut step_ms = step_ms.split_off(5);
     step_ms.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| step_ms[((step_ms.len() - 1) as f64 * share) as usize];

@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_millis(50);
 const WARM_TICKS: u64 = 2_400;
 const TICKS: u64 = 1_200;
 
-/// Blows that take next to nothing, so that nobody falls: whoever comes back is somebody new, whom frames tell in full.
+/// Blows with almost no damage, so that no NPC falls: an NPC that comes back is a new avatar, which frames send in full.
 const BEHAVIORS: &str = "\
 behaviour fighter:
     select:
@@ -91,7 +91,7 @@ fn a_frame_has_room_for_what_all_may_do_at_once() {
 
 const AGENT: AgentId = AgentId(Uuid::from_u128(1));
 
-/// What a visitor does in a tick: comes in, walks to and fro among them, and strikes.
+/// Command of a visitor in a tick: comes in, walks to and fro among them, and strikes.
 fn deed(tick: u64) -> Option<Command> {
     let action = match tick {
         0 => Action::Enter(Box::new(Enter {

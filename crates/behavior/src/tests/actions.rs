@@ -390,7 +390,7 @@ fn conditions_find_the_target() {
     npc.see(5, 1, 19.0);
     npc.think(250);
     assert_eq!(npc.mind.target(), Some(id(4)));
-    // It stays with the one that it has.
+    // It keeps its target.
     npc.see(5, 1, 2.0);
     npc.think(250);
     assert_eq!(npc.mind.target(), Some(id(4)));

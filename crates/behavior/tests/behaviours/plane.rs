@@ -15,7 +15,7 @@ use glam::{Vec2, Vec3};
 pub(crate) const TICK_MS: u64 = 50;
 const GROUND_M: f32 = 20.0;
 
-/// Somebody on the plane: a player when it has no mind.
+/// An avatar on the plane: a player when it has no mind.
 pub(crate) struct Actor {
     pub(crate) id: EntityId,
     pub(crate) kind: KindId,
@@ -49,7 +49,7 @@ pub(crate) struct Plane {
 }
 
 impl Plane {
-    /// An empty plane at midnight, with days of so many minutes.
+    /// An empty plane at midnight, with days of `day_min` minutes.
     pub(crate) fn new(set: BehaviorSet, day_min: u64) -> Self {
         Self {
             set,
@@ -103,7 +103,7 @@ impl Plane {
         (0..ticks).for_each(|_| self.tick());
     }
 
-    /// Runs until something holds, for so many seconds at most. Whether it came to hold.
+    /// Runs until `holds`, for `seconds` at most. Returns whether it came to hold.
     pub(crate) fn run_until_that(&mut self, seconds: f32, holds: impl Fn(&Self) -> bool) -> bool {
         let ticks = (seconds * 1e3) as u64 / TICK_MS;
         (0..ticks).any(|_| {
@@ -112,7 +112,7 @@ impl Plane {
         })
     }
 
-    /// What somebody said, struck and did, without times.
+    /// Words, blows and deeds of an actor, without times.
     pub(crate) fn log_of(&self, index: usize) -> Vec<&str> {
         let who = self.actors[index].id.get();
         self.log.iter().filter(|entry| entry.1 == who).map(|entry| entry.2.as_str()).collect()
@@ -126,7 +126,7 @@ impl Plane {
         self.actors[index].mind.as_ref().and_then(|mind| mind.doing(&self.set)).unwrap_or("nothing")
     }
 
-    /// Somebody strikes somebody else.
+    /// One actor strikes another.
     pub(crate) fn strike(&mut self, by: usize, whom: usize, damage: f32) {
         let (id, kind, place) = (self.actors[by].id, self.actors[by].kind, self.actors[by].position);
         let actor = &mut self.actors[whom];
@@ -232,7 +232,7 @@ impl Plane {
         self.happen(index);
     }
 
-    /// What happens once.
+    /// Carries out the deeds of a thought that happen once.
     fn happen(&mut self, index: usize) {
         let Actor { id, kind, position, intent, mind, .. } = &self.actors[index];
         let (id, kind, position, intent) = (*id, *kind, *position, *intent);
@@ -264,7 +264,7 @@ impl Plane {
         }
     }
 
-    /// What goes on between thoughts.
+    /// Carries out the deeds that last between thoughts.
     fn carry_on(&mut self, index: usize, candidates: &[Candidate]) {
         let actor = &mut self.actors[index];
         if actor.mind.is_none() {
@@ -324,7 +324,7 @@ fn step(actor: &mut Actor, goal: Vec3, speed: f32, within_m: f32) -> bool {
     false
 }
 
-/// Whether a line crosses a wall.
+/// True if a line crosses a wall.
 fn crosses((a, b): (Vec2, Vec2), from: Vec2, to: Vec2) -> bool {
     let side = |p: Vec2, q: Vec2, r: Vec2| (q - p).perp_dot(r - p) > 0.0;
     side(a, b, from) != side(a, b, to) && side(from, to, a) != side(from, to, b)

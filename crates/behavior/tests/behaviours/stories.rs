@@ -81,7 +81,7 @@ fn a_villager_runs_from_a_bandit_and_not_only_while_it_is_in_view() {
     let mut plane = plane();
     let anna = plane.add(VILLAGER, Some("villager"), 118.0, 100.0);
     plane.run_until(10, 0);
-    // Somebody of that kind, but without a mind.
+    // An actor of that kind, but without a mind.
     let bandit = plane.add(BANDIT, None, 132.0, 100.0);
     assert!(plane.run_until_that(3.0, |plane| matches!(plane.actors[anna].intent.go, Go::Away { .. })));
     plane.run_s(3.0);

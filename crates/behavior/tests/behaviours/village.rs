@@ -14,7 +14,7 @@ pub(crate) const FILES: [(&str, &str); 6] = [
     ("woodcutter.behaviour", include_str!("../../behaviours/woodcutter.behaviour")),
 ];
 
-/// What the village offers.
+/// Vocabulary of the village.
 pub(crate) fn vocabulary() -> Vocabulary {
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     let kind = |name: &str, enemies: &[&str], friends: &[&str]| Kind {

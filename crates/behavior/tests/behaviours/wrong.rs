@@ -1,4 +1,4 @@
-//! What messages look like: a file with all sorts of mistakes, and what is said about it.
+//! The form of messages: a file with all sorts of mistakes, and the messages about it.
 
 use crate::village;
 use behavior::{BehaviorSet, Source};

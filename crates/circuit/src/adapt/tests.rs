@@ -5,7 +5,7 @@ use proptest::prelude::*;
 const RATE: f32 = 64_000.0;
 const PACKET_BYTES: u64 = 500;
 
-/// A channel of Gilbert and Elliott: with each packet it may change between a good state and one that loses in bursts.
+/// A channel of Gilbert and Elliott: with each packet it may change between a good state and another that loses in bursts.
 #[derive(Clone, Copy, Debug)]
 struct Channel {
     loss_good: f64,

@@ -48,7 +48,7 @@ impl Play {
         Self::of(5.0, 0, judged)
     }
 
-    /// The walker so far from the observer, and so many others nearer, who are not judged.
+    /// The walker at `far_m` from the observer, and `n_nearer` nearer avatars, which are not judged.
     fn beside(far_m: f32, n_nearer: u32) -> Self {
         Self::of(far_m, n_nearer, Some("Walker"))
     }
@@ -107,7 +107,7 @@ fn the_time_that_an_update_is_under_way_is_not_forgiven() {
 fn the_limit_of_an_error_is_that_of_its_band() {
     let limits = [0, 1, 2].map(|band| WrongFrom::of_band(band).error_m);
     assert!(limits.iter().zip([0.09, 0.2, 0.55]).all(|(limit, m)| (limit - m).abs() < 1e-6), "{limits:?}");
-    // Metres to the walker, others who are nearer, and the limit of its error.
+    // Metres to the walker, number of nearer avatars, and the limit of its error.
     for (far_m, n_nearer, limit_m) in [(60.0, 0, 0.09), (70.0, 0, 0.2), (60.0, 60, 0.2), (70.0, 60, 0.55)] {
         for (error_m, age_ms) in [(limit_m - 0.01, 0.0), (limit_m + 0.01, 50.0)] {
             let mut play = Play::beside(far_m, n_nearer);

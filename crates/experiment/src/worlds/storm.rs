@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_drills_are_handed_in_that_enough_work_waits() {
+    fn enough_drills_are_submitted_to_fill_the_queue() {
         let task =
             |kind: &str, expected_s| LongTask { kind: kind.into(), state: "waiting".into(), expected_s };
         assert_eq!(n_missing(&[], 4.0), 160);

@@ -74,7 +74,7 @@ fn a_removed_world_is_credited_although_its_memory_stays_resident() {
     capacity.cancel_reservation(4 * MIB);
     capacity.record_sample(at(6), &NodeSample { is_trimmed: true, ..memory(107, 110) });
     assert_eq!(n_reserved(&mut capacity, MIB, 10), 3);
-    // The credit is at most what was resident.
+    // The credit is at most the resident memory.
     let mut capacity = WorldCapacity::default();
     capacity.record_sample(at(1), &memory(1, 2));
     capacity.note_freed(100 * MIB);

@@ -121,7 +121,7 @@ proptest! {
         let mut expected = worlds.clone();
         expected.sort_by_key(|ids| ids.start);
         prop_assert_eq!(pool.used().collect::<Vec<_>>(), expected);
-        // Once all have ended and rested, all of it can be had again.
+        // Once all have ended and rested, all of it is available again.
         worlds.iter().for_each(|ids| pool.release(at(now), ids));
         now += 60;
         pool.allocate(at(now), 1).expect("a block of its own");

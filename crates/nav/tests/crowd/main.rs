@@ -1,4 +1,4 @@
-//! Many walkers: nobody in a wall, nobody in anybody, nobody stuck for long.
+//! Many walkers: none in a wall, none in another, none stuck for long.
 
 mod properties;
 #[path = "../site/mod.rs"]
@@ -70,7 +70,7 @@ fn a_crowd_with_one_goal_comes_to_rest_around_it() {
         crowd.send(n, Vec2::new(45.0, 45.0));
     }
     crowd.until_all_are_there(2_000);
-    // Those who pressed give room, and then nothing moves any more.
+    // The pressing walkers give room, and then nothing moves any more.
     for _ in 0..100 {
         crowd.tick();
     }

@@ -1,4 +1,4 @@
-//! What holds for any crowd in any place.
+//! Properties of any crowd in any place.
 
 use crate::{
     site::{Random, Site},
@@ -9,10 +9,10 @@ use nav::{GIVE_UP_S, NavMesh, PolyRef, Solid, crowd::OVERLAP_MAX_M};
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
-/// Nobody who wants to go somewhere stands for longer: then it gives up, and wants something else. That is [`GIVE_UP_S`] after it last came
+/// A walker with a goal stands no longer: then it gives up and takes another goal. That is [`GIVE_UP_S`] after it last came
 /// half a metre away from a place, which may be the end of a slow drift, and so up to as long again after it began to stand.
 const WAIT_MAX_TICKS: u32 = (2.0 * GIVE_UP_S / DT) as u32;
-/// What rounding adds to an overlap, metres.
+/// Contribution of rounding to an overlap, metres.
 const ROUNDING_M: f32 = 2e-3;
 
 /// Doors of 1.2 m; boxes as thick as they come; walls of a few centimetres at all angles.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub(crate) const DT: f32 = 0.05;
 pub(crate) const RADIUS_M: f32 = 0.3;
-/// Nobody runs faster, metres a second.
+/// Highest speed of a walker, metres a second.
 pub(crate) const SPEED_MAX_M_PER_S: f32 = 3.2;
 /// From the soles to the eyes, metres: what hides one place from the next is no step and no kerb.
 const EYES_M: f32 = 1.5;
@@ -29,7 +29,7 @@ pub(crate) struct WalkerSize {
     since: Vec2,
 }
 
-/// As `world` has them. Every tick is looked at: nobody leaves the mesh, runs faster than it may, or comes through a wall.
+/// As `world` has them. Every tick is checked: no walker leaves the mesh, runs too fast, or comes through a wall.
 pub(crate) struct Crowd<'a> {
     site: &'a Site,
     pub(crate) mesh: NavMesh,
@@ -37,9 +37,9 @@ pub(crate) struct Crowd<'a> {
     pub(crate) walkers: Vec<WalkerSize>,
     neighbours: Neighbours,
     finder: PathFinder,
-    /// Longest wait of anybody, ticks.
+    /// Longest wait of a walker, ticks.
     pub(crate) waited: u32,
-    /// Times that somebody did.
+    /// Number of goals given up.
     pub(crate) given_up: u32,
     /// Deepest overlap of any two.
     pub(crate) deepest: f32,
@@ -120,7 +120,7 @@ impl<'a> Crowd<'a> {
         }
     }
 
-    /// Who waits longest, where to, and who is near.
+    /// The walker that waits longest, its goal, and its neighbours.
     pub(crate) fn of_who_waits(&self) -> String {
         let walker = self.walkers.iter().max_by_key(|walker| walker.waiting).expect("somebody");
         let (at, goal) = (walker.spot.at, walker.follower.goal().map(|goal| goal.at));
@@ -136,7 +136,7 @@ impl<'a> Crowd<'a> {
         format!("at {at} to {goal:?}, wish {}, hindered {}; near: {near:#?}", walker.wish, walker.hindered)
     }
 
-    /// Ticks until nobody has a goal any more.
+    /// Ticks until no walker has a goal any more.
     pub(crate) fn until_all_are_there(&mut self, ticks: u32) -> u32 {
         for tick in 0..ticks {
             if self.walkers.iter().all(|walker| walker.follower.goal().is_none()) {

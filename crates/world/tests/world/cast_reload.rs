@@ -34,7 +34,7 @@ pub(crate) fn with_behavior(spawns: Vec<Spawn>, name: &str, body: &str) -> Scrip
     let text = String::from_utf8(script.files[0].1.clone()).expect("text");
     let mut is_other = true;
     let lines = text.lines().filter(|line| {
-        // What is indented belongs to the behaviour above.
+        // Indented lines belong to the behaviour above.
         is_other =
             if line.starts_with(' ') { is_other } else { !line.starts_with(&format!("behaviour {name}:")) };
         is_other
@@ -213,7 +213,7 @@ fn a_state_that_was_kept_goes_on_with_what_the_files_say_now() {
     let hurts = Script { game: hurting(), ..script(patrol()) };
     assert!(matches!(restore(hurts), Err(RestoreError::OtherCast { .. })), "it is another game");
 
-    // Weaker than they were, and with fewer behaviours than the number of the one that they followed.
+    // Weaker than they were, and with fewer behaviours than the number of the behaviour that they followed.
     let stroll = || vec![spawn("folk", "stroll", 100.0, 128.0)];
     let strong = setting(stroll());
     let kept = Stage::new(strong.clone()).world.snapshot();
@@ -340,7 +340,7 @@ fn an_answering_npc_answers_from_the_new_file() {
     let answers = |stage: &mut Stage| {
         stage.send(1, Action::Chat { kind: ChatKind::Say, channel: 0, text: "Psst.".into() });
         let mut answers = Vec::new();
-        // Nobody says two things within three seconds.
+        // An NPC says no two lines within three seconds.
         for _ in 0..70 {
             stage.step();
             answers.extend(stage.events().iter().filter_map(|event| match event {

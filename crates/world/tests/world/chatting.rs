@@ -1,4 +1,4 @@
-//! What is said.
+//! Chat: its reach, its bounds, and typing.
 
 use crate::stage::Stage;
 use ids::{SessionKey, Uuid};

@@ -113,7 +113,7 @@ proptest! {
         }
     }
 
-    /// Whatever is asked, everybody stays on the ground or above, inside the borders, with numbers for numbers.
+    /// Under any commands every avatar stays on the ground or above, inside the borders, with finite numbers.
     #[test]
     fn every_position_stays_possible(run in any_run()) {
         let terrain = hills().terrain;

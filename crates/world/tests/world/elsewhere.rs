@@ -17,7 +17,7 @@ fn elsewhere() -> WorldConfig {
     WorldConfig { id: WorldId(77), epoch: Epoch(4), local_ids: 5_000_000..9_000_000, ..HERE.clone() }
 }
 
-/// What one visitor may do in a tick.
+/// Possible actions of a visitor in a tick.
 fn any_deed() -> impl Strategy<Value = Action> {
     let position = (60.0f32..160.0, 60.0f32..160.0).prop_map(|(x, y)| Vec3::new(x, y, 22.0));
     let flags = prop::sample::select(vec![0, ControlFlags::AT_POS.0, ControlFlags::FLY.0]);
@@ -132,7 +132,7 @@ proptest! {
         for tick in deeds.len()..deeds.len() + 100 {
             let expected = step(&mut world, tick, &std::mem::take(&mut leave));
             let found = step(&mut moved, tick, &[]);
-            // Who left is told to have left by one of them only.
+            // Only one of them sends a departure.
             let stays = |change: &Change| tick > deeds.len() || !matches!(change, Change::Removed(_));
             let changes = |frame: &Frame, first: u32| -> Vec<Change> {
                 anonymous(frame, first).0.into_iter().filter(stays).collect()
@@ -193,7 +193,7 @@ fn ids_for_which_there_is_no_place_are_refused_with_numbers() {
     let n = (HERE.scenery.len() + world.n_npcs()) as u32;
     let narrow = |n_ids| WorldConfig { local_ids: 100..100 + n_ids, max_avatars: 2, ..HERE.clone() };
     assert!(World::restore(narrow(n + 3), &snapshot).is_ok());
-    // Somebody who comes late, and stays, has an id that is far from the first.
+    // An avatar that comes late, and stays, has an id that is far from the first.
     for sequence in 0..20 {
         let action = if sequence % 2 == 0 { enter_at(Vec3::new(60.0, 60.0, 22.0)) } else { Action::Leave };
         step(&mut world, sequence as usize, &[Command::by_session(SessionKey(1), sequence, action)]);

@@ -28,7 +28,7 @@ fn health_event(session: u64, points: u8) -> Event {
     Event::Game(Audience::Session(SessionKey(session)), GameEvent::Health { points })
 }
 
-/// Where a wolf is that bites.
+/// A world with a wolf that bites.
 fn lair(damage: bool) -> WorldConfig {
     let mut script = script(vec![spawn("wolf", "wolf", 70.0, 60.0)]);
     script.vocabulary.kinds[2].enemies = vec!["player".into()];
@@ -48,7 +48,7 @@ fn visited(config: WorldConfig) -> Stage {
     stage
 }
 
-/// What was told of somebody's health in so many ticks.
+/// Values of the visitor's health in the events of `ticks` ticks.
 fn told(stage: &mut Stage, ticks: u32) -> Vec<u8> {
     let mut told = Vec::new();
     for _ in 0..ticks {
@@ -58,7 +58,7 @@ fn told(stage: &mut Stage, ticks: u32) -> Vec<u8> {
     told
 }
 
-/// What was told of a session's health in the last tick.
+/// Values of a session's health in the events of the last tick.
 fn told_of(stage: &Stage, session: u64) -> Vec<u8> {
     let points = |event: &Event| match event {
         Event::Game(Audience::Session(SessionKey(known)), GameEvent::Health { points }) => {
@@ -69,7 +69,7 @@ fn told_of(stage: &Stage, session: u64) -> Vec<u8> {
     stage.events().iter().filter_map(points).collect()
 }
 
-/// Steps until somebody falls.
+/// Steps until an avatar falls.
 fn fall(stage: &mut Stage) {
     for _ in 0..600 {
         stage.step();

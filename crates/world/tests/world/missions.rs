@@ -1,4 +1,4 @@
-//! Missions: from waypoint to waypoint, past those who are in the way, and what is kept of it.
+//! Missions: from waypoint to waypoint, past the NPCs in the way, and the progress that is kept.
 
 use super::{
     stage::{STANDING, Stage, enter_at},
@@ -23,7 +23,7 @@ fn waypoint(x: f32, y: f32, clear: Option<&str>, text: &str) -> Waypoint {
     Waypoint { position: point(x, y), radius_m: 3.0, clear: clear.map(Into::into), text: text.into() }
 }
 
-/// Two outlaws at 80, 60 who stand, one who strolls elsewhere; a mission to clear them, and one that follows.
+/// Two outlaws that stand at 80, 60, a third that strolls elsewhere; a mission to clear them, and its successor.
 fn adventure() -> Script {
     let mut script = script(vec![
         spawn("wolf", "stand", 80.0, 60.0),
@@ -96,7 +96,7 @@ fn go(stage: &mut Stage, x: f32, y: f32) {
     stage.send(1, Action::Teleport { position: point(x, y) + Vec3::Z * STANDING, look_at: Vec3::X });
 }
 
-/// Strikes whoever stands ahead until so many have fallen.
+/// Strikes the avatars ahead until `falls` have fallen.
 fn fell(stage: &mut Stage, falls: u64) {
     for _ in 0..200 {
         if stage.world.npc_counts().falls >= falls {

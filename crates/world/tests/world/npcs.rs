@@ -1,4 +1,4 @@
-//! Those who have no client: they walk, notice, chase, are struck, fall and come back.
+//! Avatars without a client: they walk, notice, chase, are struck, fall and come back.
 
 use super::{
     stage::{STANDING, Stage, control, enter_at},
@@ -28,7 +28,7 @@ fn they_go_round_walls_on_even_legs_and_rest_where_they_arrive() {
         last = motion;
     }
     assert!(was_east && was_west, "it goes to and fro");
-    // Viewers walk on by themselves whom they were told walks: a leg keeps one velocity, bit by bit.
+    // Viewers extrapolate walkers by themselves: a leg keeps one velocity, bit by bit.
     assert!(turns < 60, "{turns} velocities in 80 s");
     let speeds: Vec<f32> = npcs(&stage).iter().map(|npc| npc.motion.velocity.length()).collect();
     assert!(speeds.iter().all(|speed| *speed < 3.3), "{speeds:?}");

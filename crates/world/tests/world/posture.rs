@@ -163,7 +163,7 @@ fn a_taller_avatar_keeps_its_soles_on_the_ground() {
     assert_eq!(stage.motion(2).position.z, 21.95);
 }
 
-/// A seat above the ground, 2 m from the avatar of [`Stage::with_one`].
+/// A sitting place above the ground, 2 m from the avatar of [`Stage::with_one`].
 const SEAT: Vec3 = Vec3::new(130.0, 128.0, 21.8);
 
 fn seated_on_object() -> Stage {

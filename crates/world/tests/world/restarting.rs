@@ -13,7 +13,7 @@ struct Play {
     life: Life,
     now: Instant,
     tick: u64,
-    /// Who is there, by session.
+    /// Present avatars, by session.
     here: BTreeMap<u64, LocalId>,
     frame: Frame,
 }
@@ -64,7 +64,7 @@ impl Play {
         }
     }
 
-    /// What a supervisor does after a step that panicked, and the first step after that.
+    /// The restart of a supervisor after a step that panicked, and the first step after it.
     fn begin_again(&mut self, in_a_row: u32) -> Beginning {
         // The step that failed.
         self.tick += 1;
@@ -147,7 +147,7 @@ fn without_a_checkpoint_a_world_begins_empty_and_goes_on_with_its_ids() {
     assert!(play.enter(1) > id);
 }
 
-/// The tick in which each of two worlds takes checkpoints is found by who is there after a restart.
+/// The tick in which each of two worlds takes checkpoints follows from the avatars that are there after a restart.
 #[test]
 fn worlds_take_their_checkpoints_in_different_ticks_and_often_enough() {
     let taken_in = |share: f32| {

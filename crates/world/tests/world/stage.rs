@@ -1,4 +1,4 @@
-//! A small world to play scenes in: sends commands, steps, and keeps what frames tell as a replica would.
+//! A small world to play scenes in: sends commands, steps, and keeps the state in frames as a replica would.
 
 use glam::{Quat, Vec2, Vec3};
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid, WorldId};
@@ -42,7 +42,7 @@ pub(crate) fn control(flags: ControlFlags, body_rotation: Quat) -> Action {
     Action::Control(Control { flags, body_rotation })
 }
 
-/// What a reader of all frames knows.
+/// State of a reader of all frames.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Mirror(pub(crate) BTreeMap<LocalId, Entity>);
 
@@ -166,7 +166,7 @@ impl Stage {
         self.entity(session).avatar.animations.iter().map(|animation| animation.id).collect()
     }
 
-    /// Whether the last frame changed anything.
+    /// True if the last frame changed nothing.
     pub(crate) fn is_still(&self) -> bool {
         self.frame.changes.is_empty()
     }

@@ -9,7 +9,7 @@ use link::{Change, Command, Frame};
 use std::{sync::Arc, time::Duration};
 use world::{Beginning, CastReload, Life, NpcCast};
 
-/// A life in which somebody watches an NPC that patrols.
+/// A life in which a visitor watches an NPC that patrols.
 struct Play {
     life: Life,
     tick: u64,
@@ -30,7 +30,7 @@ impl Play {
         play
     }
 
-    /// Moves that were told.
+    /// Runs for a time. Returns the number of moves in its frames.
     fn run(&mut self, time: Duration) -> usize {
         let mut moves = 0;
         for _ in 0..time.as_nanos() / TICK.as_nanos() {
@@ -79,7 +79,7 @@ fn a_cast_with_which_a_world_panics_twice_is_given_up_for_the_one_before() {
     assert_eq!(play.life.world().n_avatars(), 1, "who was there before the change");
     assert!(play.run(Life::CHECKPOINT_PERIOD) > 0, "it patrols");
 
-    // What happens from here on is another matter.
+    // The next panic is another case.
     assert_eq!(play.panic(3), Beginning::Newest);
     assert!(Arc::ptr_eq(&play.cast(), &good));
     assert_eq!(play.life.world().n_avatars(), 1);

@@ -1,4 +1,4 @@
-//! Captures while threads continue, reuse their blocks, end and begin: every slice in a capture must be one that was
+//! Captures while threads continue, reuse their blocks, end and begin: every slice in a capture must have been
 //! recorded, in its place.
 //!
 //! Tested with real races, and with threads that move exactly when the reader has read a chosen word, which finds in seconds

@@ -325,7 +325,7 @@ fn each_of_many_concurrent_requests_finds_the_instance() {
 }
 
 #[test]
-fn the_journal_saves_an_instance_that_was_left_and_one_that_stays_empty_is_suspended() {
+fn the_journal_saves_a_left_instance_and_an_empty_one_is_suspended() {
     let data = tempfile::tempdir().unwrap();
     let node = Node::start(&data, &config(&["Cave"], 5));
     let one = node.create(1);
