@@ -11,6 +11,10 @@ export const LIMITS = {
   literals_indefinite_per_1000: { max: 1, aim: 0.3, unit: 'per 1,000 words', of: 'indefinite persons in string literals' },
   overloaded_percent: { max: 8, aim: 5, unit: '%', of: 'type names with several meanings' },
   discouraged_per_1000: { max: 1, aim: 0.5, unit: 'per 1,000 words', of: 'discouraged words in comments' },
+  tests_wh_percent: { max: 6, aim: 3, unit: '%', of: 'comment blocks of tests that open with a wh-word' },
+  tests_indefinite_per_1000: { max: 1, aim: 0.3, unit: 'per 1,000 words', of: 'indefinite persons in comments of tests' },
+  tests_discouraged_per_1000: { max: 1, aim: 0.5, unit: 'per 1,000 words', of: 'discouraged words in comments of tests' },
+  test_names_percent: { max: 1, aim: 0.3, unit: '%', of: 'test names that open with a wh-word or have an indefinite person' },
   bodiless_percent: { max: 0, aim: 0, unit: '%', of: 'commits without a body' },
 };
 

@@ -1,11 +1,12 @@
 /**
- * Step `words` of `make lint`: prose of comments, string literals and Markdown documents, type names with several meanings, and commits
- * without a body.
+ * Step `words` of `make lint`: prose of comments, string literals and Markdown documents, type names with several meanings, names of
+ * tests, and commits without a body.
  *
  *   node scripts/words/main.mjs [--files 10] [--json]
  *
  * Prints the figures of each crate and of all, the files with the most findings, and the names with the most meanings. Exit status 1 when
- * a figure is above its limit (`limits.mjs`). Tests (files and folders named so) are not measured.
+ * a figure is above its limit (`limits.mjs`). Files of tests, benches and examples have figures of their own: their comments and the names
+ * of all tests count, their string literals and types do not.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -14,17 +15,22 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { BODIES_SINCE, DISCOURAGED, LIMITS } from './limits.mjs';
-import { bodilessPercent, documentText, excesses, findings, indefinitePer1000, literalText, measureFile, measureText, overloadedNames, sumUp } from './measure.mjs';
+import { bodilessPercent, documentText, excesses, findings, indefinitePer1000, literalText, measureFile, measureText, overloadedNames, riddles, sumUp, testNames } from './measure.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const { values: options } = parseArgs({ options: { files: { type: 'string', default: '10' }, json: { type: 'boolean', default: false } } });
 
 const crates = join(ROOT, 'crates');
-const sources = readdirSync(crates, { recursive: true })
-  .filter((path) => path.endsWith('.rs') && path.split(sep)[1] === 'src' && !path.includes('tests'))
+const isProduction = ({ path }) => path.split(sep)[1] === 'src' && !path.includes('tests');
+const rust = readdirSync(crates, { recursive: true })
+  .filter((path) => path.endsWith('.rs'))
   .sort()
   .map((path) => ({ path, crate: path.split(sep)[0], source: readFileSync(join(crates, path), 'utf8') }));
+const sources = rust.filter(isProduction);
 const files = sources.map(({ path, crate, source }) => ({ path, crate, ...measureFile(source) }));
+const testFiles = rust.filter((file) => !isProduction(file)).map(({ path, source }) => ({ path, ...measureFile(source) }));
+const tests = sumUp(testFiles, new Map());
+const namesOfTests = rust.flatMap(({ source }) => testNames(source));
 const documents = markdown().map((path) => ({ path, ...measureText(documentText(readFileSync(join(ROOT, path), 'utf8'))) }));
 const literals = sources.map(({ path, source }) => ({ path: join('crates', path), ...measureText(literalText(source)) }));
 const overloaded = overloadedNames(files);
@@ -32,6 +38,10 @@ const all = {
   ...sumUp(files, overloaded),
   documents_indefinite_per_1000: indefinitePer1000(documents),
   literals_indefinite_per_1000: indefinitePer1000(literals),
+  tests_wh_percent: tests.wh_percent,
+  tests_indefinite_per_1000: tests.indefinite_per_1000,
+  tests_discouraged_per_1000: tests.discouraged_per_1000,
+  test_names_percent: (100 * riddles(namesOfTests).length) / namesOfTests.length,
   bodiless_percent: bodiless(),
 };
 const byCrate = Object.fromEntries(
@@ -82,17 +92,19 @@ function print() {
   row(['limit', '', ...columns.slice(1).map((column) => `${LIMITS[column].max}`)]);
   row(['aim', '', ...columns.slice(1).map((column) => `${LIMITS[column].aim}`)]);
   console.log();
-  for (const key of ['documents_indefinite_per_1000', 'literals_indefinite_per_1000', 'bodiless_percent']) {
+  const keys = ['documents_indefinite_per_1000', 'literals_indefinite_per_1000', 'tests_wh_percent', 'tests_indefinite_per_1000'];
+  for (const key of [...keys, 'tests_discouraged_per_1000', 'test_names_percent', 'bodiless_percent']) {
     const { max, aim, unit, of } = LIMITS[key];
     console.log(`${of}: ${all[key].toFixed(1)} ${unit} (limit ${max}, aim ${aim})`);
   }
 
   console.log('\nfiles with the most findings:');
-  const worst = files.toSorted((a, b) => findings(b) - findings(a)).slice(0, Number(options.files));
+  const worst = [...files, ...testFiles].toSorted((a, b) => findings(b) - findings(a)).slice(0, Number(options.files));
   for (const file of worst) {
     const discouraged = file.discouraged.reduce((sum, count) => sum + count, 0);
     console.log(`${`${findings(file)}`.padStart(5)}  ${relative(ROOT, join(crates, file.path))}: wh ${file.wh}, indefinite ${file.indefinite}, discouraged ${discouraged}`);
   }
+  console.log(`\ntest names that hide their subject: ${riddles(namesOfTests).slice(0, Number(options.files)).join(', ') || 'none'}`);
   const texts = [...documents, ...literals].filter(({ indefinite }) => indefinite > 0).sort((a, b) => b.indefinite - a.indefinite);
   console.log('\ndocuments and sources whose texts have the most indefinite persons:');
   texts.slice(0, Number(options.files)).forEach(({ path, indefinite }) => console.log(`${`${indefinite}`.padStart(5)}  ${path}`));

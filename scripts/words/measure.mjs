@@ -25,6 +25,20 @@ export function typeNames(source) {
   return [...production.matchAll(declaration)].map(([, name]) => name);
 }
 
+/** Names of the test functions of a source. */
+export function testNames(source) {
+  const declaration = /#\[(?:\w+::)?test\b[^\]]*\]\s*(?:#\[[^\]]*\]\s*|\/\/[^\n]*\n\s*)*(?:async\s+)?fn\s+(\w+)/g;
+  return [...source.matchAll(declaration)].map(([, name]) => name);
+}
+
+/** Test names that open with a wh-word or have an indefinite person. */
+export function riddles(names) {
+  return names.filter((name) => {
+    const text = name.replaceAll('_', ' ');
+    return WH_WORDS.test(text[0].toUpperCase() + text.slice(1)) || text.match(INDEFINITE) !== null;
+  });
+}
+
 /** Counts of one file. */
 export function measureFile(source) {
   const blocks = commentBlocks(source);

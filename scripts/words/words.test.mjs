@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LIMITS } from './limits.mjs';
-import { bodilessPercent, commentBlocks, documentText, excesses, findings, indefinitePer1000, literalText, measureFile, measureText, overloadedNames, sumUp, typeNames } from './measure.mjs';
+import { bodilessPercent, commentBlocks, documentText, excesses, findings, indefinitePer1000, literalText, measureFile, measureText, overloadedNames, riddles, sumUp, testNames, typeNames } from './measure.mjs';
 
 const SAMPLE = `//! What a mailbox is.
 //!
@@ -59,6 +59,17 @@ test('of literals only texts of production code count', () => {
 test('type names are those of production code', () => {
   const source = 'pub(crate) struct A;\n  enum B {}\npub trait C {}\nstruct lower;\n#[cfg(test)]\nmod tests {\n  struct D;\n}\n';
   assert.deepEqual(typeNames(source), ['A', 'B', 'C']);
+});
+
+test('test names are those under a test attribute, with other attributes and comments between', () => {
+  const source =
+    '#[test]\nfn a() {}\n#[tokio::test(flavor = "current_thread")]\nasync fn b() {}\n#[test]\n#[ignore = "slow"]\n// A note.\nfn c() {}\nfn d() {}\n';
+  assert.deepEqual(testNames(source), ['a', 'b', 'c']);
+});
+
+test('a test name hides its subject if it opens with a wh-word or has an indefinite person', () => {
+  const names = ['what_is_lost_comes_again', 'who_left_is_gone', 'a_stop_loses_nobody', 'whoever_waits_is_served'];
+  assert.deepEqual(riddles([...names, 'lost_objects_are_sent_again', 'a_reader_gets_what_it_reads']), names);
 });
 
 test('a name that is declared twice has two meanings, in whichever crates', () => {
