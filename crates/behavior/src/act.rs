@@ -55,7 +55,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             LeafAction::Work { pace, at, play, lasting } => {
                 self.stay(leaf, pace, at, lasting, Pose::Stand, play)
             }
-            LeafAction::Go { pace, to, within } => self.go(leaf, pace, to, within),
+            LeafAction::Go { pace, to, within } => self.walk_to(leaf, pace, to, within),
             LeafAction::Attack { timer, range, every, damage, play } => {
                 self.attack(leaf, timer, range, every, damage, play)
             }
@@ -66,7 +66,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             LeafAction::Talk { n, first, pause } => self.talk(leaf, n, first, pause),
             LeafAction::Wait { span } => self.wait(leaf, span),
             LeafAction::Play { animation, lasting } => self.play(leaf, animation, lasting),
-            LeafAction::Say { n, first } => self.say(n, first),
+            LeafAction::Say { n, first } => self.speak_one_of(n, first),
             LeafAction::Face { spot } => self.face(spot),
             LeafAction::Sound { sound, reach } => self.sound(sound, reach),
             LeafAction::Forget => self.forget(),
@@ -142,7 +142,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             // Standing a little beside the post counts as standing there.
             Some(Failure) => {
                 leaf.spot = self.senses.position;
-                self.settle(leaf);
+                self.mark_arrived(leaf);
             }
             Some(Success) | None => {}
         }
@@ -235,7 +235,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         }
     }
 
-    fn go(&mut self, leaf: &mut Leaf, pace: Gait, to: PlaceRef, within: Dm) -> NodeOutcome {
+    fn walk_to(&mut self, leaf: &mut Leaf, pace: Gait, to: PlaceRef, within: Dm) -> NodeOutcome {
         if let (LeafProgress::Going, PlaceRef::TARGET | PlaceRef::LAST_SEEN) = (leaf.phase, to)
             && let Some(place) = self.place(to)
             && leaf.spot.distance_squared(place) > NEWS_M * NEWS_M

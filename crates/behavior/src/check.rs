@@ -116,7 +116,7 @@ pub(super) fn used_from(definitions: &[Definition<'_>], entries: &[usize]) -> Ve
 }
 
 /// Judges the nodes of one behaviour; `known` has the traits of those that it uses.
-pub(super) fn judge(
+pub(super) fn check_body(
     body: &[Tree],
     known: &[Option<Traits>],
     report: &mut FileReport<'_, BehaviorFault>,

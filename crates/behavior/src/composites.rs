@@ -48,11 +48,11 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             Op::Timeout { span, timer } => self.not_too_long(at, end, span, timer),
             Op::Chance { percent, every, timer } => self.by_chance(at, end, percent, every, timer),
             Op::Check { not, condition } => {
-                let (holds, found) = self.judge(condition);
+                let (holds, found) = self.evaluate(condition);
                 if holds == not {
                     return Failure;
                 }
-                self.take(found.filter(|_| !not));
+                self.apply_match(found.filter(|_| !not));
                 Success
             }
             Op::Do(action) => self.perform(at, action),
@@ -147,7 +147,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         for child in at + 1..first {
             self.visits += 1;
             let Op::Check { not, condition } = self.nodes[usize::from(child)].op else { continue };
-            let (holds, this) = self.judge(condition);
+            let (holds, this) = self.evaluate(condition);
             held = holds != not;
             if held {
                 found = found.or_else(|| this.filter(|_| !not));
@@ -159,7 +159,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         if !held {
             return Failure;
         }
-        self.take(found);
+        self.apply_match(found);
         self.in_order(first, end)
     }
 

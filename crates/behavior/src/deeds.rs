@@ -190,7 +190,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         Running
     }
 
-    pub(super) fn say(&mut self, n: u8, first: u16) -> NodeOutcome {
+    pub(super) fn speak_one_of(&mut self, n: u8, first: u16) -> NodeOutcome {
         let chosen = self.below(u32::from(n)) as u16;
         self.speak(LineId(first + chosen));
         Success

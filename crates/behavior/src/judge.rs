@@ -7,7 +7,7 @@ use super::{
 use crate::senses::{KindSet, Sighting};
 
 impl<R: FnMut() -> u32> Thought<'_, R> {
-    pub(super) fn judge(&self, condition: Predicate) -> (bool, Option<ConditionMatch>) {
+    pub(super) fn evaluate(&self, condition: Predicate) -> (bool, Option<ConditionMatch>) {
         let senses = self.senses;
         let holds = match condition {
             Predicate::Sees { whom, within, last } => return found(self.nearest_seen(whom, within, last)),

@@ -13,7 +13,7 @@ const DAWN: u16 = 6 * 60;
 const DUSK: u16 = 20 * 60;
 
 /// The condition of a word and its arguments. None if they are incomplete.
-pub(super) fn ask(word: &str, arguments: &NodeArguments) -> Option<Predicate> {
+pub(super) fn predicate_of(word: &str, arguments: &NodeArguments) -> Option<Predicate> {
     let within = arguments.length("within", 0);
     let last = arguments.span("in", 0);
     Some(match word {

@@ -5,7 +5,7 @@
 use super::{
     fault::BehaviorFault,
     forms::{FORMS, Form, FormParameter, NodeSort, words},
-    meaning::{NodeArguments, ask, build},
+    meaning::{NodeArguments, build, predicate_of},
     node::Op,
     tree::{NodeForm, Tree},
     values::Values,
@@ -140,7 +140,7 @@ impl NodeReader<'_, '_, '_, '_, '_> {
             words.skip();
             let arguments = self.arguments(form, words);
             arguments.and_then(|arguments| {
-                let condition = ask(form.word, &arguments);
+                let condition = predicate_of(form.word, &arguments);
                 if condition.is_none() {
                     let needs = "either `below` or `above`, as in `health below 30 %`".to_owned();
                     self.values.report.add(line, column, BehaviorFault::Missing { node: form.word, needs });

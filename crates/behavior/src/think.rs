@@ -121,7 +121,7 @@ impl Mind {
 
 impl<R: FnMut() -> u32> Thought<'_, R> {
     /// Handles the match of a condition.
-    pub(super) fn take(&mut self, found: Option<ConditionMatch>) {
+    pub(super) fn apply_match(&mut self, found: Option<ConditionMatch>) {
         let Some(ConditionMatch { who, kind, place, at }) = found else { return };
         // Older news of the same target, or a noise without a source, lead away from it.
         let is_new = if who.is_none() {

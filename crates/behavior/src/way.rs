@@ -35,7 +35,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             LeafProgress::There => return None,
             LeafProgress::New if at == PlaceRef::HERE => {
                 leaf.spot = self.senses.position;
-                self.settle(leaf);
+                self.mark_arrived(leaf);
                 return Some(Success);
             }
             LeafProgress::New => {
@@ -48,14 +48,14 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             Approach::Going => self.walk(leaf, pace),
             Approach::Blocked => Failure,
             Approach::There => {
-                self.settle(leaf);
+                self.mark_arrived(leaf);
                 Success
             }
         })
     }
 
     /// It is where it wanted to be: how long it stays counts from here.
-    pub(super) fn settle(&self, leaf: &mut Leaf) {
+    pub(super) fn mark_arrived(&self, leaf: &mut Leaf) {
         leaf.phase = LeafProgress::There;
         leaf.since = self.now;
         leaf.due = self.now;

@@ -24,7 +24,7 @@ pub struct Echo {
 
 impl Echo {
     /// The next words, said now.
-    pub fn say(&mut self, now: Instant) -> String {
+    pub fn next_line(&mut self, now: Instant) -> String {
         if self.under_way.len() == UNDER_WAY_MAX {
             self.under_way.pop_front();
             self.lost += 1;
@@ -35,7 +35,7 @@ impl Echo {
     }
 
     /// The speaker hears themselves; after which time, if these words were under way.
-    pub fn hear(&mut self, now: Instant, words: &str) -> Option<Duration> {
+    pub fn match_line(&mut self, now: Instant, words: &str) -> Option<Duration> {
         let number: u32 = words.strip_prefix(WORDS)?.parse().ok()?;
         let at = self.under_way.iter().position(|(said, _)| *said == number)?;
         // Earlier lines are still missing.
@@ -56,22 +56,22 @@ mod tests {
     #[test]
     fn words_are_timed_once_and_those_of_others_are_none() {
         let mut echo = Echo::default();
-        let (one, two) = (echo.say(ms(0)), echo.say(ms(500)));
-        assert_eq!(echo.hear(ms(70), &one), Some(Duration::from_millis(70)));
-        assert_eq!(echo.hear(ms(80), &one), None, "heard before");
-        assert_eq!(echo.hear(ms(80), "hello"), None);
-        assert_eq!(echo.hear(ms(80), "echo of the past"), None);
-        assert_eq!(echo.hear(ms(560), &two), Some(Duration::from_millis(60)));
+        let (one, two) = (echo.next_line(ms(0)), echo.next_line(ms(500)));
+        assert_eq!(echo.match_line(ms(70), &one), Some(Duration::from_millis(70)));
+        assert_eq!(echo.match_line(ms(80), &one), None, "heard before");
+        assert_eq!(echo.match_line(ms(80), "hello"), None);
+        assert_eq!(echo.match_line(ms(80), "echo of the past"), None);
+        assert_eq!(echo.match_line(ms(560), &two), Some(Duration::from_millis(60)));
         assert_eq!((echo.reordered, echo.lost), (0, 0));
     }
 
     #[test]
     fn words_that_overtake_others_and_words_that_never_come_are_counted() {
         let mut echo = Echo::default();
-        let (one, two) = (echo.say(ms(0)), echo.say(ms(1)));
-        assert!(echo.hear(ms(2), &two).is_some() && echo.hear(ms(3), &one).is_some());
+        let (one, two) = (echo.next_line(ms(0)), echo.next_line(ms(1)));
+        assert!(echo.match_line(ms(2), &two).is_some() && echo.match_line(ms(3), &one).is_some());
         assert_eq!(echo.reordered, 1);
-        (0..UNDER_WAY_MAX as u64 + 3).for_each(|n| drop(echo.say(ms(n))));
+        (0..UNDER_WAY_MAX as u64 + 3).for_each(|n| drop(echo.next_line(ms(n))));
         assert_eq!(echo.lost, 3);
     }
 }

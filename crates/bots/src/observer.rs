@@ -126,7 +126,7 @@ impl Observer {
 
     /// The own avatar was placed.
     pub(crate) fn note_placed(&mut self, own: AgentId) {
-        note(&mut self.sights, ViewChange::Placed(own));
+        push_change(&mut self.sights, ViewChange::Placed(own));
     }
 
     /// Drains the changes since the last call.
@@ -226,7 +226,7 @@ impl Observer {
         for object in objects {
             if object.p_code == object_update::PCODE_AVATAR {
                 self.seen.full_blocks += 1;
-                self.show(now, &object);
+                self.record_full_update(now, &object);
             } else {
                 self.seen.thing_blocks += 1;
                 if self.things.len() < THINGS_MAX {
@@ -237,14 +237,14 @@ impl Observer {
         Ok(())
     }
 
-    fn show(&mut self, now: Instant, object: &object_update::SeenObject) {
+    fn record_full_update(&mut self, now: Instant, object: &object_update::SeenObject) {
         let agent = AgentId(object.id);
         let name = |key| object.name_value(key).unwrap_or_default().to_owned();
         // An avatar that returns has another number; the former is stale even if no KillObject said so.
         let stale = self.by_agent.get(&agent).copied().filter(|&former| former != object.local_id);
         if let Some(stale) = stale {
             self.avatars.remove(&stale);
-            note(&mut self.sights, ViewChange::Gone(stale));
+            push_change(&mut self.sights, ViewChange::Gone(stale));
         }
         let former = self.avatars.remove(&object.local_id);
         if former.is_none() && self.avatars.len() >= AVATARS_MAX {
@@ -273,7 +273,7 @@ impl Observer {
             animations: former.as_ref().map_or(0, |former| former.animations),
             has_appearance: former.is_some_and(|former| former.has_appearance),
         };
-        note(&mut self.sights, avatar.sight(object.local_id));
+        push_change(&mut self.sights, avatar.sight(object.local_id));
         self.avatars.insert(object.local_id, avatar);
         self.by_agent.insert(agent, object.local_id);
     }
@@ -289,7 +289,7 @@ impl Observer {
                 avatar.rotation = block.rotation;
                 avatar.updated_at = now;
                 avatar.updates += 1;
-                note(&mut self.sights, avatar.sight(block.local_id));
+                push_change(&mut self.sights, avatar.sight(block.local_id));
                 if moved {
                     self.note_change(now);
                 }
@@ -305,7 +305,7 @@ impl Observer {
             self.seen.kills += 1;
             self.things.remove(&LocalId(killed.id));
             if let Some(avatar) = self.avatars.remove(&LocalId(killed.id)) {
-                note(&mut self.sights, ViewChange::Gone(LocalId(killed.id)));
+                push_change(&mut self.sights, ViewChange::Gone(LocalId(killed.id)));
                 self.by_agent.remove(&avatar.agent);
                 self.note_change(now);
             }
@@ -354,7 +354,7 @@ impl Observer {
     }
 }
 
-fn note(sights: &mut Option<Vec<ViewChange>>, what: ViewChange) {
+fn push_change(sights: &mut Option<Vec<ViewChange>>, what: ViewChange) {
     if let Some(sights) = sights {
         sights.push(what);
     }

@@ -135,7 +135,7 @@ impl Circuit {
             } else if self.adapt.judge_path(now, &seen) {
                 self.throttle.refill(now);
                 self.throttle.set_part(self.adapt.part());
-                self.in_flight.hold(None);
+                self.in_flight.hold_until(None);
             }
         }
         if self.ping.next_at() <= now {
@@ -197,7 +197,7 @@ impl Circuit {
         let now = self.advance(now);
         self.throttle.refill(now);
         self.throttle.set_wanted(wanted);
-        self.in_flight.hold(None);
+        self.in_flight.hold_until(None);
     }
 
     /// Limits all traffic to this many bytes per second, or to the sum of the client's throttles if that is less.
@@ -206,7 +206,7 @@ impl Circuit {
         let now = self.advance(now);
         self.throttle.refill(now);
         self.throttle.set_allowed_total(bytes_per_s);
-        self.in_flight.hold(None);
+        self.in_flight.hold_until(None);
     }
 
     /// Obeys AgentPause (`true`) and AgentResume (`false`), unless one with a newer serial number came

@@ -199,7 +199,7 @@ impl InFlight {
     }
 
     /// The throttle holds the next resend back until then, or no more.
-    pub(crate) const fn hold(&mut self, until: Option<Instant>) {
+    pub(crate) const fn hold_until(&mut self, until: Option<Instant>) {
         self.held_until = until;
     }
 

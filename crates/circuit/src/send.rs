@@ -109,7 +109,7 @@ impl Circuit {
     /// body) to `out` and calls [`Self::note_sent`]. Nothing is copied or allocated; the throttle is not asked, see
     /// [`Self::budget_bytes`]. Drain [`Self::poll_transmit`] first, so that nothing overtakes the ack of UseCircuitCode.
     pub fn begin_unreliable(&mut self, out: &mut Vec<u8>) -> u32 {
-        let sequence = self.sequence.take();
+        let sequence = self.sequence.take_number();
         header::write_header(out, Flags::NONE, sequence);
         sequence
     }
@@ -135,7 +135,7 @@ impl Circuit {
         if !self.in_flight.has_room(0, self.config.in_flight_max, self.config.in_flight_bytes_max) {
             return Err(SendError::InFlightFull);
         }
-        let sequence = self.sequence.take();
+        let sequence = self.sequence.take_number();
         header::write_header(out, Flags::RELIABLE, sequence);
         let timeout = self.ack_timeout(1);
         self.in_flight.insert(sequence, Vec::new(), now, timeout);

@@ -34,7 +34,7 @@ impl Sequence {
         self.next
     }
 
-    pub(crate) const fn take(&mut self) -> u32 {
+    pub(crate) const fn take_number(&mut self) -> u32 {
         let taken = self.next;
         self.next = (taken + 1) & (WRAP - 1);
         taken
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn numbers_wrap_after_24_bits() {
         let mut sequence = Sequence::new(0x00FF_FFFF);
-        assert_eq!([sequence.take(), sequence.take(), sequence.take()], [0x00FF_FFFF, 0, 1]);
+        assert_eq!([sequence.take_number(), sequence.take_number(), sequence.take_number()], [0x00FF_FFFF, 0, 1]);
     }
 
     #[test]

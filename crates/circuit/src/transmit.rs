@@ -60,7 +60,7 @@ impl Circuit {
             return Some(TransmitKind::Ack);
         }
         if let Some(id) = self.ping.take_answer() {
-            header::write_header(out, Flags::NONE, self.sequence.take());
+            header::write_header(out, Flags::NONE, self.sequence.take_number());
             control::write_complete_ping_check(out, id);
             return Some(TransmitKind::Ping);
         }
@@ -93,7 +93,7 @@ impl Circuit {
     }
 
     fn write_acks(&mut self, ids: &[u32], out: &mut Vec<u8>) {
-        header::write_header(out, Flags::NONE, self.sequence.take());
+        header::write_header(out, Flags::NONE, self.sequence.take_number());
         control::write_packet_ack(out, ids);
         self.stats.acks_out += ids.len() as u64;
     }
@@ -106,14 +106,14 @@ impl Circuit {
             control::write_start_ping_check(&mut ping, id, oldest);
             self.write_message(now, Unnumbered(ping), out);
         } else {
-            header::write_header(out, Flags::NONE, self.sequence.take());
+            header::write_header(out, Flags::NONE, self.sequence.take_number());
             control::write_start_ping_check(out, id, oldest);
         }
     }
 
     /// Numbers a message, appends it to `out`, and keeps it if the peer has to ack it.
     pub(crate) fn write_message(&mut self, now: Instant, message: Unnumbered, out: &mut Vec<u8>) -> u32 {
-        let sequence = self.sequence.take();
+        let sequence = self.sequence.take_number();
         let flags = message.flags();
         let Unnumbered(mut datagram) = message;
         datagram[1..5].copy_from_slice(&sequence.to_be_bytes());
@@ -158,7 +158,7 @@ impl Circuit {
         let len = packet.datagram.len();
         if !self.throttle.category_has(Category::Resend, len) {
             let until = self.throttle.category_ready_at(Category::Resend, len);
-            self.in_flight.hold(Some(until));
+            self.in_flight.hold_until(Some(until));
             return false;
         }
         let timeout = self.rtt.resend_timeout(&self.config, packet.transmissions + 1) + late;
@@ -166,7 +166,7 @@ impl Circuit {
         let heard_at = if is_late { packet.sent_at } else { self.idle.heard_at() };
         packet.on_resend(now, heard_at, timeout);
         out.extend_from_slice(&packet.datagram);
-        self.in_flight.hold(None);
+        self.in_flight.hold_until(None);
         self.throttle.spend(Category::Resend, len);
         self.loss.on_timeout();
         self.stats.resends += 1;

@@ -47,7 +47,7 @@ pub struct MonitorConfig {
 /// When the socket fails, or a message on it is malformed.
 pub fn run(config: MonitorConfig, socket: UnixStream) -> io::Result<()> {
     let mut monitor = CrashMonitor::new(config);
-    let served = monitor.serve(&Arc::new(socket));
+    let served = monitor.serve_connection(&Arc::new(socket));
     // Traces and summaries of the last crash are still being written when the server has ended.
     if let Some(attachments) = monitor.attachments {
         attachments.finish();
@@ -84,7 +84,7 @@ impl CrashMonitor {
         }
     }
 
-    fn serve(&mut self, socket: &Arc<UnixStream>) -> io::Result<()> {
+    fn serve_connection(&mut self, socket: &Arc<UnixStream>) -> io::Result<()> {
         while let Some(message) = read_message(&mut &**socket)? {
             match message {
                 CrashMessage::Recorder(path) => self.recorder = Some(path),
@@ -126,7 +126,7 @@ impl CrashMonitor {
         wanted
     }
 
-    fn note(&self, kind: CrashKind, text: String) -> CrashNote {
+    fn crash_note(&self, kind: CrashKind, text: String) -> CrashNote {
         CrashNote {
             version: self.config.version.clone(),
             unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64),
@@ -146,7 +146,7 @@ impl CrashMonitor {
     ) -> Option<SavedDump> {
         let crashed = context.tid as u32;
         let cause = if kind == CrashKind::Panic { CrashCause::Panic } else { CrashCause::Fatal };
-        let mut note = self.note(kind, text);
+        let mut note = self.crash_note(kind, text);
         let mut dump = match capture(context, &mut note) {
             Ok(dump) => dump,
             Err(error) => {
@@ -173,7 +173,7 @@ impl CrashMonitor {
     /// A copy of the recorder's memory, made while the server is stopped, so that scopes of the crashed thread are open.
     fn recording(&self) -> Option<Capture> {
         let path = self.recorder.as_ref()?;
-        match recording::read(path, &self.config.worlds) {
+        match recording::read_capture(path, &self.config.worlds) {
             Ok(recording) => Some(recording),
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "cannot read the flight recorder's memory");
@@ -201,7 +201,7 @@ fn keep_symbols(data: &Path, directory: &Directory) -> Option<String> {
         dumps.iter().filter_map(|entry| CrashNote::of(&minidump::Minidump::read_path(&entry.dump).ok()?));
     let needed: BTreeSet<String> = notes.filter_map(|note| note.build_id).collect();
     let link_from = std::env::current_exe().unwrap_or_else(|_| OWN_EXECUTABLE.into());
-    match Symbols::of(data).keep(&link_from, &needed) {
+    match Symbols::of(data).keep_executable(&link_from, &needed) {
         Ok(id) => Some(id),
         Err(error) => {
             tracing::warn!(%error, cause = error_chain(&error), "symbols are not kept: dumps of this build may lose their lines");

@@ -18,7 +18,7 @@ use telemetry::captures::{CaptureCause, CaptureSummary};
 use telemetry::recorder::{Arg, Capture, OpenScope, read_memory};
 
 /// Reads the recorder's memory and names the worlds in it.
-pub(crate) fn read(memory: &Path, worlds: &[(u64, String)]) -> io::Result<Capture> {
+pub(crate) fn read_capture(memory: &Path, worlds: &[(u64, String)]) -> io::Result<Capture> {
     let mut capture = read_memory(memory)?;
     capture.labels = worlds.iter().map(|(world, name)| ((Arg::World, *world), name.clone())).collect();
     Ok(capture)
@@ -101,7 +101,7 @@ mod tests {
             thread.install();
             let _frame = FRAME.enter(1);
             let _movement = MOVEMENT.enter(0);
-            read(&memory, &[(7, "Harbour".to_owned()), (1, "Meadows".to_owned())]).unwrap()
+            read_capture(&memory, &[(7, "Harbour".to_owned()), (1, "Meadows".to_owned())]).unwrap()
         });
         let capture = capture.join().unwrap();
         let tid = capture.threads[0].tid;
@@ -127,6 +127,6 @@ mod tests {
 
     #[test]
     fn memory_of_no_recorder_is_refused() {
-        assert!(read(Path::new("/dev/null"), &[]).is_err());
+        assert!(read_capture(Path::new("/dev/null"), &[]).is_err());
     }
 }

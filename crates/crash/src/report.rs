@@ -88,7 +88,7 @@ pub struct ReportError {
 ///
 /// # Errors
 /// When the file does not exist or is no minidump of a crash.
-pub fn read(path: &Path, symbols: &Symbols) -> Result<CrashReport, ReportError> {
+pub fn read_report(path: &Path, symbols: &Symbols) -> Result<CrashReport, ReportError> {
     explain(path, symbols).map_err(|source| ReportError { path: path.into(), source })
 }
 

@@ -63,7 +63,7 @@ impl Symbols {
     ///
     /// # Errors
     /// When the disk is full or read-only, or the executable has no build id.
-    pub fn keep(&self, link_from: &Path, needed: &BTreeSet<String>) -> Result<String, SymbolsError> {
+    pub fn keep_executable(&self, link_from: &Path, needed: &BTreeSet<String>) -> Result<String, SymbolsError> {
         let id = build_id(Path::new(OWN_EXECUTABLE)).ok_or(SymbolsError::NoBuildId)?;
         let failed = |step| move |source| SymbolsError::Io { step, path: self.path.clone(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(&self.path).map_err(failed("create"))?;
@@ -110,7 +110,7 @@ mod tests {
     fn the_running_executable_is_kept_and_found_by_its_build_id() {
         let data = tempfile::tempdir().unwrap();
         let symbols = Symbols::of(data.path());
-        let id = symbols.keep(&std::env::current_exe().unwrap(), &BTreeSet::new()).unwrap();
+        let id = symbols.keep_executable(&std::env::current_exe().unwrap(), &BTreeSet::new()).unwrap();
         assert_eq!(build_id(&data.path().join("symbols").join(&id)), Some(id.clone()));
         assert_eq!(symbols.find(&id, Path::new("/nowhere")), Some(OWN_EXECUTABLE.into()));
         assert_eq!(symbols.find("00", Path::new(OWN_EXECUTABLE)), None, "another build is no use");
@@ -121,7 +121,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let replaced = data.path().join("throng");
         fs::write(&replaced, "a later build").unwrap();
-        let id = Symbols::of(data.path()).keep(&replaced, &BTreeSet::new()).unwrap();
+        let id = Symbols::of(data.path()).keep_executable(&replaced, &BTreeSet::new()).unwrap();
         assert_eq!(build_id(&data.path().join("symbols").join(&id)), Some(id));
     }
 
@@ -134,7 +134,7 @@ mod tests {
             fs::write(dir.join(name), name).unwrap();
         }
         let needed = BTreeSet::from(["aa".to_owned()]);
-        Symbols::of(data.path()).keep(&std::env::current_exe().unwrap(), &needed).unwrap();
+        Symbols::of(data.path()).keep_executable(&std::env::current_exe().unwrap(), &needed).unwrap();
         assert!(dir.join("aa").exists() && !dir.join("bb").exists());
     }
 }

@@ -22,12 +22,12 @@ pub struct PendingPlaces {
 impl PendingPlaces {
     /// Keeps an account's last place until it is written.
     pub fn keep_last(&mut self, agent: AgentId, place: Location) {
-        self.dropped += usize::from(!keep(&mut self.last, agent, place));
+        self.dropped += usize::from(!keep_place(&mut self.last, agent, place));
     }
 
     /// Keeps an account's home until it is written.
     pub fn keep_home(&mut self, agent: AgentId, home: Location) {
-        self.dropped += usize::from(!keep(&mut self.homes, agent, home));
+        self.dropped += usize::from(!keep_place(&mut self.homes, agent, home));
     }
 
     /// Places that wait.
@@ -66,7 +66,7 @@ impl PendingPlaces {
 }
 
 /// False when there is no room: the table is bounded while writes fail.
-fn keep(places: &mut BTreeMap<AgentId, Location>, agent: AgentId, place: Location) -> bool {
+fn keep_place(places: &mut BTreeMap<AgentId, Location>, agent: AgentId, place: Location) -> bool {
     let has_room = places.len() < UNWRITTEN_MAX || places.contains_key(&agent);
     if has_room {
         places.insert(agent, place);
@@ -91,7 +91,7 @@ pub struct MediaHealth {
 
 impl MediaHealth {
     /// Notes the outcome of a write or of a probe. A change is logged.
-    pub fn note<E: std::error::Error>(&self, medium: Medium, written: Result<(), E>) {
+    pub fn record_outcome<E: std::error::Error>(&self, medium: Medium, written: Result<(), E>) {
         let trouble = written.err().map(|error| {
             let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
             let what = match medium {
@@ -171,12 +171,12 @@ mod tests {
     fn a_refusal_is_reported_until_the_medium_takes_a_write_again() {
         let health = MediaHealth::default();
         assert_eq!(health.trouble(), None);
-        health.note(Medium::Disk, Err(io::Error::from(io::ErrorKind::StorageFull)));
+        health.record_outcome(Medium::Disk, Err(io::Error::from(io::ErrorKind::StorageFull)));
         let trouble = health.trouble().expect("the disk is full");
         assert!(trouble.starts_with("The data directory's disk does not take a file"), "{trouble}");
-        health.note(Medium::Database, Ok::<(), io::Error>(()));
+        health.record_outcome(Medium::Database, Ok::<(), io::Error>(()));
         assert!(health.trouble().is_some(), "the disk is still full");
-        health.note(Medium::Disk, Ok::<(), io::Error>(()));
+        health.record_outcome(Medium::Disk, Ok::<(), io::Error>(()));
         assert_eq!(health.trouble(), None);
     }
 }

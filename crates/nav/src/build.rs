@@ -214,7 +214,7 @@ struct Workshop<'a> {
 impl Workshop<'_> {
     fn tile(&mut self, x: u32, y: u32, go_on: &mut dyn FnMut() -> bool) -> Result<Tile, BuildError> {
         let (x_m, y_m) = (x * TILE_M, y * TILE_M);
-        self.samples.take([x, y], self.ground, self.solids, self.walker, go_on)?;
+        self.samples.sample_tile([x, y], self.ground, self.solids, self.walker, go_on)?;
         let regions = regions::Regions::new(&self.samples, self.walker);
         let outlines = outlines::trace(&self.samples, &regions);
         if !go_on() {

@@ -189,7 +189,7 @@ impl PathFollower {
         }
         self.state = if kept == 0 { FollowerState::Arrived } else { FollowerState::Walking };
         self.next = 0;
-        self.turn();
+        self.begin_leg();
     }
 
     /// Wish of a walker at a spot for a tick of `dt` seconds. `hindered`: a wall was in its way in the last tick.
@@ -268,7 +268,7 @@ impl PathFollower {
                 self.state = FollowerState::Waiting;
                 return WalkStep::stand(Status::NeedsPath);
             }
-            self.turn();
+            self.begin_leg();
             self.stuck_s = 0.0;
         }
         let rest = self.aim - at.at;
@@ -339,7 +339,7 @@ impl PathFollower {
     }
 
     /// Begins the next leg.
-    fn turn(&mut self) {
+    fn begin_leg(&mut self) {
         self.aim = self.corner(self.next);
         self.next = (self.next + 1).min(self.len);
         self.heading = Vec2::ZERO;

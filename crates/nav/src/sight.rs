@@ -63,7 +63,7 @@ impl SightObstacles {
         let mut blocks = Stride::new(from.truncate(), to.truncate(), BLOCK_M as f32);
         let mut enter = 0.0f32;
         loop {
-            let leave = blocks.leave();
+            let leave = blocks.cell_exit();
             let lowest = from.z + rise * if rise < 0.0 { leave } else { enter };
             let (x, y) = blocks.cell();
             if x < self.side && y < self.side && lowest <= self.ridges[(y * self.side + x) as usize] {
@@ -87,7 +87,7 @@ fn squares_are_below(ground: GroundHeights<'_>, from: Vec3, to: Vec3) -> bool {
     let mut squares = Stride::new(from.truncate(), to.truncate(), 1.0);
     let mut enter = 0.0f32;
     loop {
-        let leave = squares.leave();
+        let leave = squares.cell_exit();
         let (x, y) = squares.cell();
         if x < last && y < last {
             let corners = ground.corners(x, y);

@@ -256,7 +256,7 @@ impl Grid {
         let rise = to.z - from.z;
         let mut enter = 0.0f32;
         loop {
-            let leave = stride.leave();
+            let leave = stride.cell_exit();
             let lowest = from.z + rise * if rise < 0.0 { leave } else { enter };
             let (x, y) = stride.cell();
             if x < self.side && y < self.side {
@@ -327,7 +327,7 @@ impl Stride {
     }
 
     /// Fraction of the segment at the end of the cell.
-    pub(crate) const fn leave(&self) -> f32 {
+    pub(crate) const fn cell_exit(&self) -> f32 {
         if self.left == 0 { 1.0 } else { self.next_x.min(self.next_y).min(1.0) }
     }
 

@@ -37,7 +37,7 @@ impl Drill {
     pub(super) fn begin(self, tasks: &LongTasks) -> Result<u16, LongRefusal> {
         let Self { count, million_rounds, hangs } = self;
         for n in 0..count {
-            let work = Box::new(move |context: &LongContext| work(context, million_rounds, hangs));
+            let work = Box::new(move |context: &LongContext| run_rounds(context, million_rounds, hangs));
             let estimated = ROUNDS_ESTIMATE * million_rounds;
             let long = Long { kind: DRILL, name: format!("{} of {count}", n + 1), estimated, work };
             match tasks.submit(long) {
@@ -51,7 +51,7 @@ impl Drill {
     }
 }
 
-fn work(context: &LongContext, million_rounds: u32, hangs: bool) {
+fn run_rounds(context: &LongContext, million_rounds: u32, hangs: bool) {
     let mut mixed = 1_u64;
     for _ in 0..million_rounds {
         for round in 0..ROUNDS {

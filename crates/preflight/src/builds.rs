@@ -127,7 +127,7 @@ impl CommitBuilder {
         if !binary.is_file() {
             self.check_out(&commit)?;
             self.compile(&commit)?;
-            self.keep(&binary)?;
+            self.store_binary(&binary)?;
         }
         Ok(Built { commit, binary })
     }
@@ -197,7 +197,7 @@ impl CommitBuilder {
     }
 
     /// Copies the binary to its name atomically.
-    fn keep(&self, binary: &Path) -> Result<(), CommitBuildError> {
+    fn store_binary(&self, binary: &Path) -> Result<(), CommitBuildError> {
         let built = self.directory.join("target/release/throng");
         let partial = self.directory.join("binaries/partial");
         fs::copy(&built, &partial)

@@ -166,7 +166,7 @@ pub fn compare(base: &Measurement, head: &Measurement) -> Result<Comparison, Inc
         workload: one.workload.clone(),
         ticks,
         systems,
-        work: work(&one.work, &other.work),
+        work: work_changes(&one.work, &other.work),
         divergence: one.marks.iter().zip(&other.marks).find_map(|(one, other)| divergence(one, other)),
     })
 }
@@ -253,7 +253,7 @@ pub fn percent(base: u64, head: u64) -> Option<f64> {
     (base > 0).then(|| (head as f64 - base as f64) / base as f64 * 100.0)
 }
 
-fn work(base: &BTreeMap<String, u64>, head: &BTreeMap<String, u64>) -> Vec<WorkChange> {
+fn work_changes(base: &BTreeMap<String, u64>, head: &BTreeMap<String, u64>) -> Vec<WorkChange> {
     let names: BTreeSet<&String> = base.keys().chain(head.keys()).collect();
     let count = |work: &BTreeMap<String, u64>, name| work.get(name).copied().unwrap_or_default();
     names

@@ -38,7 +38,7 @@ pub fn page(comparison: &Comparison, [base, head]: &[Subject; 2], command: &str)
     report.fact("verdict", Cell::verdict(verdict, &comparison.to_string()));
     report.section(systems(comparison));
     report.section(behaviour(comparison));
-    report.section(work(comparison));
+    report.section(work_section(comparison));
     report.to_html()
 }
 
@@ -103,7 +103,7 @@ fn behaviour(comparison: &Comparison) -> Section {
     Section::new("Behaviour").text(&text)
 }
 
-fn work(comparison: &Comparison) -> Section {
+fn work_section(comparison: &Comparison) -> Section {
     let section = Section::new("Work done");
     if comparison.work.is_empty() {
         return section.text("Both builds did equally much of everything that is counted.");

@@ -36,7 +36,7 @@ impl RecordBuffer {
     /// # Panics
     /// When it is longer than 4 GiB.
     pub fn push_bytes(&mut self, part: &Part, body: &[u8]) {
-        self.put(raw_head(part), body);
+        self.write_record(raw_head(part), body);
     }
 
     /// The same in an earlier version: for readers of layouts that had no records yet.
@@ -44,7 +44,7 @@ impl RecordBuffer {
     /// # Panics
     /// As [`Self::push_bytes`].
     pub fn push_version(&mut self, part: &Part, version: u16, body: &[u8]) {
-        self.put(RawHead { version, ..raw_head(part) }, body);
+        self.write_record(RawHead { version, ..raw_head(part) }, body);
     }
 
     /// Adds a record with this body, deflated at the fastest level if that makes it shorter.
@@ -60,7 +60,7 @@ impl RecordBuffer {
         if head.is_deflated {
             self.put_deflated(head, body);
         } else {
-            self.put(head, body);
+            self.write_record(head, body);
         }
     }
 
@@ -100,7 +100,7 @@ impl RecordBuffer {
         std::mem::take(&mut self.bytes)
     }
 
-    fn put(&mut self, head: RawHead, body: &[u8]) {
+    fn write_record(&mut self, head: RawHead, body: &[u8]) {
         let start = self.begin_record();
         self.bytes.extend_from_slice(body);
         self.end_record(start, head);

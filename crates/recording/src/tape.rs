@@ -63,7 +63,7 @@ impl Tape {
     }
 
     /// Records the inputs of the next step.
-    pub fn give(&mut self, at: Instant, tick: Tick, dt: Duration, dilation: f32, commands: &[Command]) {
+    pub fn record_step(&mut self, at: Instant, tick: Tick, dt: Duration, dilation: f32, commands: &[Command]) {
         let step = Step { tick, at, dt, dilation, commands: commands.to_vec(), state_hash: None };
         self.current = Some(Taped { step, cast: None });
     }
@@ -72,7 +72,7 @@ impl Tape {
     ///
     /// # Panics
     /// When no step was given.
-    pub fn give_cast(&mut self, cast: &Arc<NpcCast>) {
+    pub fn record_cast(&mut self, cast: &Arc<NpcCast>) {
         self.current.as_mut().expect("a step was given").cast = Some(Arc::clone(cast));
     }
 

@@ -104,9 +104,9 @@ impl Stage {
             self.world.offer_reload(Arc::clone(reload));
         }
         if let Some(tape) = &mut self.tape {
-            tape.give(now, tick, TICK, 0.9, &commands);
+            tape.record_step(now, tick, TICK, 0.9, &commands);
             if let Some(reload) = &reload {
-                tape.give_cast(reload.to());
+                tape.record_cast(reload.to());
             }
         }
         let mut frame = Frame::empty();
@@ -180,7 +180,7 @@ fn a_world_that_is_stopped_or_panics_leaves_a_recording_up_to_there() {
     let reel = stage.record_for(1_000);
     (0..5).for_each(|_| stage.step());
     let mut tape = stage.tape.take().unwrap();
-    tape.give(stage.now(), Tick(stage.tick), TICK, 1.0, &stage.commands());
+    tape.record_step(stage.now(), Tick(stage.tick), TICK, 1.0, &stage.commands());
     tape.panicked();
     let bytes = written(&reel);
     let mut recording = open(&bytes).unwrap();

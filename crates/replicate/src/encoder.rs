@@ -176,7 +176,7 @@ impl Encoder {
     fn continue_resync(&mut self, frame: &Frame, out: &mut EncodedFrame) -> Intake {
         let Some(resync) = &mut self.resync else { return Intake::Waiting };
         for change in &frame.changes {
-            resync.follow(change);
+            resync.apply_change(change);
         }
         resync.frames_waited += 1;
         if resync.frames_waited > Self::RESYNC_FRAMES_MAX {
@@ -191,7 +191,7 @@ impl Encoder {
             return Intake::Waiting;
         }
         resync.frames_waited = 0;
-        if !resync.take(chunk) {
+        if !resync.add_chunk(chunk) {
             return Intake::Waiting;
         }
         let entities = std::mem::take(&mut resync.entities);
@@ -226,7 +226,7 @@ impl Encoder {
             }
             Change::Moved(id, motion) => {
                 let Some(tracked) = self.entities.get_mut(id) else { return };
-                let bands = tracked.reckoning.judge(tick, self.tick_s, motion);
+                let bands = tracked.reckoning.due_bands(tick, self.tick_s, motion);
                 let bands = if self.reckons { bands } else { ALL_BANDS };
                 EncodedChange::Moved { id: *id, motion: *motion, bands, terse: terse_block(*id, motion) }
             }
@@ -252,7 +252,7 @@ impl Encoder {
 
 impl PartialSnapshot {
     /// Adds a chunk, whose entities are as new as this frame; true for the last one.
-    fn take(&mut self, chunk: &SnapshotChunk) -> bool {
+    fn add_chunk(&mut self, chunk: &SnapshotChunk) -> bool {
         for entity in &chunk.entities {
             self.entities.insert(entity.id, Arc::clone(entity));
         }
@@ -260,7 +260,7 @@ impl PartialSnapshot {
         self.next_index >= chunk.count
     }
 
-    fn follow(&mut self, change: &Change) {
+    fn apply_change(&mut self, change: &Change) {
         match change {
             Change::Created(entity) => {
                 self.entities.insert(entity.id, Arc::clone(entity));

@@ -50,12 +50,12 @@ impl Publisher {
             }
             assert_eq!((back.epoch, back.sequence), newest, "both replicas have applied the same frames");
             back.apply(&frame);
-            back.settle();
+            back.rebuild_cells();
         } else {
             self.copies += 1;
             let mut copy = Replica::clone(&self.front);
             copy.apply(&frame);
-            copy.settle();
+            copy.rebuild_cells();
             self.back = Arc::new(copy);
         }
         std::mem::swap(&mut self.front, &mut self.back);

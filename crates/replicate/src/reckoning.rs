@@ -71,7 +71,7 @@ impl Reckoning {
     }
 
     /// Bands, as bits, to whose clients this motion is significant. `tick_s` is world time between two ticks.
-    pub(crate) fn judge(&mut self, tick: u32, tick_s: f32, motion: &Motion) -> u8 {
+    pub(crate) fn due_bands(&mut self, tick: u32, tick_s: f32, motion: &Motion) -> u8 {
         let mut bands = 0;
         for (band, expected) in self.expected.iter_mut().enumerate() {
             let passed_s = tick.wrapping_sub(expected.tick) as f32 * tick_s;
@@ -125,7 +125,7 @@ mod tests {
     /// The news of each tick of a path, from tick 1 on.
     fn news(path: impl IntoIterator<Item = Motion>) -> Vec<u8> {
         let mut reckoning = Reckoning::new(0, &Motion::default());
-        (1..).zip(path).map(|(tick, motion)| reckoning.judge(tick, TICK_S, &motion)).collect()
+        (1..).zip(path).map(|(tick, motion)| reckoning.due_bands(tick, TICK_S, &motion)).collect()
     }
 
     fn straight(ticks: u32) -> impl Iterator<Item = Motion> {
@@ -213,7 +213,7 @@ mod tests {
             let velocity = Vec3::new((at * 0.7).sin() * 3.0, (at * 1.3).cos() * 2.0, 0.0);
             let position = Vec3::new(-(at * 0.7).cos() * 3.0 / 0.7, (at * 1.3).sin() * 2.0 / 1.3, 0.0);
             let motion = walk(position, velocity);
-            let bands = reckoning.judge(tick, TICK_S, &motion);
+            let bands = reckoning.due_bands(tick, TICK_S, &motion);
             for band in 0..BANDS {
                 if bands & 1 << band != 0 {
                     shown[band] = (tick, motion);

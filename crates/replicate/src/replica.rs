@@ -230,7 +230,7 @@ impl Replica {
     }
 
     /// Updates [`Replica::cells`] once, before the first read: a replica that is not published does not need it.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn rebuild_cells(&mut self) {
         if std::mem::take(&mut self.stirred) {
             let public = |(index, hot): (usize, &Hot)| {
                 (hot.id != 0 && !hot.private).then_some((index as SlotIndex, hot.position))

@@ -267,7 +267,7 @@ mod tests {
     }
 
     /// Sends everything due, `most` at a time.
-    fn look(sight: &mut Sight, scenery: &SceneryReplica, eye: Vec3, most: usize) -> Vec<ThingIndex> {
+    fn send_all(sight: &mut Sight, scenery: &SceneryReplica, eye: Vec3, most: usize) -> Vec<ThingIndex> {
         let mut all = Vec::new();
         let mut found = Vec::new();
         while sight.is_due(scenery, eye) {
@@ -330,7 +330,7 @@ mod tests {
             let mut sight = Sight::default();
             let mut sent = vec![0; places.len()];
             for eye in way {
-                for index in look(&mut sight, &scenery, eye, most) {
+                for index in send_all(&mut sight, &scenery, eye, most) {
                     sent[index as usize] += 1;
                 }
                 for (place, n) in places.iter().zip(&sent) {
@@ -343,7 +343,7 @@ mod tests {
         #[test]
         fn the_nearest_come_first(places in prop::collection::vec(place(), 0..300), eye in place()) {
             let scenery = scenery(&places);
-            let sent = look(&mut Sight::default(), &scenery, eye, 7);
+            let sent = send_all(&mut Sight::default(), &scenery, eye, 7);
             let far: Vec<f32> = sent.iter().map(|&index| places[index as usize].distance_squared(eye)).collect();
             prop_assert!(far.is_sorted());
         }
@@ -353,10 +353,10 @@ mod tests {
     fn a_thing_that_got_lost_is_sent_again_and_alone() {
         let scenery = scenery(&[Vec3::splat(20.0), Vec3::splat(21.0)]);
         let mut sight = Sight::default();
-        assert_eq!(look(&mut sight, &scenery, Vec3::splat(20.0), 10), [0, 1]);
+        assert_eq!(send_all(&mut sight, &scenery, Vec3::splat(20.0), 10), [0, 1]);
         assert!(!sight.is_due(&scenery, Vec3::splat(20.0)));
         sight.lost(1);
-        assert_eq!(look(&mut sight, &scenery, Vec3::splat(20.0), 10), [1]);
+        assert_eq!(send_all(&mut sight, &scenery, Vec3::splat(20.0), 10), [1]);
     }
 
     #[test]

@@ -117,32 +117,32 @@ impl<H> StepJob<H> {
     /// The step was made.
     pub fn done(&self, worker: usize, now: Instant, quiet: bool) {
         let took = now - Instant(self.began_ns.load(Relaxed));
-        self.tell(worker, took, if quiet { StepOutcome::Quiet } else { StepOutcome::Awake });
+        self.store_result(worker, took, if quiet { StepOutcome::Quiet } else { StepOutcome::Awake });
     }
 
     /// It was pulled before its time, and comes again.
     pub fn put_off(&self, worker: usize) {
-        self.tell(worker, Duration::ZERO, StepOutcome::PutOff);
+        self.store_result(worker, Duration::ZERO, StepOutcome::PutOff);
     }
 
     /// The step ended in a panic, and the task is no more.
     pub fn panicked(&self, worker: usize, now: Instant) {
-        self.tell(worker, now - Instant(self.began_ns.load(Relaxed)), StepOutcome::Panicked);
+        self.store_result(worker, now - Instant(self.began_ns.load(Relaxed)), StepOutcome::Panicked);
     }
 
     /// The task was no more when its turn came.
     pub fn gone(&self, worker: usize) {
-        self.tell(worker, Duration::ZERO, StepOutcome::Gone);
+        self.store_result(worker, Duration::ZERO, StepOutcome::Gone);
     }
 
-    fn tell(&self, worker: usize, took: Duration, outcome: StepOutcome) {
+    fn store_result(&self, worker: usize, took: Duration, outcome: StepOutcome) {
         let took_ns = whole_ns(took).min(u64::MAX >> TOOK_SHIFT);
         let result = took_ns << TOOK_SHIFT | (worker as u64) << OUTCOME_BITS | outcome as u64;
         self.result.store(result, Release);
     }
 
     /// Collects the result; `None` before the job is over, and after the first collection.
-    pub(crate) fn take(&self) -> Option<JobResult> {
+    pub(crate) fn collect_result(&self) -> Option<JobResult> {
         let result = self.result.load(Acquire);
         let outcome = match result & ((1 << OUTCOME_BITS) - 1) {
             1 => StepOutcome::Awake,
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn worker_and_duration_come_back_once() {
         let job = job(10);
-        assert_eq!(job.take(), None);
+        assert_eq!(job.collect_result(), None);
         let began_at = Instant::from_millis(12);
         let start = job.start(began_at).unwrap();
         assert_eq!((start.late_by, start.dt), (Duration::from_millis(2), Duration::from_millis(50)));
@@ -262,10 +262,10 @@ mod tests {
         let worker = WORKERS_MAX as u16 - 1;
         let late_by = Duration::from_millis(2);
         assert_eq!(
-            job.take(),
+            job.collect_result(),
             Some(JobResult { outcome: StepOutcome::Quiet, worker, began_at, late_by, took })
         );
-        assert_eq!((job.take(), job.is_taken()), (None, true));
+        assert_eq!((job.collect_result(), job.is_taken()), (None, true));
     }
 
     #[test]
@@ -273,7 +273,7 @@ mod tests {
         let job = job(10);
         assert_eq!(job.start(Instant::from_millis(9)), None);
         job.put_off(0);
-        assert_eq!(job.take().map(|made| made.outcome), Some(StepOutcome::PutOff));
+        assert_eq!(job.collect_result().map(|made| made.outcome), Some(StepOutcome::PutOff));
     }
 
     #[test]

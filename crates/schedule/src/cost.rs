@@ -40,7 +40,7 @@ impl CostClass {
 
 impl CostEstimate {
     /// Learns from the duration of a frame.
-    pub(crate) fn learn(&mut self, took: Duration) {
+    pub(crate) fn record_duration(&mut self, took: Duration) {
         let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX) >> SHIFT;
         self.estimate_ns = match self.estimate_ns {
             // Nothing is known yet.
@@ -77,7 +77,7 @@ mod tests {
 
     fn learned(frames: impl IntoIterator<Item = Duration>) -> CostEstimate {
         let mut cost = CostEstimate::default();
-        frames.into_iter().for_each(|took| cost.learn(took));
+        frames.into_iter().for_each(|took| cost.record_duration(took));
         cost
     }
 
@@ -85,7 +85,7 @@ mod tests {
     fn the_first_frame_is_believed_and_a_change_within_some_frames() {
         let mut cost = learned([us(400)]);
         assert_eq!(cost.estimate(), us(400));
-        (0..8).for_each(|_| cost.learn(us(4_000)));
+        (0..8).for_each(|_| cost.record_duration(us(4_000)));
         assert!(cost.estimate() > us(3_500), "{cost:?}");
     }
 
@@ -93,9 +93,9 @@ mod tests {
     fn one_page_fault_is_forgotten() {
         let steady = learned([us(100); 20]);
         let mut cost = steady;
-        cost.learn(us(3_000));
+        cost.record_duration(us(3_000));
         assert!(cost.class() > steady.class());
-        (0..16).for_each(|_| cost.learn(us(100)));
+        (0..16).for_each(|_| cost.record_duration(us(100)));
         assert_eq!(cost.class(), steady.class());
     }
 
@@ -105,7 +105,7 @@ mod tests {
         let mut cost = learned([us(1_048); 20]);
         let class = cost.class();
         for frame in 0..100 {
-            cost.learn(us(if frame % 2 == 0 { 1_000 } else { 1_100 }));
+            cost.record_duration(us(if frame % 2 == 0 { 1_000 } else { 1_100 }));
             assert_eq!(cost.class(), class);
         }
     }

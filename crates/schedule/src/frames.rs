@@ -179,7 +179,7 @@ impl FrameHistory {
     }
 
     /// Drains the records since the last call into `records`, in order of their ends, and returns their summary.
-    pub(crate) fn take(&mut self, records: &mut Vec<FrameRecord>) -> FrameSummary {
+    pub(crate) fn drain_records(&mut self, records: &mut Vec<FrameRecord>) -> FrameSummary {
         records.extend(self.recent.drain(..));
         std::mem::take(&mut self.summary)
     }
@@ -303,13 +303,13 @@ mod tests {
         run(&mut log, 100, &[(103, 20), (102, 5), (120, 10)]);
         run(&mut log, 150, &[(150, 60)]);
         let mut records = Vec::new();
-        let summary = log.take(&mut records);
+        let summary = log.drain_records(&mut records);
         let first = &records[0];
         assert_eq!((first.began_at, first.ended_at, first.lasted()), (at(102), at(130), ms(30)));
         assert_eq!((first.worlds, first.cost, first.longest), (3, ms(35), ms(20)));
         assert_eq!((summary.beats, summary.over, summary.worst), (2, 1, Some(records[1])));
         assert_eq!((summary.cost, summary.cost_max, summary.longest), (ms(95), ms(60), ms(60)));
-        assert_eq!(log.take(&mut records), FrameSummary::default());
+        assert_eq!(log.drain_records(&mut records), FrameSummary::default());
     }
 
     #[test]
@@ -320,7 +320,7 @@ mod tests {
             run(&mut log, frame * 50, &[(frame * 50, 1)]);
         }
         let mut records = Vec::new();
-        let summary = log.take(&mut records);
+        let summary = log.drain_records(&mut records);
         assert_eq!((records.len(), summary.dropped), (FRAMES_MAX, 1));
         assert_eq!(summary.worst.map(|worst| worst.lasted()), Some(ms(400)));
     }

@@ -115,7 +115,7 @@ impl Carrier {
         if is_lost {
             self.lost_down_at[client as usize] = now;
         }
-        self.fades[client as usize].note(now, is_lost);
+        self.fades[client as usize].record_datagram(now, is_lost);
         for at in self.unless_lost(now, pair, arrivals) {
             self.queue.push(at, Lane::Down(pair), CarrierEvent::Down(bytes.into()));
         }
@@ -149,12 +149,12 @@ impl Carrier {
 
     /// Notes that a datagram arrived at a port of the server.
     pub(crate) fn note_up(&mut self, now: Instant, pair: Pair, bytes: &[u8]) {
-        note(&mut self.path(pair).arrived_up, now, bytes);
+        hash_datagram(&mut self.path(pair).arrived_up, now, bytes);
     }
 
     /// Notes that a datagram arrived at a client.
     pub(crate) fn note_down(&mut self, now: Instant, pair: Pair, bytes: &[u8]) {
-        note(&mut self.path(pair).arrived_down, now, bytes);
+        hash_datagram(&mut self.path(pair).arrived_down, now, bytes);
     }
 
     /// Hash of all that arrived so far, with the time at which it did.
@@ -199,6 +199,6 @@ impl Carrier {
     }
 }
 
-fn note(hash: &mut u64, now: Instant, bytes: &[u8]) {
+fn hash_datagram(hash: &mut u64, now: Instant, bytes: &[u8]) {
     *hash = fold(state_hash::fold(*hash, now.0), bytes);
 }

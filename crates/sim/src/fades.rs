@@ -24,7 +24,7 @@ pub(crate) struct Fades {
 
 impl Fades {
     /// A datagram was sent to the client.
-    pub(crate) fn note(&mut self, now: Instant, is_lost: bool) {
+    pub(crate) fn record_datagram(&mut self, now: Instant, is_lost: bool) {
         while let Some(&(at, was_lost)) = self.sent.front()
             && now.since(at) > WINDOW
         {
@@ -50,7 +50,7 @@ mod tests {
 
     fn latest(losses: impl Fn(u64) -> bool) -> Option<Instant> {
         let mut fades = Fades::default();
-        (0..100).for_each(|n| fades.note(Instant::from_millis(n * 20), losses(n)));
+        (0..100).for_each(|n| fades.record_datagram(Instant::from_millis(n * 20), losses(n)));
         fades.latest()
     }
 

@@ -27,7 +27,7 @@ impl Follower {
     }
 
     /// Encodes and publishes a frame, or asks its world for a snapshot.
-    pub(crate) fn follow(&mut self, frame: &Frame, feed: &Feed) -> Option<Command> {
+    pub(crate) fn handle_frame(&mut self, frame: &Frame, feed: &Feed) -> Option<Command> {
         match self.encoder.encode(frame, &mut self.encoded) {
             Intake::Ready => {
                 self.encoded = self.publisher.publish(std::mem::take(&mut self.encoded));

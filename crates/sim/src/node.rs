@@ -182,7 +182,7 @@ impl Node {
             Input::Tick { now, tick, missed } => {
                 self.tick(*now, *tick, |_| false, |world| missed.contains(&world), out);
             }
-            Input::Turn { now } => self.turn(*now, out),
+            Input::Turn { now } => self.run_turn(*now, out),
             Input::Datagram { now, port, remote, bytes } => self.datagram(*now, *port, *remote, bytes, out),
             // A refused or waiting login is so again; the clients' part in it is in the calls that follow.
             Input::LogIn { now, agent, name: (first_name, last_name), first } => {
@@ -194,7 +194,7 @@ impl Node {
         }
     }
 
-    fn note(&mut self, input: impl FnOnce() -> Input) {
+    fn record_input(&mut self, input: impl FnOnce() -> Input) {
         if let Some(journal) = &mut self.journal {
             journal.push(input());
         }
@@ -249,7 +249,7 @@ impl Node {
                 missed.push(world);
                 continue;
             }
-            let asked = served.follower.follow(&served.frame, &places.get(PlaceId(n as u16)).scene.feed);
+            let asked = served.follower.handle_frame(&served.frame, &places.get(PlaceId(n as u16)).scene.feed);
             if let Some(asked) = asked {
                 served.receive(resident, asked);
             }
@@ -261,12 +261,12 @@ impl Node {
                 self.tell_shard(now, shard, ToShard::Events(world, Arc::clone(&events)), out);
             }
         }
-        self.note(|| Input::Tick { now, tick, missed });
+        self.record_input(|| Input::Tick { now, tick, missed });
     }
 
     /// Carries the mail between shards and hub and gives every shard its turn.
-    pub(crate) fn turn(&mut self, now: Instant, out: &mut Wire<'_>) {
-        self.note(|| Input::Turn { now });
+    pub(crate) fn run_turn(&mut self, now: Instant, out: &mut Wire<'_>) {
+        self.record_input(|| Input::Turn { now });
         for (shard, index) in self.shards.iter_mut().zip(0..) {
             let mail = shard.mail().drain(..);
             self.mail.extend(mail.map(|mail| (circuit_of(&mail), ShardIndex(index), mail)));
@@ -337,7 +337,7 @@ impl Node {
         bytes: &[u8],
         out: &mut Wire<'_>,
     ) {
-        self.note(|| Input::Datagram { now, port, remote, bytes: bytes.into() });
+        self.record_input(|| Input::Datagram { now, port, remote, bytes: bytes.into() });
         let four_tuple =
             u64::from(u32::from(*remote.ip())) << 24 | u64::from(remote.port()) << 8 | u64::from(port);
         let shard = stream(self.seed, Purpose::Shard, four_tuple).next() % self.shards.len() as u64;
@@ -358,7 +358,7 @@ impl Node {
         (first_name, last_name): (&str, &str),
         first: PlaceId,
     ) -> Result<Admission, LoginRefusal> {
-        self.note(|| Input::LogIn {
+        self.record_input(|| Input::LogIn {
             now,
             agent,
             name: (first_name.to_owned(), last_name.to_owned()),
@@ -390,7 +390,7 @@ impl Node {
     }
 
     pub(crate) fn poll_events(&mut self, secret: Uuid, ack: Option<i32>) -> EventQueueAnswer {
-        self.note(|| Input::Poll { secret, ack });
+        self.record_input(|| Input::Poll { secret, ack });
         self.hub.poll_events(secret, ack)
     }
 

@@ -62,11 +62,11 @@ impl CrowdCalls {
                 node.repeat(call, out);
                 continue;
             }
-            let before = work(&node);
+            let before = turns_done(&node);
             let began = clock();
             node.repeat(call, out);
             costs.time += clock() - began;
-            let after = work(&node);
+            let after = turns_done(&node);
             costs.turns += after.0 - before.0;
             costs.updates += after.1 - before.1;
         }
@@ -75,6 +75,6 @@ impl CrowdCalls {
 }
 
 /// Client turns and terse updates so far.
-fn work(node: &Node) -> (u64, u64) {
+fn turns_done(node: &Node) -> (u64, u64) {
     node.counters().fold((0, 0), |sum, shard| (sum.0 + shard.client_turns, sum.1 + shard.terse_sent))
 }

@@ -21,7 +21,7 @@ thread_local! {
 /// Makes every 1,000 entries of a system on this thread more expensive by `spins_per_1000` iterations of a short loop, evenly. The cost
 /// of an iteration depends on the build; a profile shows it as [`SPIN`]. From the first burden on, every system of the thread pays for
 /// the lookup, also one with a burden of 0.
-pub fn lay(system: System, spins_per_1000: u64) {
+pub fn set_burden(system: System, spins_per_1000: u64) {
     BURDENS.with(|burdens| burdens[system as usize].spins_per_1000.set(spins_per_1000));
     BURDENED.set(true);
 }

@@ -40,12 +40,12 @@ impl LockWait {
         let began_ns = now_ns();
         let guard = mutex.lock();
         // CLOCK_MONOTONIC, as read here, may go back when the machine has been asleep.
-        self.note(Duration::from_nanos(now_ns().saturating_sub(began_ns)));
+        self.record_wait(Duration::from_nanos(now_ns().saturating_sub(began_ns)));
         guard
     }
 
     /// Records a wait for another shared resource, such as a connection of a pool.
-    pub fn note(&self, waited: Duration) {
+    pub fn record_wait(&self, waited: Duration) {
         add_lock_wait(u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX));
         if let Some(timing) = &self.timing {
             timing.record(waited);

@@ -38,7 +38,7 @@ pub fn run(command: CrashCommand) -> Result<String, CrashesError> {
         CrashCommand::List { data } => list(&data.data),
         CrashCommand::Show { file, data } => {
             let path = find(&data.data, file);
-            Ok(report::read(&path, &Symbols::of(&data.data))?.to_string())
+            Ok(report::read_report(&path, &Symbols::of(&data.data))?.to_string())
         }
     }
 }
@@ -51,7 +51,7 @@ fn list(data: &Path) -> Result<String, CrashesError> {
         let summary = std::fs::read_to_string(entry.dump.with_extension("txt")).ok();
         let why = match summary.as_deref().and_then(|summary| summary.lines().next()) {
             Some(line) => line.to_owned(),
-            None => report::read(&entry.dump, &Symbols::of(data))
+            None => report::read_report(&entry.dump, &Symbols::of(data))
                 .map_or_else(|error| error.to_string(), |report| report.headline()),
         };
         let kib = entry.bytes.div_ceil(1024);

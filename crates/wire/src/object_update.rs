@@ -327,11 +327,11 @@ impl SeenObject {
 pub fn decode(body: &[u8]) -> Result<(RegionData, Vec<SeenObject>), Malformed> {
     let message = ObjectUpdate::decode(body)?;
     let region_data = read_region_data(&mut BodyReader::new(body))?;
-    let objects = message.object_data.iter().map(see).collect::<Result<_, _>>()?;
+    let objects = message.object_data.iter().map(parse_object).collect::<Result<_, _>>()?;
     Ok((region_data, objects))
 }
 
-fn see(block: &ObjectUpdateObjectData) -> Result<SeenObject, Malformed> {
+fn parse_object(block: &ObjectUpdateObjectData) -> Result<SeenObject, Malformed> {
     let mut blob = BodyReader::new(&block.object_data);
     let collision_plane = match blob.len() {
         PRIM_DATA_LEN => None,

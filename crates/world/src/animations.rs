@@ -137,7 +137,7 @@ impl Animator {
     }
 
     /// Starts or stops the animation of an avatar's state; true if the list changed.
-    pub(crate) fn show(&mut self, id: Uuid, reason: Reason, on: bool) -> bool {
+    pub(crate) fn set_playing(&mut self, id: Uuid, reason: Reason, on: bool) -> bool {
         let known = self.playing.iter().any(|p| p.animation.id == id && p.reasons & reason as u8 != 0);
         if known == on {
             return false;
@@ -221,10 +221,10 @@ mod tests {
     #[test]
     fn a_second_reason_keeps_an_animation_playing() {
         let mut animator = Animator::new();
-        animator.show(TYPE, Reason::Typing, true);
+        animator.set_playing(TYPE, Reason::Typing, true);
         animator.choose(&[(TYPE, true)]);
         assert_eq!(ids(&animator), [STAND, TYPE]);
-        animator.show(TYPE, Reason::Typing, false);
+        animator.set_playing(TYPE, Reason::Typing, false);
         assert_eq!(ids(&animator), [STAND, TYPE]);
         animator.choose(&[(TYPE, false)]);
         assert_eq!(ids(&animator), [STAND]);

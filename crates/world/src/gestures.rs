@@ -22,7 +22,7 @@ pub(crate) fn show_state(presence: &mut Presence, flags: ControlFlags, travels: 
         Some(id) => presence.animator.show_movement(id),
         None => false,
     };
-    presence.animator.show(AWAY, Reason::Away, flags.any(ControlFlags::AWAY)) || moved
+    presence.animator.set_playing(AWAY, Reason::Away, flags.any(ControlFlags::AWAY)) || moved
 }
 
 /// The animation of movement; `None` keeps the current one.

@@ -60,8 +60,8 @@ impl InboxPhase {
                 "a session commands its own avatar only"
             );
             match action {
-                Action::Enter(enter) => to.enter(session, *enter, out),
-                Action::Leave => to.leave(session),
+                Action::Enter(enter) => to.enter_session(session, *enter, out),
+                Action::Leave => to.remove_session(session),
                 Action::Resync => {
                     to.counters.resync += 1;
                     to.resync.request();
@@ -93,7 +93,7 @@ impl Receivers<'_> {
         self.roster.of_session_mut(session).is_some_and(|presence| presence.identity.agent != enter.agent)
     }
 
-    fn enter(&mut self, session: SessionKey, enter: Enter, out: &mut Frame) {
+    fn enter_session(&mut self, session: SessionKey, enter: Enter, out: &mut Frame) {
         let (position, look_at, flying) = (enter.position, enter.look_at, enter.flying);
         let (agent, ground) = (enter.agent, &self.setting.ground);
         if let Some(presence) = self.roster.of_session_mut(session) {
@@ -130,7 +130,7 @@ impl Receivers<'_> {
         }
     }
 
-    fn leave(&mut self, session: SessionKey) {
+    fn remove_session(&mut self, session: SessionKey) {
         let Some(presence) = self.roster.remove(session) else {
             self.counters.ignored += 1;
             return;

@@ -69,7 +69,7 @@ impl LocalIds {
     }
 
     /// Continues after the ids that a snapshot's world had used in another range.
-    pub(crate) fn follow(&mut self, used: IdsUsed, renaming: &Renaming) {
+    pub(crate) fn continue_after(&mut self, used: IdsUsed, renaming: &Renaming) {
         (self.next, self.has_wrapped) = renaming.next(used.next, used.wrapped);
     }
 

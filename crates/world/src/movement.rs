@@ -119,7 +119,7 @@ impl Movement {
             take_stance(presence, ground);
             presence.controls.pressed = Pressed::default();
             if presence.stance != Stance::Sitting {
-                turn(presence);
+                turn_to_controls(presence);
                 if flags.any(ControlFlags::STOP) {
                     halt(presence);
                 }
@@ -188,7 +188,7 @@ fn take_stance(presence: &mut Presence, ground: &SolidGround) {
 }
 
 /// Turns the avatar as its owner wants it.
-fn turn(presence: &mut Presence) {
+fn turn_to_controls(presence: &mut Presence) {
     let wanted = presence.controls.body_rotation;
     presence.motion.rotation = if presence.stance == Stance::Flying { wanted } else { upright(wanted) };
 }

@@ -314,7 +314,7 @@ impl World {
             world.ask_for_snapshot();
             npcs.forget_news();
         }
-        world.local_ids.follow(ids, &renaming);
+        world.local_ids.continue_after(ids, &renaming);
         world.take_visitors(slots, &renaming)?;
         world.take_npcs(npcs, &place.cast, &renaming)?;
         if keeps_game {

@@ -131,7 +131,7 @@ impl Perception {
         let since = self.listened_at;
         self.listened_at = now;
         for heard in sounds.heard_from(ears, since, now) {
-            self.keep(heard, since);
+            self.keep_sound(heard, since);
         }
     }
 
@@ -254,7 +254,7 @@ impl Perception {
     }
 
     /// Keeps the last sound of each kind, and the loudest of those since the last call: constant steps must not drive out an alarm.
-    fn keep(&mut self, heard: Heard, since: Stamp) {
+    fn keep_sound(&mut self, heard: Heard, since: Stamp) {
         let n_heard = self.heard().len();
         let known = &mut self.heard[..n_heard];
         if let Some(known) = known.iter_mut().find(|known| known.sound == heard.sound) {

@@ -169,7 +169,7 @@ impl Agent {
                 self.request_map_name(&handshake.region_info.sim_name);
                 // Somewhere in the first period, so that bots that arrive together do not send together.
                 let wait = self.update_period().mul_f64(self.rng.unit());
-                self.settle(now + wait);
+                self.finish_arrival(now + wait);
             }
             Profile::NodeMetaverse => {
                 self.request_region_info();
@@ -182,14 +182,14 @@ impl Agent {
     /// The avatar's outfit is known: a viewer shows how it looks, node-metaverse is connected.
     pub(super) fn on_wearables(&mut self, now: Instant) {
         if self.stage == ArrivalStage::Settling {
-            self.settle(now + self.update_period());
+            self.finish_arrival(now + self.update_period());
         }
         if self.config.profile == Profile::Viewer && !std::mem::replace(&mut self.dressed, true) {
             self.send_appearance();
         }
     }
 
-    fn settle(&mut self, first_update_at: Instant) {
+    fn finish_arrival(&mut self, first_update_at: Instant) {
         self.stage = ArrivalStage::Present;
         self.next_update_at = Some(first_update_at);
     }

@@ -37,7 +37,7 @@ impl Agent {
                 AttackKind::Chat => {
                     let loudness =
                         if turn.is_multiple_of(SHOUT_EVERY) { Loudness::Shout } else { Loudness::Say };
-                    self.say(loudness, &format!("{FLOOD_WORDS} {turn}"));
+                    self.send_chat(loudness, &format!("{FLOOD_WORDS} {turn}"));
                 }
             }
         }

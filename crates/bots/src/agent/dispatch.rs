@@ -111,7 +111,7 @@ impl Agent {
         let chat = ChatFromSimulator::decode(body)?.chat_data;
         if chat.source_id == self.identity.agent.0 {
             let before = echo.reordered;
-            let heard = echo.hear(now, &text::from_wire(&chat.message));
+            let heard = echo.match_line(now, &text::from_wire(&chat.message));
             self.stats.reordered += echo.reordered - before;
             if let Some(after) = heard {
                 self.emit(AgentEvent::Echo(after));

@@ -413,11 +413,11 @@ impl Agent {
         if self.actor.take_words() {
             match &mut self.echo {
                 Some(echo) => {
-                    let words = echo.say(now);
+                    let words = echo.next_line(now);
                     self.stats.words_lost = echo.lost;
-                    self.say(Loudness::Say, &words);
+                    self.send_chat(Loudness::Say, &words);
                 }
-                None => self.say(Loudness::Say, MINGLE_WORDS),
+                None => self.send_chat(Loudness::Say, MINGLE_WORDS),
             }
         }
         if self.actor.take_strike() {

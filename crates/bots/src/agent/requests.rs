@@ -50,7 +50,7 @@ impl Agent {
     }
 
     /// Speaks on the public channel. Nothing happens once the session is over.
-    pub fn say(&mut self, loudness: Loudness, words: &str) {
+    pub fn send_chat(&mut self, loudness: Loudness, words: &str) {
         let message = ChatFromViewer {
             agent_data: ChatFromViewerAgentData {
                 agent_id: self.identity.agent.0,

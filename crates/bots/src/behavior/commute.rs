@@ -57,14 +57,14 @@ impl Commuter {
             CommuteStage::Pausing { .. } => {
                 let aside = self.places[self.next] * COMMUTE_REACH_EDGES * spot.region_size_m;
                 let mut course = WalkTarget::to(spot.middle() + aside);
-                if course.follow(spot.position, body) {
+                if course.steer(spot.position, body) {
                     self.doing = CommuteStage::Walking(course);
                     return AT_POS;
                 }
                 self.arrive(now, rng.between(shortest, longest));
             }
             CommuteStage::Walking(course) => {
-                if course.follow(spot.position, body) {
+                if course.steer(spot.position, body) {
                     return AT_POS;
                 }
                 self.arrive(now, rng.between(shortest, longest));

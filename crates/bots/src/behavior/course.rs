@@ -23,7 +23,7 @@ impl WalkTarget {
     }
 
     /// Turns a body that is elsewhere towards the place; gives whether it has to walk.
-    pub(super) fn follow(&mut self, position: Vec2, body: &mut AvatarControls) -> bool {
+    pub(super) fn steer(&mut self, position: Vec2, body: &mut AvatarControls) -> bool {
         let way = self.goal - position;
         self.has_arrived |= way.length() <= ARRIVED_M;
         if !self.has_arrived && body.direction.angle_to(way).abs() > COURSE_RAD {
@@ -44,7 +44,7 @@ mod tests {
         let mut course = WalkTarget::to(Vec2::new(200.0, 90.0));
         for _ in 0..1_000 {
             let before = body.direction;
-            if !course.follow(position, &mut body) {
+            if !course.steer(position, &mut body) {
                 break;
             }
             turns += u32::from(before != body.direction);
@@ -53,6 +53,6 @@ mod tests {
         }
         assert!(position.distance(Vec2::new(200.0, 90.0)) <= ARRIVED_M, "{position}");
         assert!((1..20).contains(&turns), "{turns} turns");
-        assert!(!course.follow(Vec2::ZERO, &mut body), "who was there does not come back");
+        assert!(!course.steer(Vec2::ZERO, &mut body), "who was there does not come back");
     }
 }

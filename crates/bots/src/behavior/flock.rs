@@ -50,7 +50,7 @@ impl FlockMember {
         body: &mut AvatarControls,
         rng: &mut Rng,
     ) -> u32 {
-        let turn = turn(self.flock, now, spot.region_size_m);
+        let turn = destination_number(self.flock, now, spot.region_size_m);
         let course = match &mut self.under_way {
             Some((current, course)) if *current == turn => course,
             _ => {
@@ -59,12 +59,12 @@ impl FlockMember {
                 &mut self.under_way.insert((turn, WalkTarget::to(goal))).1
             }
         };
-        if course.follow(spot.position, body) { AT_POS } else { 0 }
+        if course.steer(spot.position, body) { AT_POS } else { 0 }
     }
 }
 
 /// Number of the current destination. Flocks set out at different times.
-fn turn(flock: u32, now: Instant, region_size_m: f32) -> u64 {
+fn destination_number(flock: u32, now: Instant, region_size_m: f32) -> u64 {
     let turn_s = f64::from(region_size_m) * FLOCK_TURN_EDGES / f64::from(WALK_M_PER_S);
     let late = Rng::new(FLOCKS, u64::from(flock)).unit();
     ((now - Instant::ZERO).as_secs_f64() / turn_s + late) as u64

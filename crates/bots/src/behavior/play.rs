@@ -61,13 +61,13 @@ impl WaypointRound {
     }
 
     /// The keys held from now on.
-    fn follow(&mut self, now: Instant, position: Vec2, body: &mut AvatarControls) -> u32 {
+    fn walk_round(&mut self, now: Instant, position: Vec2, body: &mut AvatarControls) -> u32 {
         let give_up_at = *self.give_up_at.get_or_insert(now + WAYPOINT_PATIENCE);
-        if now >= give_up_at || !self.course.follow(position, body) {
+        if now >= give_up_at || !self.course.steer(position, body) {
             self.next = (self.next + 1) % PLAY_WAYPOINTS.len();
             self.course = WalkTarget::to(PLAY_WAYPOINTS[self.next]);
             self.give_up_at = Some(now + WAYPOINT_PATIENCE);
-            self.course.follow(position, body);
+            self.course.steer(position, body);
         }
         AT_POS
     }
@@ -114,7 +114,7 @@ impl Player {
                 if has_passed || there_since.is_some_and(|since| now - since > PATIENCE) {
                     self.stay(now, rng);
                 } else {
-                    let walks = course.follow(spot.position, body);
+                    let walks = course.steer(spot.position, body);
                     if !walks && there_since.is_none() {
                         *there_since = Some(now);
                     }
@@ -127,7 +127,7 @@ impl Player {
             body.strikes = true;
             self.next_strike_at = Some(now + PLAY_STRIKE_PERIOD);
         }
-        self.round.follow(now, spot.position, body)
+        self.round.walk_round(now, spot.position, body)
     }
 
     fn stay(&mut self, now: Instant, rng: &mut Rng) {

@@ -151,13 +151,13 @@ impl Circuits {
         let mut buffers = Buffers::new();
         while self.findings.logins_resolved() < self.config.count {
             assert!(!http.is_finished(), "the HTTP thread ended before the logins did");
-            self.turn(&mut buffers)?;
+            self.run_turn(&mut buffers)?;
         }
         let begin = self.begin_window();
         tracing::info!(bots = self.config.count, "the last login is through");
         let ends_at = self.clock.now() + self.config.duration;
         while self.clock.now() < ends_at {
-            self.turn(&mut buffers)?;
+            self.run_turn(&mut buffers)?;
         }
         self.finish(http, &mut buffers, &begin)
     }
@@ -172,7 +172,7 @@ impl Circuits {
         let mut begin = self.begin_window();
         loop {
             let Some((text, command)) = self.commands.pop_front() else {
-                self.turn(&mut buffers)?;
+                self.run_turn(&mut buffers)?;
                 continue;
             };
             let (mut gap_s, mut pings, mut probes) = (None, None, None);
@@ -183,7 +183,7 @@ impl Circuits {
                     http.want(count);
                     while self.findings.logins_resolved() < count {
                         assert!(!http.is_finished(), "the HTTP thread ended before the logins did");
-                        self.turn(&mut buffers)?;
+                        self.run_turn(&mut buffers)?;
                     }
                     begin = self.begin_window();
                     Ok(())
@@ -278,7 +278,7 @@ impl Circuits {
     }
 
     fn read_meters(&self) -> MeterReading {
-        MeterReading::take(self.clock.now(), self.config.server_pid, self.wires.traffic().total())
+        MeterReading::sample(self.clock.now(), self.config.server_pid, self.wires.traffic().total())
     }
 
     /// Begins the window, or begins it again.
@@ -299,7 +299,7 @@ impl Circuits {
                 {
                     bot.life = BotStage::Leaving;
                     bot.agent.log_out(now);
-                    self.serve(now, index as u32);
+                    self.advance_bot(now, index as u32);
                 }
             }
             if staying.is_empty() && give_up_at.is_none() {
@@ -309,7 +309,7 @@ impl Circuits {
             if done || give_up_at.is_some_and(|at| at <= now) {
                 return Ok(());
             }
-            self.turn(buffers)?;
+            self.run_turn(buffers)?;
         }
     }
 
@@ -340,7 +340,7 @@ impl Circuits {
     }
 
     /// Waits for something to do and does it.
-    fn turn(&mut self, buffers: &mut Buffers) -> Result<(), BotsError> {
+    fn run_turn(&mut self, buffers: &mut Buffers) -> Result<(), BotsError> {
         let wait = self.next_deadline() - self.clock.now();
         self.poller
             .wait(&mut buffers.events, Some(wait.min(TURN_MAX)))
@@ -365,7 +365,7 @@ impl Circuits {
         self.ask_echo(now);
         self.timers.expire(now, &mut buffers.due);
         for &index in &buffers.due {
-            self.serve(now, index);
+            self.advance_bot(now, index);
             // A slow reader's line may have carried something to it.
             self.note_views(now, index)?;
         }
@@ -400,7 +400,7 @@ impl Circuits {
                         life: BotStage::Entering(began_at),
                         second: Second::default(),
                     });
-                    self.serve(now, bot);
+                    self.advance_bot(now, bot);
                 }
                 Notice::LoginFailed { bot, reason } => {
                     tracing::debug!(bot, reason, "login failed");
@@ -410,7 +410,7 @@ impl Circuits {
                     let now = self.clock.now();
                     if let Some(sleeper) = &mut self.bots[bot as usize] {
                         sleeper.agent.handle_event(now, &message, &body);
-                        self.serve(now, bot);
+                        self.advance_bot(now, bot);
                     }
                 }
                 Notice::Command { text, command } => self.commands.push_back((text, command)),
@@ -444,17 +444,17 @@ impl Circuits {
             let Some(arrived) = arrived else { break };
             if let Some(echo) = self.control_echo.as_mut().filter(|echo| echo.remote == arrived.remote) {
                 let now = self.clock.now();
-                arrived.datagrams().for_each(|datagram| echo.take(now, datagram));
+                arrived.datagrams().for_each(|datagram| echo.handle_reply(now, datagram));
                 continue;
             }
             // Others are strangers' or of bots that never came in.
             let Some(index) = network.host_at(*arrived.local.ip()) else { continue };
             let Some(Some(bot)) = self.bots.get_mut(index as usize) else { continue };
             for datagram in arrived.datagrams() {
-                self.rates.note(&mut bot.second, now, datagram.len());
+                self.rates.count_datagram(&mut bot.second, now, datagram.len());
                 self.wires.receive(now, index, &mut bot.agent, arrived.remote, datagram);
             }
-            self.settle(now, index);
+            self.flush_bot(now, index);
             self.note_views(now, index)?;
         }
         Ok(())
@@ -479,7 +479,7 @@ impl Circuits {
         }
         let now = self.clock.now();
         if let Some(echo) = &mut self.control_echo {
-            batch.iter().for_each(|datagram| echo.take(now, datagram.bytes));
+            batch.iter().for_each(|datagram| echo.handle_reply(now, datagram.bytes));
         }
         Ok(())
     }
@@ -490,10 +490,10 @@ impl Circuits {
         let BotSocket::Socket(socket) = &mut bot.port else { return Ok(()) };
         socket.recv_batch(batch).map_err(|source| BotsError::System { what: "receive datagrams", source })?;
         for datagram in batch.iter() {
-            self.rates.note(&mut bot.second, now, datagram.bytes.len());
+            self.rates.count_datagram(&mut bot.second, now, datagram.bytes.len());
             self.wires.receive(now, index, &mut bot.agent, datagram.remote, datagram.bytes);
         }
-        self.settle(now, index);
+        self.flush_bot(now, index);
         self.note_views(now, index)
     }
 
@@ -502,12 +502,12 @@ impl Circuits {
         while let Some((index, remote, bytes)) = self.wires.poll_arrival(now) {
             if let Some(bot) = &mut self.bots[index as usize] {
                 self.wires.deliver(now, index, &mut bot.agent, remote, &bytes);
-                self.settle(now, index);
+                self.flush_bot(now, index);
                 self.note_views(now, index)?;
             }
         }
         while let Some(index) = self.wires.poll_departure(now) {
-            self.settle(now, index);
+            self.flush_bot(now, index);
         }
         Ok(())
     }
@@ -524,15 +524,15 @@ impl Circuits {
     }
 
     /// Advances a bot's time and carries out its requests.
-    fn serve(&mut self, now: Instant, index: u32) {
+    fn advance_bot(&mut self, now: Instant, index: u32) {
         let Some(bot) = &mut self.bots[index as usize] else { return };
         bot.agent.handle_timeout(now);
         self.wires.drain(now, index, &mut bot.agent);
-        self.settle(now, index);
+        self.flush_bot(now, index);
     }
 
     /// Sends a bot's datagrams, notes its events, sets its timer.
-    fn settle(&mut self, now: Instant, index: u32) {
+    fn flush_bot(&mut self, now: Instant, index: u32) {
         let Some(bot) = &mut self.bots[index as usize] else { return };
         self.wires.flush(&bot.port, self.device.as_ref().map(|(device, _)| device));
         while let Some(event) = bot.agent.poll_event() {

@@ -44,7 +44,7 @@ impl ControlEcho {
     }
 
     /// One came back.
-    pub(super) fn take(&mut self, now: Instant, datagram: &[u8]) {
+    pub(super) fn handle_reply(&mut self, now: Instant, datagram: &[u8]) {
         if let Ok(sent_at) = datagram.try_into().map(u64::from_le_bytes) {
             self.times.record(now - Instant(sent_at));
         }
@@ -67,8 +67,8 @@ mod tests {
         let mut echo = ControlEcho::new(Instant::from_millis(10), remote, BotSocket::Host(remote));
         let datagram = echo.poll(Instant::from_millis(10)).expect("one is due");
         assert_eq!(echo.poll(Instant::from_millis(12)), None);
-        echo.take(Instant::from_millis(13), &datagram);
-        echo.take(Instant::from_millis(13), b"no time");
+        echo.handle_reply(Instant::from_millis(13), &datagram);
+        echo.handle_reply(Instant::from_millis(13), b"no time");
         assert!(echo.poll(Instant::from_millis(100)).is_some());
         assert_eq!(echo.next_at(), Instant::from_millis(100));
         let summary = echo.summary();

@@ -135,7 +135,7 @@ pub(super) struct MeterReading {
 
 impl MeterReading {
     /// A server that has ended reads as none.
-    pub(super) fn take(now: Instant, server_pid: Option<u32>, traffic: &Tally) -> Self {
+    pub(super) fn sample(now: Instant, server_pid: Option<u32>, traffic: &Tally) -> Self {
         Self {
             at: now,
             own_cpu: usage::own_cpu(),

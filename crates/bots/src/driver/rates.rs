@@ -23,7 +23,7 @@ pub(super) struct Rates {
 
 impl Rates {
     /// Adds a datagram to a bot's second, and counts the one before when that is over.
-    pub(super) fn note(&mut self, second: &mut Second, now: Instant, bytes: usize) {
+    pub(super) fn count_datagram(&mut self, second: &mut Second, now: Instant, bytes: usize) {
         let number = now.0 / 1_000_000_000;
         if number != second.number {
             if second.bytes > 0 {
@@ -65,7 +65,7 @@ mod tests {
         let mut second = Second::default();
         assert_eq!(rates.percentile(0.5), None);
         for ms in 0..3_500 {
-            rates.note(&mut second, Instant::from_millis(ms), if ms < 2_000 { 10 } else { 1 });
+            rates.count_datagram(&mut second, Instant::from_millis(ms), if ms < 2_000 { 10 } else { 1 });
         }
         // Three are over: 10,000, 10,000 and 1,000 bytes.
         assert_eq!((rates.percentile(0.3), rates.percentile(0.5)), (Some(1_024.0), Some(10_240.0)));

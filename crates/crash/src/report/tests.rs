@@ -119,6 +119,6 @@ fn a_file_that_is_no_dump_is_refused_with_its_path() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.dmp");
     std::fs::write(&path, "no dump").unwrap();
-    let error = read(&path, &Symbols::of(dir.path())).unwrap_err();
+    let error = read_report(&path, &Symbols::of(dir.path())).unwrap_err();
     assert!(error.to_string().contains("a.dmp"), "{error}");
 }

@@ -79,7 +79,7 @@ pub(super) async fn call(
             ("state", Llsd::from("upload")),
             ("uploader", format!("{}/{BAKE_UPLOADER}", base_url(&portal, &holder, secret)).into()),
         ])),
-        BAKE_UPLOADER if method == Method::POST => match portal.textures.keep(holder.agent, &body) {
+        BAKE_UPLOADER if method == Method::POST => match portal.textures.keep_texture(holder.agent, &body) {
             Ok(id) => llsd(&Llsd::map([
                 ("state", Llsd::from("complete")),
                 ("new_asset", id.into()),

@@ -75,7 +75,7 @@ impl Door {
     ///
     /// # Errors
     /// Why not.
-    pub fn pass(&self) -> Result<(), NoRoom> {
+    pub fn take_room(&self) -> Result<(), NoRoom> {
         let taken = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| {
             (room > 0).then(|| room - i64::from(room < i64::MAX))
         });
@@ -94,13 +94,13 @@ mod tests {
     #[test]
     fn as_many_come_in_as_there_is_room_for() {
         let door = Door::default();
-        assert!((0..1_000).all(|_| door.pass().is_ok()), "nobody has said anything yet");
+        assert!((0..1_000).all(|_| door.take_room().is_ok()), "nobody has said anything yet");
         door.set(Room::For(2));
-        assert_eq!([door.pass(), door.pass(), door.pass()], [Ok(()), Ok(()), Err(NoRoom::Memory)]);
+        assert_eq!([door.take_room(), door.take_room(), door.take_room()], [Ok(()), Ok(()), Err(NoRoom::Memory)]);
         assert_eq!(door.check_room(), Err(NoRoom::Memory));
         door.set(Room::None(NoRoom::Load));
-        assert_eq!((door.check_room(), door.pass()), (Err(NoRoom::Load), Err(NoRoom::Load)));
+        assert_eq!((door.check_room(), door.take_room()), (Err(NoRoom::Load), Err(NoRoom::Load)));
         door.set(Room::For(1));
-        assert_eq!((door.check_room(), door.pass()), (Ok(()), Ok(())));
+        assert_eq!((door.check_room(), door.take_room()), (Ok(()), Ok(())));
     }
 }

@@ -275,12 +275,12 @@ pub(super) async fn connect(
     };
     // A failed upgrade drops the watcher with the closure.
     upgrade.max_message_size(1_024).on_upgrade(move |socket| async move {
-        show(&watcher.portal, peer, socket).await;
+        serve_watcher(&watcher.portal, peer, socket).await;
     })
 }
 
 /// Serves one watcher until it goes.
-async fn show(portal: &Portal, peer: Peer, mut socket: WebSocket) {
+async fn serve_watcher(portal: &Portal, peer: Peer, mut socket: WebSocket) {
     let mut everyone = portal.live.everyone.subscribe();
     let mut chat = portal.live.chat.subscribe();
     let reads_chat = portal.may_read_chat(peer);

@@ -39,7 +39,7 @@ pub(super) async fn login(
     }
     let request = call.params.first().unwrap_or(&Llsd::Undef);
     let outcome = match LoginRequest::from_llsd(request) {
-        Ok(request) => enter(&portal, peer, &request).await,
+        Ok(request) => log_in(&portal, peer, &request).await,
         Err(refusal) => Err(LoginError::Refused(refusal)),
     };
     match outcome {
@@ -80,7 +80,7 @@ enum LoginError {
     Store(store::StoreError),
 }
 
-async fn enter(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Result<LoginReply, LoginError> {
+async fn log_in(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Result<LoginReply, LoginError> {
     portal.door.check_room().map_err(no_room)?;
     let now = Now { instant: (portal.clock)(), unix_s: portal.unix_s() };
     let verified =
@@ -109,7 +109,7 @@ async fn enter(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Resu
         home,
         wearables,
     };
-    portal.door.pass().map_err(no_room)?;
+    portal.door.take_room().map_err(no_room)?;
     let now = (portal.clock)();
     let admission = portal
         .sessions

@@ -34,7 +34,7 @@ pub(super) struct ClientIntent {
 
 impl ClientIntent {
     /// Records an action on its way to the world.
-    pub(super) fn note(&mut self, action: &Action) {
+    pub(super) fn record_action(&mut self, action: &Action) {
         match action {
             Action::Control(control) => {
                 if control.flags.any(ControlFlags::STAND_UP) {
@@ -127,7 +127,7 @@ mod tests {
 
     fn after(actions: &[Action]) -> ClientIntent {
         let mut intent = ClientIntent::default();
-        actions.iter().for_each(|action| intent.note(action));
+        actions.iter().for_each(|action| intent.record_action(action));
         intent
     }
 

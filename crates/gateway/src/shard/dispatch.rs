@@ -144,7 +144,7 @@ impl Shard {
     }
 
     pub(super) fn on_close_circuit(&mut self, at: &mut Incoming<'_>, _: CloseCircuit) -> Handled {
-        self.leave(at.now, at.index, Closed::HungUp);
+        self.begin_leaving(at.now, at.index, Closed::HungUp);
         Ok(Outcome::Done)
     }
 
@@ -261,7 +261,7 @@ impl Shard {
             self.on_complete_movement(at);
         }
         let client = self.client(index);
-        let verdict = client.filter.judge(mode, &update);
+        let verdict = client.filter.classify(mode, &update);
         match verdict {
             FilterVerdict::Dropped => self.counters.updates_dropped += 1,
             FilterVerdict::View => {
@@ -345,7 +345,7 @@ impl Shard {
             inventory_data: vec![LogoutReplyInventoryData { item_id: Uuid::nil() }],
         };
         self.reply(at, reply);
-        self.leave(at.now, at.index, Closed::LoggedOut);
+        self.begin_leaving(at.now, at.index, Closed::LoggedOut);
         Ok(Outcome::Done)
     }
 

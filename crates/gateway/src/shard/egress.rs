@@ -82,23 +82,23 @@ impl Egress {
             sent.bytes as f64 / passed_s
         }));
         if all.bytes == 0 {
-            return self.set(self.client_max);
+            return self.set_share(self.client_max);
         }
         // The part of the limit that is left for payloads at the present size of datagrams.
         let with_headers = all.bytes + all.datagrams * HEADERS_BYTES;
         let limit = limit as f64 * all.bytes as f64 / with_headers as f64;
         let share = self.next_share(limit, all.bytes as f64 / passed_s);
-        self.set(share as u32)
+        self.set_share(share as u32)
     }
 
     /// The shard has no clients any more.
     pub(super) fn reset(&mut self) {
-        self.set(self.client_max);
+        self.set_share(self.client_max);
         self.was_passed = false;
     }
 
     /// True if it was another one.
-    fn set(&mut self, share: u32) -> bool {
+    fn set_share(&mut self, share: u32) -> bool {
         let share = share.max(FLOOR_BYTES_PER_S).min(self.client_max);
         std::mem::replace(&mut self.share, share) != share
     }

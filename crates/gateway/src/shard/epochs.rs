@@ -4,7 +4,7 @@
 //! avatar enters again at its last position, under a new local id, and the newest intents of all clients are repeated. The hub
 //! dismisses avatars without a session ([`link::WorldCensus`]).
 
-use super::switching::enter;
+use super::switching::enter_action;
 use super::{ClientIndex, Shard};
 use link::Action;
 use replicate::Replica;
@@ -20,7 +20,7 @@ impl Shard {
         let posture = client.intent.posture();
         if replica.of_session(client.session()).is_none() {
             let look_at = client.intent.faces().unwrap_or(client.arrival.1);
-            let enter = enter(client, client.viewer.eye, look_at);
+            let enter = enter_action(client, client.viewer.eye, look_at);
             self.counters.reentered += 1;
             self.command(index, Action::Enter(enter));
         }

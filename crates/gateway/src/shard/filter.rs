@@ -66,7 +66,7 @@ struct Accepted {
 impl UpdateFilter {
     /// Judges an update without accepting it.
     #[must_use]
-    pub fn judge(&self, mode: FilterMode, update: &AgentUpdateAgentData) -> FilterVerdict {
+    pub fn classify(&self, mode: FilterMode, update: &AgentUpdateAgentData) -> FilterVerdict {
         let Some(last) = &self.accepted else { return FilterVerdict::Control };
         match mode {
             FilterMode::Off => FilterVerdict::Control,

@@ -22,7 +22,7 @@ const SOURCE_AGENT: u8 = 1;
 const AUDIBLE: u8 = 1;
 
 impl Shard {
-    pub(super) fn hear(&mut self, now: Instant, world: WorldId, events: &Arc<[Event]>, out: &mut Outbox) {
+    pub(super) fn handle_events(&mut self, now: Instant, world: WorldId, events: &Arc<[Event]>, out: &mut Outbox) {
         // Without clients in it there are no recipients.
         let Some((_, &first)) = self.by_world.range(circuits_of(world)).next() else { return };
         let place = Arc::clone(&self.client(first).place);

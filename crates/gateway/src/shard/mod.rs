@@ -247,10 +247,10 @@ impl Shard {
             }
             ToShard::HandedOn(circuit, message) => self.on_handed_on(now, circuit, &message, out),
             ToShard::Close(circuit, ending) => match self.by_circuit.get(&circuit) {
-                Some(&index) => self.end(now, index, &ending, out),
+                Some(&index) => self.end_circuit(now, index, &ending, out),
                 None => self.tickets.retain(|_, ticket| ticket.circuit != circuit),
             },
-            ToShard::Events(world, events) => self.hear(now, world, &events, out),
+            ToShard::Events(world, events) => self.handle_events(now, world, &events, out),
         }
     }
 
@@ -262,7 +262,7 @@ impl Shard {
         self.send_due_acks(now, out);
         self.let_in_arrivals(now, out);
         let places = &self.places;
-        if let Some(begun) = self.turns.begin(now, || places.n_avatars()) {
+        if let Some(begun) = self.turns.begin_turn(now, || places.n_avatars()) {
             self.pressure.note_slots(begun.slots, begun.slots + begun.left_out);
             self.late = begun.late;
         }
@@ -489,7 +489,7 @@ impl Shard {
     /// Gives the world a command in the client's name.
     fn command(&mut self, index: ClientIndex, action: Action) {
         let client = self.client(index);
-        client.intent.note(&action);
+        client.intent.record_action(&action);
         let sequence = client.command_sequence();
         let (session, world) = (client.session(), client.place.world());
         self.counters.commands += 1;
@@ -507,7 +507,7 @@ impl Shard {
     }
 
     /// The server ends a circuit.
-    fn end(&mut self, now: Instant, index: ClientIndex, ending: &Ending, out: &mut Outbox) {
+    fn end_circuit(&mut self, now: Instant, index: ClientIndex, ending: &Ending, out: &mut Outbox) {
         let client = self.client(index);
         if matches!(client.stage, Stage::Leaving(..)) {
             return;
@@ -531,11 +531,11 @@ impl Shard {
         if !farewell.is_empty() {
             self.send_reliable(now, index, &farewell, out);
         }
-        self.leave(now, index, Closed::Asked);
+        self.begin_leaving(now, index, Closed::Asked);
     }
 
     /// The client has no avatar from now on, and the hub gets a report; the circuit lingers to deliver its last messages.
-    fn leave(&mut self, now: Instant, index: ClientIndex, why: Closed) {
+    fn begin_leaving(&mut self, now: Instant, index: ClientIndex, why: Closed) {
         let client = self.client(index);
         if matches!(client.stage, Stage::Leaving(..)) {
             return;
@@ -570,7 +570,7 @@ impl Shard {
             if let Some(why) = self.lost(index) {
                 self.counters.circuits_lost += 1;
                 self.counters.circuits_unresponsive += u64::from(why == Closed::Unresponsive);
-                self.leave(now, index, why);
+                self.begin_leaving(now, index, why);
             }
             self.remove(index);
         }

@@ -53,7 +53,7 @@ pub(super) struct Notices {
 
 impl Notices {
     /// Counts a message; true when a notice of it is to be sent now.
-    fn note(&mut self, now: Instant, kind: NoticeKind) -> bool {
+    fn count_message(&mut self, now: Instant, kind: NoticeKind) -> bool {
         let Some((sent_at, owed)) = self.sent.get_mut(&kind) else {
             self.sent.insert(kind, (now, 0));
             return true;
@@ -95,7 +95,7 @@ impl Shard {
 
     /// Sends a client a notice that a message was not carried out: now, or with others within [`NOTICE_PERIOD`].
     pub(super) fn notify(&mut self, now: Instant, index: ClientIndex, kind: NoticeKind, out: &mut Outbox) {
-        if self.client(index).notices.note(now, kind) {
+        if self.client(index).notices.count_message(now, kind) {
             self.send_notice(now, index, kind, 1, out);
         }
     }
@@ -127,18 +127,18 @@ mod tests {
         let mut notices = Notices::default();
         let start = Instant::from_millis(1_000);
         assert!(
-            notices.note(start, groups)
-                && notices.note(start, others)
-                && notices.note(start, NoticeKind::Flood)
+            notices.count_message(start, groups)
+                && notices.count_message(start, others)
+                && notices.count_message(start, NoticeKind::Flood)
         );
         let soon = start + NOTICE_PERIOD / 2;
-        assert!((0..7).all(|_| !notices.note(soon, groups)));
+        assert!((0..7).all(|_| !notices.count_message(soon, groups)));
         assert_eq!(notices.poll_due(soon), None);
         let later = start + NOTICE_PERIOD;
         assert_eq!(notices.poll_due(later), Some((groups, 7)));
         assert_eq!(notices.poll_due(later), None);
-        assert!(!notices.note(later, groups), "a notice has just been sent");
+        assert!(!notices.count_message(later, groups), "a notice has just been sent");
         assert_eq!(notices.poll_due(later + NOTICE_PERIOD), Some((groups, 1)));
-        assert!(notices.note(later + NOTICE_PERIOD, others));
+        assert!(notices.count_message(later + NOTICE_PERIOD, others));
     }
 }

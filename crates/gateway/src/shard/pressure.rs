@@ -89,14 +89,14 @@ impl Pressure {
         self.cpu.used += cpu.used;
         self.cpu.idle += cpu.idle;
         if now >= self.span_ends_at {
-            self.judge();
+            self.evaluate_span();
             self.span_ends_at = now + SPAN;
             (self.cpu, self.due, self.begun) = (CpuTime::default(), 0, 0);
         }
     }
 
     /// Judges a span.
-    fn judge(&mut self) {
+    fn evaluate_span(&mut self) {
         let available_s = (self.cpu.used + self.cpu.idle).as_secs_f32();
         if available_s == 0.0 {
             return;

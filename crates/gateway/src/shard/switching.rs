@@ -56,7 +56,7 @@ impl Shard {
         client.greeting.ground_sent &= Arc::ptr_eq(&former.scene.land, &place.scene.land);
         client.epoch = place.scene.feed.current().epoch;
         client.stage = Stage::Entering;
-        let enter = Action::Enter(enter(client, position, look_at));
+        let enter = Action::Enter(enter_action(client, position, look_at));
         self.by_world.remove(&(former.world(), key));
         self.by_world.insert((place.world(), key), index);
         self.command(index, enter);
@@ -121,7 +121,7 @@ impl Client {
 }
 
 /// Brings a client's avatar into a world, as it looks.
-pub(super) fn enter(client: &Client, position: Vec3, look_at: Vec3) -> Box<Enter> {
+pub(super) fn enter_action(client: &Client, position: Vec3, look_at: Vec3) -> Box<Enter> {
     let ticket = &client.ticket;
     let appearance = client.intent.appearance.as_ref().or(ticket.appearance.as_ref());
     Box::new(Enter {

@@ -95,7 +95,7 @@ impl Turns {
 
     /// Begins the next turn if it is due and none is under way; late turns begin in order, one a call. `n_avatars` counts those of all worlds, which are the same for all shards; it
     /// is asked once a round.
-    pub(super) fn begin(&mut self, now: Instant, n_avatars: impl FnOnce() -> usize) -> Option<BegunTurn> {
+    pub(super) fn begin_turn(&mut self, now: Instant, n_avatars: impl FnOnce() -> usize) -> Option<BegunTurn> {
         if !self.under_way.is_empty() {
             return None;
         }
@@ -138,7 +138,7 @@ impl Turns {
         !self.under_way.is_empty()
     }
 
-    /// Time of the next call of [`Self::begin`] or [`Self::pop`]; never while there are no clients. Each round begins on time, also
+    /// Time of the next call of [`Self::begin_turn`] or [`Self::pop`]; never while there are no clients. Each round begins on time, also
     /// with empty first slots, since `n_avatars` is asked then.
     pub(super) fn due_at(&self) -> Option<Instant> {
         let turn = if self.is_under_way() {
@@ -204,7 +204,7 @@ mod tests {
             assert_eq!(due_at.0 % SLOT_NS, 0);
             let slot = due_at.0 / SLOT_NS;
             // Turns without clients come in between.
-            while let Some(begun) = turns.begin(due_at, || n_avatars(slot)) {
+            while let Some(begun) = turns.begin_turn(due_at, || n_avatars(slot)) {
                 if begun.has_clients {
                     return (slot, std::iter::from_fn(|| turns.pop()).collect());
                 }
@@ -300,7 +300,7 @@ mod tests {
             let round_ends_at = Instant((first + SLOTS - turns.group) * SLOT_NS);
             let (mut visited, mut left_out, mut slots) = (Vec::new(), 0, 0);
             for now in [pause_ends_at, round_ends_at] {
-                while let Some(begun) = turns.begin(now, || n_clients as usize) {
+                while let Some(begun) = turns.begin_turn(now, || n_clients as usize) {
                     left_out += begun.left_out;
                     slots += begun.slots;
                     let late = begun.late;
@@ -322,7 +322,7 @@ mod tests {
             let mut turns = turns(2_000);
             let (mut now, mut n_visits, mut latest) = (Instant::ZERO, [0_u32; 20], Duration::ZERO);
             for _ in 0..4_000 {
-                let begun = turns.begin(now, || 2_000).expect("it is always late");
+                let begun = turns.begin_turn(now, || 2_000).expect("it is always late");
                 latest = latest.max(begun.late);
                 let client = turns.pop().expect("each slot has clients");
                 n_visits[client as usize % 20] += 1;
@@ -342,7 +342,7 @@ mod tests {
         visit(&mut turns, 1);
         turns.remove(0, 0);
         turns.add(7, 3);
-        let begun = turns.begin(Instant::from_millis(60_000), || 1).expect("due");
+        let begun = turns.begin_turn(Instant::from_millis(60_000), || 1).expect("due");
         assert_eq!((begun.left_out, begun.late), (0, Duration::ZERO));
     }
 
@@ -350,11 +350,11 @@ mod tests {
     fn an_unfinished_turn_continues_first_and_departed_clients_are_not_visited() {
         let mut turns = turns(100);
         assert!(
-            turns.begin(Instant::ZERO, || 100).is_some_and(|begun| begun.has_clients && begun.left_out == 0)
+            turns.begin_turn(Instant::ZERO, || 100).is_some_and(|begun| begun.has_clients && begun.left_out == 0)
         );
         assert_eq!(turns.pop(), Some(0));
         turns.remove(0, 20);
-        assert_eq!(turns.begin(Instant::from_millis(900), || 100), None);
+        assert_eq!(turns.begin_turn(Instant::from_millis(900), || 100), None);
         assert_eq!(turns.due_at(), Some(Instant::ZERO), "at once");
         assert!(std::iter::from_fn(|| turns.pop()).all(|client| client != 20));
         assert!(!turns.is_under_way());

@@ -176,7 +176,7 @@ impl Client {
         self.send_update();
     }
 
-    pub(crate) fn say(&mut self, kind: link::ChatKind, text: &str) {
+    pub(crate) fn send_chat(&mut self, kind: link::ChatKind, text: &str) {
         let message = ChatFromViewer {
             agent_data: ChatFromViewerAgentData { agent_id: self.agent.0, session_id: self.session_id.0 },
             chat_data: ChatFromViewerChatData {

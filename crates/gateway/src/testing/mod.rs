@@ -554,11 +554,11 @@ impl Node {
     pub(crate) fn happen(&mut self, world: WorldId, events: Vec<Event>) {
         let mail = ToShard::Events(world, events.into());
         for shard in 0..self.shards.len() {
-            self.tell(shard, mail.clone());
+            self.hand_mail(shard, mail.clone());
         }
     }
 
-    fn tell(&mut self, shard: usize, mail: ToShard) {
+    fn hand_mail(&mut self, shard: usize, mail: ToShard) {
         self.shards[shard].handle(self.now, mail, &mut self.out);
         self.deliver_down();
     }
@@ -582,10 +582,10 @@ impl Node {
             while let Some((address, mail)) = self.hub.poll_output() {
                 is_quiet = false;
                 match address {
-                    hub::Address::One(shard) => self.tell(usize::from(shard.0), mail),
+                    hub::Address::One(shard) => self.hand_mail(usize::from(shard.0), mail),
                     hub::Address::All => {
                         for shard in 0..self.shards.len() {
-                            self.tell(shard, mail.clone());
+                            self.hand_mail(shard, mail.clone());
                         }
                     }
                 }

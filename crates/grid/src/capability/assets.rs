@@ -281,7 +281,7 @@ mod tests {
     fn a_baked_texture_is_served_whole_and_in_parts() {
         let bakes = HeldTextures::default();
         let bytes = [&[0xff, 0x4f, 0xff, 0x51][..], &[7; 96]].concat();
-        let id = bakes.keep(ids::AgentId(Uuid::from_u128(1)), &bytes).expect("a codestream");
+        let id = bakes.keep_texture(ids::AgentId(Uuid::from_u128(1)), &bytes).expect("a codestream");
         let query = format!("texture_id={id}");
         assert_eq!(*super::viewer_asset(&bakes, &query, None).body, bytes[..]);
         assert_eq!(*super::viewer_asset(&bakes, &query, Some("bytes=2-3")).body, bytes[2..4]);

@@ -2,7 +2,7 @@
 //! upload for the others (UploadBakedTexture).
 //!
 //! Nothing of it is stored: pictures are drawn at the start, and a client bakes anew when it logs in, and others show a cloud until they have the newest one, so that
-//! nothing is lost with the process. Start with [`HeldTextures::keep`].
+//! nothing is lost with the process. Start with [`HeldTextures::keep_texture`].
 
 use ids::AgentId;
 use std::collections::{BTreeMap, VecDeque};
@@ -44,7 +44,7 @@ impl HeldTextures {
     ///
     /// # Errors
     /// [`NoCodestream`].
-    pub fn keep(&self, agent: AgentId, texture: &[u8]) -> Result<Uuid, NoCodestream> {
+    pub fn keep_texture(&self, agent: AgentId, texture: &[u8]) -> Result<Uuid, NoCodestream> {
         if !texture.starts_with(&CODESTREAM) {
             return Err(NoCodestream);
         }
@@ -113,21 +113,21 @@ mod tests {
         let textures = HeldTextures::default();
         let map = Uuid::from_u128(9);
         textures.pin(map, texture(0, 100).into());
-        (0..200).for_each(|n| assert!(textures.keep(ADA, &texture(n, 1_000)).is_ok()));
+        (0..200).for_each(|n| assert!(textures.keep_texture(ADA, &texture(n, 1_000)).is_ok()));
         assert_eq!(textures.get(map).as_deref(), Some(&texture(0, 100)[..]));
     }
 
     #[test]
     fn bytes_that_are_no_texture_are_refused() {
-        assert_eq!(HeldTextures::default().keep(ADA, b"GIF89a"), Err(NoCodestream));
-        assert_eq!(HeldTextures::default().keep(ADA, b""), Err(NoCodestream));
+        assert_eq!(HeldTextures::default().keep_texture(ADA, b"GIF89a"), Err(NoCodestream));
+        assert_eq!(HeldTextures::default().keep_texture(ADA, b""), Err(NoCodestream));
     }
 
     #[test]
     fn an_accounts_oldest_goes_and_others_stay() {
         let bakes = HeldTextures::default();
-        let bobs = bakes.keep(BOB, &texture(0, 100)).unwrap();
-        let adas: Vec<Uuid> = (0..20).map(|n| bakes.keep(ADA, &texture(n, 100)).unwrap()).collect();
+        let bobs = bakes.keep_texture(BOB, &texture(0, 100)).unwrap();
+        let adas: Vec<Uuid> = (0..20).map(|n| bakes.keep_texture(ADA, &texture(n, 100)).unwrap()).collect();
         let kept = adas.iter().filter(|&&id| bakes.get(id).is_some()).count();
         assert_eq!(kept, BAKES_PER_AGENT_MAX);
         assert!(bakes.get(adas[3]).is_none() && bakes.get(adas[4]).is_some() && bakes.get(bobs).is_some());
@@ -136,9 +136,9 @@ mod tests {
     #[test]
     fn the_same_texture_is_kept_once() {
         let bakes = HeldTextures::default();
-        let first = bakes.keep(ADA, &texture(1, 100)).unwrap();
-        assert_eq!(bakes.keep(ADA, &texture(1, 100)), Ok(first));
-        assert_ne!(bakes.keep(BOB, &texture(1, 100)), Ok(first));
+        let first = bakes.keep_texture(ADA, &texture(1, 100)).unwrap();
+        assert_eq!(bakes.keep_texture(ADA, &texture(1, 100)), Ok(first));
+        assert_ne!(bakes.keep_texture(BOB, &texture(1, 100)), Ok(first));
         assert_eq!(bakes.kept.lock().unwrap().bytes, 200);
     }
 
@@ -147,7 +147,7 @@ mod tests {
         let bakes = HeldTextures::default();
         let length = 512 * 1024;
         for n in 0..200 {
-            bakes.keep(AgentId(Uuid::from_u128(n.into())), &texture(n, length)).unwrap();
+            bakes.keep_texture(AgentId(Uuid::from_u128(n.into())), &texture(n, length)).unwrap();
         }
         let kept = bakes.kept.lock().unwrap();
         assert_eq!(kept.bytes, BAKES_BYTES_MAX);

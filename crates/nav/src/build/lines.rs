@@ -62,7 +62,7 @@ impl<'a> BoxLines<'a> {
         Self { shape, wider: Vec3::new(x, y, z), is_floor, top }
     }
 
-    pub(super) fn meet(&self, at: Vec2, column: u32, solid: u16) -> Option<LineHit> {
+    pub(super) fn intersect(&self, at: Vec2, column: u32, solid: u16) -> Option<LineHit> {
         let (wide_low, wide_high) = self.inside(at, self.shape.half + self.wider)?;
         let (low, high) = self.inside(at, self.shape.half).unwrap_or((f32::MAX, f32::MIN));
         // The line may leave a tilted box by a side.

@@ -48,7 +48,7 @@ pub(super) fn trace(samples: &Samples, regions: &Regions) -> Vec<RegionOutline> 
                 let is_edge = region != NONE && regions.same(sample as u32, side).is_none();
                 if is_edge && seen[sample] & 1 << side == 0 {
                     let line =
-                        follow(samples, regions, Edge { sample: sample as u32, x, y, side }, &mut seen);
+                        trace_outline(samples, regions, Edge { sample: sample as u32, x, y, side }, &mut seen);
                     outlines[region as usize].lines.push(line);
                 }
             }
@@ -67,7 +67,7 @@ struct Edge {
     side: u32,
 }
 
-fn follow(samples: &Samples, regions: &Regions, first: Edge, seen: &mut [u8]) -> Vec<Corner> {
+fn trace_outline(samples: &Samples, regions: &Regions, first: Edge, seen: &mut [u8]) -> Vec<Corner> {
     let mut line = Vec::new();
     let mut edge = first;
     loop {

@@ -261,12 +261,12 @@ impl Draft {
         ring.extend((1..b.len() - 1).map(|n| b[(other + n) % b.len()]));
         let count = ring.len();
         let is_convex =
-            (0..count).all(|n| self.turn(ring[n], ring[(n + 1) % count], ring[(n + 2) % count]) >= 0);
+            (0..count).all(|n| self.orientation(ring[n], ring[(n + 1) % count], ring[(n + 2) % count]) >= 0);
         is_convex.then_some(ring)
     }
 
     /// Positive to the left, 0 straight on.
-    fn turn(&self, a: u32, b: u32, c: u32) -> i64 {
+    fn orientation(&self, a: u32, b: u32, c: u32) -> i64 {
         let [a, b, c] = [a, b, c].map(|point| self.points[point as usize]);
         cross(a, b, c)
     }

@@ -59,7 +59,7 @@ impl Regions {
             step_m: walker.step_m,
             drop_m: walker.drop_m,
         };
-        each_cell(|x, y| regions.meet(samples, column_of(x, y)));
+        each_cell(|x, y| regions.link_column(samples, column_of(x, y)));
         each_cell(|x, y| {
             for sample in samples.column_range(column_of(x, y)) {
                 if samples.list[sample].is_open() && regions.of[sample] == NONE {
@@ -128,7 +128,7 @@ impl Regions {
     }
 
     /// Finds the neighbours of a column's open samples.
-    fn meet(&mut self, samples: &Samples, column: u32) {
+    fn link_column(&mut self, samples: &Samples, column: u32) {
         for sample in samples.column_range(column) {
             let here = samples.list[sample];
             if !here.is_open() {

@@ -85,8 +85,8 @@ impl Sample {
 }
 
 impl Samples {
-    /// Looks at a tile.
-    pub(super) fn take(
+    /// Samples a tile.
+    pub(super) fn sample_tile(
         &mut self,
         tile: [u32; 2],
         ground: GroundHeights<'_>,
@@ -157,7 +157,7 @@ impl Samples {
             for y in cell(low.y, corner.y)..=cell(high.y, corner.y) {
                 for x in cell(low.x, corner.x)..=cell(high.x, corner.x) {
                     let at = corner + (Vec2::new(x as f32, y as f32) + 0.5) * CELL_M;
-                    let Some(hit) = lines.meet(at, y * WIDTH + x, solid) else { continue };
+                    let Some(hit) = lines.intersect(at, y * WIDTH + x, solid) else { continue };
                     if self.hits.len() == HITS_MAX {
                         return Ok(false);
                     }

@@ -275,22 +275,22 @@ struct TileReader<'a> {
 }
 
 impl TileReader<'_> {
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+    fn take_bytes<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let taken = self.bytes[self.at..].first_chunk::<N>().ok_or(DecodeError::Length(self.at))?;
         self.at += N;
         Ok(*taken)
     }
 
     fn u16(&mut self) -> Result<u16, DecodeError> {
-        Ok(u16::from_le_bytes(self.take()?))
+        Ok(u16::from_le_bytes(self.take_bytes()?))
     }
 
     fn u32(&mut self) -> Result<u32, DecodeError> {
-        Ok(u32::from_le_bytes(self.take()?))
+        Ok(u32::from_le_bytes(self.take_bytes()?))
     }
 
     fn f32(&mut self) -> Result<f32, DecodeError> {
-        Ok(f32::from_le_bytes(self.take()?))
+        Ok(f32::from_le_bytes(self.take_bytes()?))
     }
 }
 

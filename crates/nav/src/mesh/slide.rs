@@ -82,12 +82,12 @@ impl NavMesh {
                 break;
             }
         }
-        Slid { spot: self.settle(reference, at), hindered: true }
+        Slid { spot: self.point_in(reference, at), hindered: true }
     }
 
     /// A spot in a polygon at a point, in cells. At a sharp corner a line may leave by one edge while the point is barely outside of
     /// another one: then it is moved in.
-    fn settle(&self, reference: PolyRef, at: Vec2) -> MeshPoint {
+    fn point_in(&self, reference: PolyRef, at: Vec2) -> MeshPoint {
         let at = self.poly(reference).map_or(at, |poly| poly.nearest(at));
         MeshPoint { poly: reference, at: at / CELLS_PER_M }
     }
@@ -95,7 +95,7 @@ impl NavMesh {
     /// Follows a straight line over the mesh to a point or the first wall.
     #[must_use]
     pub fn ray(&self, from: MeshPoint, to: Vec2) -> Ray {
-        let blocked = |poly: PolyRef, at: Vec2| Ray { spot: self.settle(poly, at), clear: false };
+        let blocked = |poly: PolyRef, at: Vec2| Ray { spot: self.point_in(poly, at), clear: false };
         if !to.is_finite() || !from.at.is_finite() {
             return Ray { spot: from, clear: false };
         }
@@ -134,12 +134,12 @@ impl NavMesh {
             }
             let corner = poly.grid_corner(place);
             let turns = from.into_iter().flat_map(|from| [(from, true), (from, false)]);
-            turns.into_iter().find_map(|(from, backwards)| self.turn(from, corner, goal, backwards))
+            turns.into_iter().find_map(|(from, backwards)| self.turn_corner(from, corner, goal, backwards))
         })
     }
 
     /// Turns from polygon to polygon around a corner: across the edges that begin there, or `backwards` across those that end there.
-    fn turn(&self, from: PolyRef, corner: [u16; 2], goal: Vec2, backwards: bool) -> Option<(PolyRef, Vec2)> {
+    fn turn_corner(&self, from: PolyRef, corner: [u16; 2], goal: Vec2, backwards: bool) -> Option<(PolyRef, Vec2)> {
         let mut reference = from;
         for n in 0..=FAN_MAX {
             let poly = self.poly(reference)?;

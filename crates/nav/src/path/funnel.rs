@@ -17,8 +17,8 @@ pub(super) fn pull(from: Vec2, to: Vec2, doors: &[[Vec2; 2]], mut corner: impl F
     while door <= doors.len() {
         let [next_right, next_left] = doors.get(door).copied().unwrap_or([to, to]);
         // The right side moves in …
-        if turn(apex, right, next_right) >= 0.0 {
-            if apex == right || turn(apex, left, next_right) < 0.0 {
+        if orientation(apex, right, next_right) >= 0.0 {
+            if apex == right || orientation(apex, left, next_right) < 0.0 {
                 (right, right_door) = (next_right, door);
             } else {
                 // Beyond the left side: that end is a corner.
@@ -32,8 +32,8 @@ pub(super) fn pull(from: Vec2, to: Vec2, doors: &[[Vec2; 2]], mut corner: impl F
                 continue;
             }
         }
-        if turn(apex, left, next_left) <= 0.0 {
-            if apex == left || turn(apex, right, next_left) > 0.0 {
+        if orientation(apex, left, next_left) <= 0.0 {
+            if apex == left || orientation(apex, right, next_left) > 0.0 {
                 (left, left_door) = (next_left, door);
             } else {
                 if right != to && !corner(right) {
@@ -52,7 +52,7 @@ pub(super) fn pull(from: Vec2, to: Vec2, doors: &[[Vec2; 2]], mut corner: impl F
 }
 
 /// Positive when `c` lies to the left of the line from `a` to `b`.
-fn turn(a: Vec2, b: Vec2, c: Vec2) -> f32 {
+fn orientation(a: Vec2, b: Vec2, c: Vec2) -> f32 {
     (b - a).perp_dot(c - a)
 }
 

@@ -85,7 +85,7 @@ impl Scene {
         let mut encoded = crate::EncodedFrame::default();
         assert_eq!(self.encoder.encode(&frame, &mut encoded), Intake::Ready);
         self.replica.apply(&encoded);
-        self.replica.settle();
+        self.replica.rebuild_cells();
     }
 
     /// Time passes in which nothing happens.

@@ -124,7 +124,7 @@ impl Follower {
         let intake = self.encoder.encode(frame, &mut encoded);
         if intake == Intake::Ready {
             self.replica.apply(&encoded);
-            self.replica.settle();
+            self.replica.rebuild_cells();
         }
         intake
     }

@@ -89,7 +89,7 @@ impl<H: Clone> Crew<H> {
     ) {
         loop {
             // Calls to the schedule since the last advance may have made tasks due.
-            self.look(schedule, make);
+            self.start_idle(schedule, make);
             let Some(next_at) = self.next_at(schedule).filter(|at| *at <= until) else { break };
             self.now = next_at;
             for number in 0..self.workers.len() {
@@ -111,12 +111,12 @@ impl<H: Clone> Crew<H> {
     }
 
     /// Idle workers look for work.
-    fn look(&mut self, schedule: &mut Schedule<H>, make: &mut impl FnMut(&StepStart, &H) -> VirtualStep) {
+    fn start_idle(&mut self, schedule: &mut Schedule<H>, make: &mut impl FnMut(&StepStart, &H) -> VirtualStep) {
         for number in 0..self.workers.len().min(schedule.flags().n_workers()) {
             while matches!(self.workers[number].doing, VirtualActivity::Waits)
                 && let Some(stay) = schedule.join_batch(self.now)
             {
-                self.work(number, stay, schedule, make);
+                self.pull_jobs(number, stay, schedule, make);
             }
         }
     }
@@ -154,11 +154,11 @@ impl<H: Clone> Crew<H> {
                 stay
             }
         };
-        self.work(number, stay, schedule, make);
+        self.pull_jobs(number, stay, schedule, make);
     }
 
     /// Pulls until a step begins or there is nothing left.
-    fn work(
+    fn pull_jobs(
         &mut self,
         number: usize,
         mut stay: Stay<H>,

@@ -189,13 +189,13 @@ impl Pool {
         let slotted = Arc::new(SlottedTask::new(id, task, Arc::clone(wake_slot)));
         tasks.insert(id, Arc::clone(&slotted));
         drop(tasks);
-        self.shared.note(Note::Added { task: slotted, dt, first_tick });
+        self.shared.post_note(Note::Added { task: slotted, dt, first_tick });
     }
 
     /// Takes a task out, after the step that it may be in; `None` when there is none (any more).
     pub fn remove(&self, id: TaskId) -> Option<Box<dyn Task>> {
         let slotted = self.shared.tasks.lock().expect(UNPOISONED).remove(&id)?;
-        self.shared.note(Note::Removed(id));
+        self.shared.post_note(Note::Removed(id));
         slotted.take_out()
     }
 
@@ -341,7 +341,7 @@ impl PoolShared {
     }
 
     /// Leaves a note for the workers.
-    fn note(&self, note: Note) {
+    fn post_note(&self, note: Note) {
         self.notes.push(note);
         self.parking.call();
     }

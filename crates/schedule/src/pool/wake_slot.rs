@@ -111,7 +111,7 @@ impl Waker {
         fence(SeqCst);
         let asleep = &self.wake_slot.asleep;
         if asleep.load(Relaxed) && asleep.swap(false, Relaxed) {
-            self.shared.note(Note::Woken(self.wake_slot.task()));
+            self.shared.post_note(Note::Woken(self.wake_slot.task()));
         }
     }
 }

@@ -52,7 +52,7 @@ impl PoolShared {
         self.parking.occupy(me);
         let (mut left, mut watch, mut pauses) = (None, None, Pauses::default());
         loop {
-            match self.look(me, left.take(), &mut watch) {
+            match self.change_batch(me, left.take(), &mut watch) {
                 WorkerTurn::Run(stay) => left = Some(self.run(me, stay, &mut pauses)),
                 WorkerTurn::Wait { at_most, taken_up } => {
                     let is_changed = || self.taken_up.load(Relaxed) != taken_up;
@@ -75,7 +75,7 @@ impl PoolShared {
     }
 
     /// The tail of the batch that the worker comes from, and the head of the next. `watch` is until when it was waiting to keep the time.
-    fn look(&self, me: usize, left: Option<Tasks>, watch: &mut Option<Instant>) -> WorkerTurn {
+    fn change_batch(&self, me: usize, left: Option<Tasks>, watch: &mut Option<Instant>) -> WorkerTurn {
         let _scope = LOOK.enter(0);
         let backlog = self.sample((self.clock)());
         let mut state = self.lock();

@@ -18,7 +18,7 @@ pub(super) struct Flight<H> {
     pub(super) n_left: usize,
     /// Jobs whose results were not collected when a worker looked before the end of the batch, by index.
     pub(super) pending: Vec<u32>,
-    pub(super) is_partly_settled: bool,
+    pub(super) is_partly_collected: bool,
     pub(super) open: OpenRecord,
 }
 
@@ -30,7 +30,7 @@ impl<H> Default for Flight<H> {
             deadline: Instant::ZERO,
             n_left: 0,
             pending: Vec::new(),
-            is_partly_settled: false,
+            is_partly_collected: false,
             open: OpenRecord::default(),
         }
     }

@@ -51,7 +51,7 @@ impl<H: Clone> Schedule<H> {
         for index in 0..self.groups.len() {
             let group = &self.groups[index];
             if group.n_awake > 0 && group.clock.due_at() <= now && !self.is_beginning(index) {
-                self.settle_made();
+                self.collect_results();
                 self.form_beat(index, now);
             }
         }
@@ -185,7 +185,7 @@ impl<H: Clone> Schedule<H> {
             level,
             ..FrameRecord::default()
         });
-        (flight.n_left, flight.is_partly_settled) = (0, false);
+        (flight.n_left, flight.is_partly_collected) = (0, false);
         self.flights.push(flight);
     }
 

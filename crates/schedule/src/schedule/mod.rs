@@ -187,7 +187,7 @@ impl<H: Clone> Schedule<H> {
 
     /// Drains the frame records since the last call into `records` ([`crate::FRAMES_MAX`] at most), and returns the summary of all.
     pub fn drain_frames(&mut self, records: &mut Vec<FrameRecord>) -> FrameSummary {
-        self.log.take(records)
+        self.log.drain_records(records)
     }
 
     /// Traces the next `n_beats` beats into `room` ([`FrameTrace::with_room`]). Replaces an earlier trace, which is returned to be dropped

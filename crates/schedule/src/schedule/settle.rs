@@ -21,10 +21,10 @@ impl<H: Clone> Schedule<H> {
         flight.n_left += stay.n_pulled;
         if flight.n_left == flight.batch.jobs.len() {
             let flight = self.flights.swap_remove(index);
-            self.settle(flight);
+            self.finish_batch(flight);
         } else if last.is_put_off() {
             // Its time may come long before the end of the batch, and that of others that were pulled before it.
-            self.settle_made();
+            self.collect_results();
         } else if self.slots[last.slot as usize].missed.is_some() {
             // It is due already, and others may be at this batch for long.
             let mut open = flight.open;
@@ -34,9 +34,9 @@ impl<H: Clone> Schedule<H> {
     }
 
     /// A batch is over.
-    fn settle(&mut self, mut flight: Flight<H>) {
-        let Flight { batch, pending, is_partly_settled, open, .. } = &mut flight;
-        if *is_partly_settled {
+    fn finish_batch(&mut self, mut flight: Flight<H>) {
+        let Flight { batch, pending, is_partly_collected, open, .. } = &mut flight;
+        if *is_partly_collected {
             pending.iter().for_each(|&place| self.take_back(open, &batch.jobs[place as usize]));
         } else {
             batch.jobs.iter().for_each(|job| self.take_back(open, job));
@@ -46,11 +46,11 @@ impl<H: Clone> Schedule<H> {
     }
 
     /// Collects results of unfinished batches at a beat, so that one long step excludes no other task from it.
-    pub(super) fn settle_made(&mut self) {
+    pub(super) fn collect_results(&mut self) {
         let mut flights = std::mem::take(&mut self.flights);
-        for Flight { batch, pending, is_partly_settled, open, .. } in &mut flights {
-            if !*is_partly_settled {
-                *is_partly_settled = true;
+        for Flight { batch, pending, is_partly_collected, open, .. } in &mut flights {
+            if !*is_partly_collected {
+                *is_partly_collected = true;
                 pending.extend(0..batch.jobs.len() as u32);
             }
             pending.retain(|&place| {
@@ -64,7 +64,7 @@ impl<H: Clone> Schedule<H> {
 
     /// Records the result of a job, if it is over.
     fn take_back(&mut self, open: &mut OpenRecord, job: &StepJob<H>) {
-        let Some(made) = job.take() else { return };
+        let Some(made) = job.collect_result() else { return };
         let slot = &mut self.slots[job.slot as usize];
         let is_made = matches!(made.outcome, StepOutcome::Awake | StepOutcome::Quiet);
         if is_made || made.outcome == StepOutcome::Panicked {
@@ -78,7 +78,7 @@ impl<H: Clone> Schedule<H> {
         slot.state = TaskPhase::Idle;
         if is_made {
             slot.next_tick.0 += 1;
-            slot.cost.learn(made.took);
+            slot.cost.record_duration(made.took);
             slot.step_stats.add(made.took, made.late_by);
             slot.rhythm.frame(slot.frame.nominal, slot.frame.is_anchored);
             slot.floor = made.began_at + job.dt() / 2;

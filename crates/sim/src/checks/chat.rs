@@ -55,7 +55,7 @@ struct Sounded {
 
 impl ChatLedger {
     /// Records a line that a client said or heard.
-    pub(crate) fn note(&mut self, now: Instant, client: u32, word: Word) {
+    pub(crate) fn record_word(&mut self, now: Instant, client: u32, word: Word) {
         match word {
             Word::Said { visit, text } => {
                 self.said.insert(text, Said { by: client, visit, at: now, sounded: None });
@@ -220,7 +220,7 @@ mod tests {
     fn check(sounds: bool, heard_by_bob: usize, bob_leaves_at_ms: Option<u64>) -> Result<(), Failure> {
         let mut ledger = ChatLedger::default();
         let second = Instant::from_millis(1_000);
-        ledger.note(second, 0, Word::Said { visit: 0, text: "a word".into() });
+        ledger.record_word(second, 0, Word::Said { visit: 0, text: "a word".into() });
         if sounds {
             let chat = Chat {
                 source: ADA.0,
@@ -233,10 +233,10 @@ mod tests {
                 text: "a word".into(),
             };
             ledger.sounded(second, HERE, &chat, &census_of(&[ADA, BOB]), true)?;
-            ledger.note(second, 0, Word::Heard { visit: 0, text: "a word".into() });
+            ledger.record_word(second, 0, Word::Heard { visit: 0, text: "a word".into() });
         }
         for _ in 0..heard_by_bob {
-            ledger.note(second, 1, Word::Heard { visit: 0, text: "a word".into() });
+            ledger.record_word(second, 1, Word::Heard { visit: 0, text: "a word".into() });
         }
         let visit = |ended_at| {
             [Visit { region: HERE, began_at: Instant::ZERO, arrived_at: Some(Instant::ZERO), ended_at }]

@@ -69,7 +69,7 @@ pub(crate) struct UpdateRates {
 
 impl UpdateRates {
     /// Counts what a client has heard since its last look.
-    pub(crate) fn look(
+    pub(crate) fn count_updates(
         &mut self,
         now: Instant,
         supply: CpuSupply,

@@ -71,7 +71,7 @@ impl Stops {
     }
 
     /// A stopped avatar that is displayed moving for too long, if any.
-    pub(crate) fn look(&mut self, look: &Look<'_>) -> Option<String> {
+    pub(crate) fn check_client(&mut self, look: &Look<'_>) -> Option<String> {
         let Look { now, census, visible_max, calm_since, lost_at, .. } = *look;
         let eye = census.resident(look.own)?.motion.position;
         let mut suspects = BTreeMap::new();

@@ -89,7 +89,7 @@ impl Client {
                     1..9 => Loudness::Say,
                     _ => Loudness::Shout,
                 };
-                self.say(loudness);
+                self.say_next_line(loudness);
             }
             65..75 => {
                 if let Some(other) = self.other_region() {
@@ -120,7 +120,7 @@ impl Client {
                 Proof::Arrive
             }
             // Settled means that the journey has ended.
-            Proof::Arrive | Proof::Say => Proof::Hear(self.say(Loudness::Whisper)),
+            Proof::Arrive | Proof::Say => Proof::Hear(self.say_next_line(Loudness::Whisper)),
             Proof::Hear(_) | Proof::Done => return,
         };
         if let ClientState::In(session) = &mut self.state {
@@ -128,11 +128,11 @@ impl Client {
         }
     }
 
-    fn say(&mut self, loudness: Loudness) -> String {
+    fn say_next_line(&mut self, loudness: Loudness) -> String {
         let text = format!("{}.{}", self.index, self.n_said);
         self.n_said += 1;
         if let ClientState::In(session) = &mut self.state {
-            session.bot.say(loudness, &text);
+            session.bot.send_chat(loudness, &text);
             let visit = self.visits.len() - 1;
             self.words.push(Word::Said { visit, text: text.clone() });
         }

@@ -184,7 +184,7 @@ impl Simulation {
             (Lane::Tick, CarrierEvent::Tick) => self.on_tick(now)?,
             (Lane::Turn, CarrierEvent::Turn) => {
                 let Self { node, carrier, .. } = self;
-                node.turn(now, &mut |address, bytes| carrier.send_down(now, address, bytes));
+                node.run_turn(now, &mut |address, bytes| carrier.send_down(now, address, bytes));
                 carrier.queue.push(now + TURN, Lane::Turn, CarrierEvent::Turn);
             }
             (Lane::Stranger, CarrierEvent::Stranger) => self.on_stranger(now)?,
@@ -321,7 +321,7 @@ impl Simulation {
                 calm_since: self.calm_since(now, client, visit),
                 lost_at: self.carrier.lost_down_at(client.index),
             };
-            if let Some(found) = stops.look(&look) {
+            if let Some(found) = stops.check_client(&look) {
                 return Err(about(Failure::new(now, Rule::StopsAreShown, found)));
             }
         }
@@ -414,7 +414,7 @@ impl Simulation {
     fn follow_up(&mut self, now: Instant, index: u32) {
         let client = &mut self.clients[index as usize];
         for word in client.words.drain(..) {
-            self.ledger.note(now, index, word);
+            self.ledger.record_word(now, index, word);
         }
         let generation = client.generation();
         self.scratch.clear();

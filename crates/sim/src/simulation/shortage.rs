@@ -71,7 +71,7 @@ impl Simulation {
         for client in &self.clients {
             let Some((bot, visit)) = client.present() else { continue };
             let Some(observer) = bot.observer() else { continue };
-            rates.look(now, supply, client.index, (client.agent, observer), self.census_of(visit));
+            rates.count_updates(now, supply, client.index, (client.agent, observer), self.census_of(visit));
         }
         self.rates = rates;
     }

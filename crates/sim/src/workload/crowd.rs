@@ -72,7 +72,7 @@ struct SentTotals {
 }
 
 impl SentTotals {
-    fn note(&mut self, address: CircuitAddress, bytes: &[u8]) {
+    fn count_datagram(&mut self, address: CircuitAddress, bytes: &[u8]) {
         self.datagrams += 1;
         self.bytes += bytes.len() as u64;
         let to = u64::from(u32::from(*address.remote.ip())) << 24
@@ -95,7 +95,7 @@ impl Crowd {
     /// All calls up to a step of the worlds, and that.
     pub(super) fn tick(&mut self) -> Mark {
         let Self { node, calls, sent, scratch } = self;
-        let out = &mut |address: CircuitAddress, bytes: &[u8]| sent.note(address, bytes);
+        let out = &mut |address: CircuitAddress, bytes: &[u8]| sent.count_datagram(address, bytes);
         for call in calls {
             node.repeat(&call, out);
             if let Input::Tick { tick, .. } = call {
@@ -106,7 +106,7 @@ impl Crowd {
         panic!("the file ends before its ticks do");
     }
 
-    pub(super) fn work(&self) -> BTreeMap<&'static str, u64> {
+    pub(super) fn work_done(&self) -> BTreeMap<&'static str, u64> {
         let shards = |of: fn(&gateway::shard::ShardCounters) -> u64| self.node.counters().map(of).sum();
         let worlds = |of: fn(&world::WorldCounters) -> u64| self.node.world_counters().map(of).sum();
         BTreeMap::from([

@@ -177,11 +177,11 @@ fn play(path: &Path, ticks: u64, burdens: &[(System, u64)]) -> Result<Outcome, W
         marks.push(course.tick());
     }
     for &(system, spins_per_1000) in burdens {
-        systems::burden::lay(system, spins_per_1000);
+        systems::burden::set_burden(system, spins_per_1000);
     }
-    let before = course.work();
+    let before = course.work_done();
     measured(course, *ticks, &mut marks);
-    let after = course.work();
+    let after = course.work_done();
 
     if plan.states.is_some_and(|states| states != fold_states(&marks)) {
         return Err(WorkloadError::Unrepeatable(path.into()));
@@ -282,10 +282,10 @@ impl Course {
     }
 
     /// Work done so far.
-    fn work(&self) -> BTreeMap<&'static str, u64> {
+    fn work_done(&self) -> BTreeMap<&'static str, u64> {
         match self {
-            Self::Crowd(crowd) => crowd.work(),
-            Self::Worlds(worlds) => worlds.work(),
+            Self::Crowd(crowd) => crowd.work_done(),
+            Self::Worlds(worlds) => worlds.work_done(),
         }
     }
 }

@@ -122,7 +122,7 @@ impl Worlds {
             line.inbox.append(&mut step.commands);
             line.world.step(step.tick, step.dt, step.dilation, &mut line.inbox, &mut line.frame);
             if line.hears_of(tick) {
-                line.inbox.extend(line.follower.follow(&line.frame, &line.feed));
+                line.inbox.extend(line.follower.handle_frame(&line.frame, &line.feed));
             }
             worlds.push(world_mark(&line.frame, &mut self.scratch));
             self.bytes += self.scratch.len() as u64;
@@ -130,7 +130,7 @@ impl Worlds {
         Mark { tick: tick.0, worlds, sent: 0 }
     }
 
-    pub(super) fn work(&self) -> BTreeMap<&'static str, u64> {
+    pub(super) fn work_done(&self) -> BTreeMap<&'static str, u64> {
         let sum = |of: fn(&WorldRun) -> u64| self.lines.iter().map(of).sum();
         let of_npcs = [
             ("NPCs moved", sum(|line| line.world.npc_counts().moving)),

@@ -186,7 +186,7 @@ impl Pool {
                 if !connection.is_broken() {
                     drop(state);
                     if let Some(since) = waiting_since {
-                        self.lock_wait.note(since.elapsed());
+                        self.lock_wait.record_wait(since.elapsed());
                     }
                     return Ok(Borrowed { pool: self, connection: Some(connection) });
                 }

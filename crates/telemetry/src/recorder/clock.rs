@@ -52,7 +52,7 @@ pub fn now_ns() -> u64 {
         CLOCK.with(|clock| (clock.ticks.get(), clock.ns.get(), clock.tick_ns.get(), clock.ticks_max.get()));
     let passed = ticks().wrapping_sub(then);
     if passed >= ticks_max {
-        return ask();
+        return read_kernel_clock();
     }
     ns + passed_ns(passed, tick_ns)
 }
@@ -65,7 +65,7 @@ const fn passed_ns(ticks: u64, tick_ns: u64) -> u64 {
 /// Reads the kernel's clock and moves the anchor there.
 #[cold]
 #[inline(never)]
-fn ask() -> u64 {
+fn read_kernel_clock() -> u64 {
     // First reading of the process: the longer ago it is, the better is the estimate of a tick's length.
     static BEGIN: OnceLock<Option<ClockReading>> = OnceLock::new();
     let now = ClockReading { ticks: ticks(), ns: kernel_ns() };

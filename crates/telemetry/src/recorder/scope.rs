@@ -102,7 +102,7 @@ impl Scope {
     /// Checks a duration without a guard, such as a wait that began before this thread did, or work that another thread has
     /// not finished. Posts an overrun, and returns true, if `took_ns` > the limit (or `budget_ns` for a scope without limit).
     /// Records nothing else.
-    pub fn note(&'static self, arg: u64, took_ns: u64, budget_ns: u64) -> bool {
+    pub fn check_duration(&'static self, arg: u64, took_ns: u64, budget_ns: u64) -> bool {
         let limit_ns = match self.limit_ns() {
             NO_LIMIT => budget_ns,
             declared_ns => declared_ns,

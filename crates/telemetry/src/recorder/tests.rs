@@ -334,8 +334,8 @@ fn a_span_without_a_guard_is_recorded() {
     static WAIT: Scope = Scope::new("test.wait").arg(Arg::World).kind(ScopeKind::Frame);
     let recorder = recorder(2, ALL);
     let capture = captured(recorder, || {
-        assert!(!WAIT.note(3, 50, 50));
-        assert!(WAIT.note(3, 51, 50));
+        assert!(!WAIT.check_duration(3, 50, 50));
+        assert!(WAIT.check_duration(3, 51, 50));
     });
     let overrun = recorder.next_overrun(Duration::ZERO).unwrap();
     let told = (overrun.kind, overrun.arg, overrun.took_ns, overrun.limit_ns, overrun.thread);

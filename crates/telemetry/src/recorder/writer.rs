@@ -144,7 +144,7 @@ fn exit_at(scope: &'static Scope, budget_ns: u64, entered: Entered, end_ns: u64)
     if took_ns < systems_from_ns && !is_over && scope.kind_of() == ScopeKind::System {
         return close(slot, open, depth);
     }
-    if !put(block, [begin_ns, end_ns, arg, entered.meta]) {
+    if !write_event(block, [begin_ns, end_ns, arg, entered.meta]) {
         return exit_into_next_block(scope, budget_ns, entered, end_ns);
     }
     close(slot, open, depth);
@@ -174,7 +174,7 @@ fn exit_into_next_block(scope: &'static Scope, budget_ns: u64, entered: Entered,
 
 /// Writes an event into a block. False when the block is full.
 #[inline(always)]
-fn put(block: &Block, event: [u64; EVENT_WORDS]) -> bool {
+fn write_event(block: &Block, event: [u64; EVENT_WORDS]) -> bool {
     let count = block[block::COUNT].load(Relaxed) as usize + 1;
     let Some(words) = block.as_chunks::<EVENT_WORDS>().0.get(count) else { return false };
     for (word, value) in words.iter().zip(event) {

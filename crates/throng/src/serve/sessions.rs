@@ -261,7 +261,7 @@ fn keep_records(
         if !pending.is_empty() {
             let _scope = WRITE.enter(pending.len() as u64);
             let written = writes.attempt(|| pending.write(store));
-            writes.health.note(Medium::Database, written);
+            writes.health.record_outcome(Medium::Database, written);
         }
         if ended {
             writes.lost.store(pending.unwritten(), Ordering::Release);
@@ -269,8 +269,8 @@ fn keep_records(
         }
         if clock() >= next_probe {
             let _scope = PROBE.enter(0);
-            writes.health.note(Medium::Disk, (writes.probe)());
-            writes.health.note(Medium::Database, writes.attempt(|| store.probe()));
+            writes.health.record_outcome(Medium::Disk, (writes.probe)());
+            writes.health.record_outcome(Medium::Database, writes.attempt(|| store.probe()));
             next_probe = clock() + PROBE_PERIOD;
         }
     }

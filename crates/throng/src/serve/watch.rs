@@ -294,7 +294,7 @@ impl WatchSampler {
             let in_step = now.since(since);
             // One capture for each such step, not one a second.
             if self.unended.get(&world) != Some(&since)
-                && UNENDED.note(world.0.into(), in_step.as_nanos() as u64, u64::MAX)
+                && UNENDED.check_duration(world.0.into(), in_step.as_nanos() as u64, u64::MAX)
             {
                 self.unended.insert(world, since);
             }

@@ -102,7 +102,7 @@ impl Task for Stepper {
     fn step(&mut self, start: &StepStart) {
         let (world, dt_ns) = (self.scene.world.0.into(), start.dt.as_nanos() as u64);
         let began_ns = now_ns();
-        LATE.note(world, start.late_by.as_nanos() as u64, dt_ns);
+        LATE.check_duration(world, start.late_by.as_nanos() as u64, dt_ns);
         self.lateness.record(start.late_by);
         self.next_tick = Tick(start.tick.0 + 1);
         let seen = Arc::clone(&self.seen);
@@ -138,9 +138,9 @@ impl Stepper {
         self.waiting.drain_commands(&mut self.commands);
         self.take_tape();
         if let Some(tape) = &mut self.tape {
-            tape.give(began_at, tick, dt, dilation, &self.commands);
+            tape.record_step(began_at, tick, dt, dilation, &self.commands);
             if let Some(reload) = &reload {
-                tape.give_cast(reload.to());
+                tape.record_cast(reload.to());
             }
         }
         let mut frame = self.outlet.take_frame();

@@ -75,7 +75,7 @@ impl Npcs {
             self.sound(sound);
         }
         if let Some(line) = intent.say.and_then(|line| cast.behaviors.line(line)) {
-            self.say(cast, setting.id, number, line, out);
+            self.say_line(cast, setting.id, number, line, out);
         }
         if let Some(attack) = intent.attack {
             self.strike(cast, number, attack, &scratch.candidates);
@@ -179,7 +179,7 @@ impl Npcs {
         }
     }
 
-    fn say(&self, cast: &NpcCast, world: WorldId, number: usize, line: &str, out: &mut Frame) {
+    fn say_line(&self, cast: &NpcCast, world: WorldId, number: usize, line: &str, out: &mut Frame) {
         let (legs, role) = (&self.legs[number], &cast.roles[number]);
         let mut text = line.to_owned();
         text.truncate(text.floor_char_boundary(CHAT_BYTES_MAX));

@@ -118,7 +118,7 @@ impl Npcs {
                 let is_late = now.stamp().since(legs.attention.look_due_at()) > LATE_LOOK_MS;
                 self.counts.late_looks += u64::from(is_late);
                 legs.attention.looked(&cast.policy, now);
-                self.look(cast, number, &scratch.candidates, now, |from, to| {
+                self.look_around(cast, number, &scratch.candidates, now, |from, to| {
                     cast.view.is_clear(ground, from, to)
                 });
             }
@@ -135,7 +135,7 @@ impl Npcs {
 const NOBODY: EntityId = EntityId(std::num::NonZeroU32::MAX);
 
 impl Npcs {
-    fn look(
+    fn look_around(
         &mut self,
         cast: &NpcCast,
         number: usize,

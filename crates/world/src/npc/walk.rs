@@ -104,8 +104,8 @@ impl Npcs {
             let stands = pace.velocity == Vec2::ZERO && legs.velocity == Vec2::ZERO;
             // A standing NPC makes room for others in the same place when its group is due.
             if stands && !makes_room[number % STANDERS_SHARES] {
-                legs.news.moved |= turn(legs, &head.errand.face, &scratch.candidates);
-                show(legs, head, resting(legs));
+                legs.news.moved |= turn_toward(legs, &head.errand.face, &scratch.candidates);
+                show_movement(legs, head, resting(legs));
                 rehash(&mut self.hash, number, legs, head);
                 continue;
             }
@@ -126,11 +126,11 @@ impl Npcs {
                     legs.facing = way;
                 }
             } else {
-                turn(legs, &head.errand.face, &scratch.candidates);
+                turn_toward(legs, &head.errand.face, &scratch.candidates);
             }
             legs.news.moved |= was != (legs.spot.at, legs.velocity, legs.facing);
             let shown = movement(legs, pace.velocity, cast.actor(cast.roles[number].kind).walk_m_per_s);
-            show(legs, head, shown);
+            show_movement(legs, head, shown);
             scratch.neighbours.relocate(body, legs.body());
             rehash(&mut self.hash, number, legs, head);
         }
@@ -159,7 +159,7 @@ fn direction_of(way: Vec2) -> Option<Vec2> {
 }
 
 /// Turns a standing NPC toward its target; true if it turned.
-fn turn(legs: &mut Legs, face: &Toward, candidates: &[Candidate]) -> bool {
+fn turn_toward(legs: &mut Legs, face: &Toward, candidates: &[Candidate]) -> bool {
     let to = match face {
         Toward::Ahead => return false,
         Toward::Somebody(who) => {
@@ -179,7 +179,7 @@ fn turn(legs: &mut Legs, face: &Toward, candidates: &[Candidate]) -> bool {
 }
 
 /// Plays the animation of how it gets on.
-fn show(legs: &mut Legs, head: &mut NpcHead, movement: Uuid) {
+fn show_movement(legs: &mut Legs, head: &mut NpcHead, movement: Uuid) {
     if legs.movement != movement {
         legs.movement = movement;
         legs.news.animated |= head.animator.show_movement(movement);

@@ -17,7 +17,7 @@ pub(super) async fn receive(
     if body.is_end_stream() {
         return Ok(Body::empty());
     }
-    progress.wait(SocketStage::Body);
+    progress.begin_wait(SocketStage::Body);
     let mut received = Vec::new();
     // A length that is given is refused before anything of it is read.
     if body.size_hint().lower() > bytes_max as u64 {

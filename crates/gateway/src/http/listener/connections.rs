@@ -124,16 +124,16 @@ impl ConnectionSlot {
     }
 
     /// The connection waits for its client.
-    pub(super) fn wait(&self, phase: ConnectionPhase) {
-        self.connections.lock().table.wait(self.id, phase);
+    pub(super) fn begin_wait(&self, phase: ConnectionPhase) {
+        self.connections.lock().table.begin_wait(self.id, phase);
     }
 
     /// The connection's request is complete.
     ///
     /// # Errors
     /// When its client has its share of connections served.
-    pub(super) fn serve(&self, client: ConnectionOrigin) -> Result<(), ShareTaken> {
-        let served = self.connections.lock().table.serve(self.id, client);
+    pub(super) fn begin_service(&self, client: ConnectionOrigin) -> Result<(), ShareTaken> {
+        let served = self.connections.lock().table.begin_service(self.id, client);
         if served.is_err() {
             self.connections.counters.over_share.fetch_add(1, Ordering::Relaxed);
         }

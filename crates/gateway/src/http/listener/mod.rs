@@ -135,7 +135,7 @@ async fn answer(
     let body = body::receive(body, &progress, site.body_bytes_max).await?;
     let peer = site.proxies.peer(remote, local, &head.headers);
     head.extensions.insert(ConnectInfo(peer));
-    let response = match progress.serve(site.address(peer.remote.ip())) {
+    let response = match progress.begin_service(site.address(peer.remote.ip())) {
         Ok(()) => {
             let Ok(response) = site.app.call(Request::from_parts(head, body)).await;
             response
@@ -143,7 +143,7 @@ async fn answer(
         Err(ShareTaken) => (StatusCode::TOO_MANY_REQUESTS, OVER_SHARE).into_response(),
     };
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-        progress.wait(SocketStage::Idle);
+        progress.begin_wait(SocketStage::Idle);
         // hyper has found nothing to read while the request was served and would not look again: the socket has to learn that it is to keep a
         // deadline now.
         poll_fn(|context| {

@@ -63,18 +63,18 @@ impl SocketProgress {
     }
 
     /// The connection waits for its client.
-    pub(super) fn wait(&self, stage: SocketStage) {
+    pub(super) fn begin_wait(&self, stage: SocketStage) {
         self.stage.store(stage as u8, Ordering::Relaxed);
-        self.slot.wait(stage.phase());
+        self.slot.begin_wait(stage.phase());
     }
 
     /// The connection's request is complete; the client owes nothing until its answer is sent.
     ///
     /// # Errors
     /// When its client has its share of connections served.
-    pub(super) fn serve(&self, client: ConnectionOrigin) -> Result<(), ShareTaken> {
+    pub(super) fn begin_service(&self, client: ConnectionOrigin) -> Result<(), ShareTaken> {
         self.stage.store(SocketStage::Served as u8, Ordering::Relaxed);
-        self.slot.serve(client)
+        self.slot.begin_service(client)
     }
 
     fn stage(&self) -> SocketStage {
@@ -143,7 +143,7 @@ impl AsyncRead for Socket {
         let before = buffer.filled().len();
         if let Poll::Ready(result) = Pin::new(&mut this.stream).poll_read(context, buffer) {
             if buffer.filled().len() > before && this.progress.stage() == SocketStage::Idle {
-                this.progress.wait(SocketStage::Head);
+                this.progress.begin_wait(SocketStage::Head);
                 this.reading = None;
             }
             return Poll::Ready(result);

@@ -164,7 +164,7 @@ impl ConnectionTable {
     }
 
     /// A connection waits for its client. Bytes of a body count until the phase ends.
-    pub(super) fn wait(&mut self, id: ConnectionId, phase: ConnectionPhase) {
+    pub(super) fn begin_wait(&mut self, id: ConnectionId, phase: ConnectionPhase) {
         assert_ne!(phase, ConnectionPhase::Served, "a served connection counts for a client");
         self.enter(id, phase);
     }
@@ -173,7 +173,7 @@ impl ConnectionTable {
     ///
     /// # Errors
     /// If its client has its share. The connection keeps waiting.
-    pub(super) fn serve(&mut self, id: ConnectionId, client: ConnectionOrigin) -> Result<(), ShareTaken> {
+    pub(super) fn begin_service(&mut self, id: ConnectionId, client: ConnectionOrigin) -> Result<(), ShareTaken> {
         self.enter(id, ConnectionPhase::Reading);
         let own = self.served.get(&client).copied().unwrap_or(0);
         let left = self.caps.open_max.saturating_sub(self.open() - self.waiting);

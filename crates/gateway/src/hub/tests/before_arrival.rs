@@ -95,7 +95,7 @@ fn chat_messages_and_a_teleport_sent_at_the_handshake_are_carried_out_on_arrival
     for delay in DELAYS {
         let (mut node, ada, bob) = handshaken(delay);
         let client = &mut node.clients[ada];
-        client.say(ChatKind::Say, "first");
+        client.send_chat(ChatKind::Say, "first");
         let dance = Uuid::from_u128(0xDA9CE);
         let messages = [
             instant_message(client, "Bob", "hello Bob"),
@@ -103,7 +103,7 @@ fn chat_messages_and_a_teleport_sent_at_the_handshake_are_carried_out_on_arrival
             set_home(client, Vec3::new(77.0, 88.0, 22.0)),
         ];
         messages.iter().for_each(|message| client.send(message));
-        client.say(ChatKind::Say, "second");
+        client.send_chat(ChatKind::Say, "second");
         let message = instant_message(&node.clients[bob], "Ada", "hello Ada");
         node.clients[bob].send(&message);
         let handle = node.places.get(HARBOUR).handle.0;
@@ -161,7 +161,7 @@ fn messages_before_the_movement_into_the_region_are_carried_out() {
     let ada = node.login("Ada", spot);
     node.clients[ada].manners.moves_in = false;
     node.clients[ada].open();
-    node.clients[ada].say(ChatKind::Say, "early");
+    node.clients[ada].send_chat(ChatKind::Say, "early");
     node.run_ms(300);
     assert_eq!(texts_heard(&node.clients[bob]), [""; 0]);
     node.clients[ada].complete_movement();
@@ -215,7 +215,7 @@ fn of_more_messages_than_are_held_at_the_handshake_each_is_carried_out_or_in_a_n
 fn a_flood_of_chat_or_of_teleports_is_answered() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
-    (0..30).for_each(|n| node.clients[ada].say(ChatKind::Say, &n.to_string()));
+    (0..30).for_each(|n| node.clients[ada].send_chat(ChatKind::Say, &n.to_string()));
     node.run_ms(300);
     assert_eq!((alerts(&node.clients[ada]).len(), node.drops("flood")), (1, 10));
     node.run_ms(1_000);
@@ -251,7 +251,7 @@ fn messages_on_the_circuit_that_a_teleport_left_act_where_the_avatar_is_now() {
     let there = follow(&mut node, ada);
     // The client learns only now that it has arrived; these were on their way.
     let old = &mut node.clients[ada];
-    old.say(ChatKind::Say, "over the old circuit");
+    old.send_chat(ChatKind::Say, "over the old circuit");
     let messages = [instant_message(old, "Bob", "and this"), set_home(old, Vec3::new(55.0, 66.0, 22.0))];
     messages.iter().for_each(|message| old.send(message));
     node.run_ms(500);
@@ -281,7 +281,7 @@ fn messages_on_the_circuit_that_a_teleport_leads_to_wait_for_the_avatar() {
         let (_, finish) = told.iter().rfind(|(name, _)| name == "TeleportFinish").expect("a teleport");
         let there = node.follow(ada, finish);
         node.run_until(|node| node.clients[there].got(RegionHandshake::NUMBER));
-        node.clients[there].say(ChatKind::Say, "on the new one");
+        node.clients[there].send_chat(ChatKind::Say, "on the new one");
         let message = instant_message(&node.clients[there], "Bob", "hello");
         node.clients[there].send(&message);
         node.run_until(|node| !texts_heard(&node.clients[bob]).is_empty());

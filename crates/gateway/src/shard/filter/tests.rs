@@ -33,7 +33,7 @@ impl Line {
     }
 
     fn send(&mut self, update: &AgentUpdateAgentData) -> FilterVerdict {
-        let verdict = self.filter.judge(self.mode, update);
+        let verdict = self.filter.classify(self.mode, update);
         if verdict != FilterVerdict::Dropped {
             self.filter.accept(verdict, update);
             self.gateway = Some(update.clone());
@@ -169,7 +169,7 @@ proptest! {
 #[test]
 fn the_first_update_counts_in_every_mode() {
     for mode in [FilterMode::Off, FilterMode::Equality, FilterMode::Significance] {
-        assert_eq!(UpdateFilter::default().judge(mode, &still()), FilterVerdict::Control);
+        assert_eq!(UpdateFilter::default().classify(mode, &still()), FilterVerdict::Control);
     }
 }
 

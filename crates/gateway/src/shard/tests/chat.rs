@@ -31,7 +31,7 @@ fn chat_is_heard_within_its_reach() {
         (ChatKind::Shout, [true, true, true, false]),
     ] {
         let text = format!("{kind:?} – grüße");
-        node.clients[ada].say(kind, &text);
+        node.clients[ada].send_chat(kind, &text);
         node.run_ms(300);
         assert_eq!(heard(&node, &others, &text), reach, "{kind:?}");
         assert_eq!(heard(&node, &[ada], &text), [true], "the own words come back");
@@ -41,7 +41,7 @@ fn chat_is_heard_within_its_reach() {
 #[test]
 fn chat_names_its_speaker() {
     let (mut node, ada, others) = audience(&[3.0]);
-    node.clients[ada].say(ChatKind::Say, "hello");
+    node.clients[ada].send_chat(ChatKind::Say, "hello");
     node.run_ms(300);
     let chat = node.clients[others[0]].inbox.iter().find_map(|message| match message {
         Message::ChatFromSimulator(chat) => Some(chat.chat_data.clone()),
@@ -55,9 +55,9 @@ fn chat_names_its_speaker() {
 #[test]
 fn typing_is_shown_as_far_as_a_say_and_needs_no_words() {
     let (mut node, ada, others) = audience(&[18.0, 25.0]);
-    node.clients[ada].say(ChatKind::StartTyping, "");
+    node.clients[ada].send_chat(ChatKind::StartTyping, "");
     node.run_ms(200);
-    node.clients[ada].say(ChatKind::StopTyping, "");
+    node.clients[ada].send_chat(ChatKind::StopTyping, "");
     node.run_ms(200);
     let kinds = |at: usize| node.clients[at].heard().iter().map(|(kind, _)| *kind).collect::<Vec<u8>>();
     assert_eq!(kinds(others[0]), [4, 5]);
@@ -67,7 +67,7 @@ fn typing_is_shown_as_far_as_a_say_and_needs_no_words() {
 #[test]
 fn empty_chat_and_other_channels_have_no_hearer() {
     let (mut node, ada, others) = audience(&[3.0]);
-    node.clients[ada].say(ChatKind::Say, "");
+    node.clients[ada].send_chat(ChatKind::Say, "");
     let client = &mut node.clients[ada];
     let on_channel_seven = ChatFromViewer {
         agent_data: ChatFromViewerAgentData { agent_id: client.agent.0, session_id: client.session_id.0 },
@@ -95,13 +95,13 @@ fn a_kind_of_chat_that_does_not_exist_is_refused() {
 fn a_chat_flood_is_cut_to_a_clients_allowance() {
     let (mut node, ada, others) = audience(&[3.0]);
     for n in 0..100 {
-        node.clients[ada].say(ChatKind::Say, &format!("{n}"));
+        node.clients[ada].send_chat(ChatKind::Say, &format!("{n}"));
     }
     node.run_ms(300);
     assert_eq!(node.clients[others[0]].heard().len(), 20, "a burst");
     assert_eq!(node.drops("flood"), 80);
     for n in 100..140 {
-        node.clients[ada].say(ChatKind::Say, &format!("{n}"));
+        node.clients[ada].send_chat(ChatKind::Say, &format!("{n}"));
         node.run_ms(250);
     }
     assert_eq!(node.clients[others[0]].heard().len(), 20 + 40, "four a second afterwards");
@@ -113,11 +113,11 @@ fn a_shouting_crowd_does_not_drown_a_listener_nor_the_own_words() {
     node.run_ms(1_000);
     for &other in &others {
         for n in 0..20 {
-            node.clients[other].say(ChatKind::Say, &format!("noise {n}"));
+            node.clients[other].send_chat(ChatKind::Say, &format!("noise {n}"));
         }
     }
     node.run_ms(200);
-    node.clients[ada].say(ChatKind::Say, "am I heard?");
+    node.clients[ada].send_chat(ChatKind::Say, "am I heard?");
     node.run_for(Duration::from_secs(1));
     let heard = node.clients[ada].heard();
     let noise = heard.iter().filter(|(_, text)| text.starts_with("noise")).count();

@@ -72,7 +72,7 @@ fn messages_on_a_lingering_circuit_move_no_avatar() {
     node.run_ms(100);
     let commands = node.commands.len();
     node.clients[ada].control(link::ControlFlags::AT_POS);
-    node.clients[ada].say(link::ChatKind::Say, "still here?");
+    node.clients[ada].send_chat(link::ChatKind::Say, "still here?");
     node.clients[ada].complete_movement();
     node.run_ms(500);
     assert_eq!(node.commands.len(), commands);

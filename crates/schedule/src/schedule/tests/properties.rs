@@ -70,7 +70,7 @@ struct Watch {
 
 impl Watch {
     /// Records the tasks that have fallen asleep by now.
-    fn settle(&mut self, now: Instant) {
+    fn record_sleepers(&mut self, now: Instant) {
         let Self { asleep, dozing, .. } = self;
         dozing.retain(|&id, &mut until| {
             if until <= now {
@@ -81,7 +81,7 @@ impl Watch {
     }
 
     fn step(&mut self, start: &StepStart, kind: Kind) -> VirtualStep {
-        self.settle(start.at);
+        self.record_sleepers(start.at);
         if self.removed.remove(&start.id) {
             return VirtualStep { is_gone: true, ..VirtualStep::default() };
         }
@@ -126,7 +126,7 @@ proptest! {
         for (ms, event) in events {
             now += Duration::from_millis(ms);
             crew.advance(&mut schedule, now, &mut |start, kind: &Kind| watch.step(start, *kind));
-            watch.settle(now);
+            watch.record_sleepers(now);
             match event {
                 Event::Add { rate, kind } => {
                     n += 1;
@@ -163,7 +163,7 @@ proptest! {
         for _ in 0..100 {
             now += Duration::from_secs(20);
             crew.advance(&mut schedule, now, &mut |start, kind: &Kind| watch.step(start, *kind));
-            watch.settle(now);
+            watch.record_sleepers(now);
             let continues = |(id, life): (&TaskId, &Life)| watch.asleep.contains(id) || life.next_tick > before[id];
             is_in_order = watch.lives.iter().all(continues);
             if is_in_order {

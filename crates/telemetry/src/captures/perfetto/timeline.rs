@@ -52,7 +52,7 @@ impl Timeline {
         for packet in trace.packet {
             let at_ns = packet.timestamp.unwrap_or_default();
             if let Some(interned) = packet.interned_data {
-                reader.learn(*interned);
+                reader.intern_names(*interned);
             }
             match packet.data {
                 Some(Data::TrackDescriptor(track)) => {
@@ -91,7 +91,7 @@ struct TimelineReader {
 }
 
 impl TimelineReader {
-    fn learn(&mut self, interned: InternedData) {
+    fn intern_names(&mut self, interned: InternedData) {
         let named = |strings: Vec<InternedString>| {
             strings.into_iter().filter_map(|string| Some((string.iid?, string.name?)))
         };

@@ -57,7 +57,7 @@ impl Export {
         for record in records.iter().filter(|record| record.is_beat) {
             self.frame(record);
             let (lasted, dt) = (record.lasted().as_nanos() as u64, record.dt.as_nanos() as u64);
-            MISSED.note(record.worlds.into(), lasted, dt);
+            MISSED.check_duration(record.worlds.into(), lasted, dt);
         }
         self.frame_records = records;
         let over = self.frames_over + summary.over;

@@ -29,7 +29,7 @@ fn silent_connections_of_many_addresses_take_nothing_from_an_address_with_fewer(
         for attacker in 0..10 {
             settled(&mut table, attacker);
         }
-        table.wait(visitor, if round % 2 == 0 { ConnectionPhase::Idle } else { ConnectionPhase::Reading });
+        table.begin_wait(visitor, if round % 2 == 0 { ConnectionPhase::Idle } else { ConnectionPhase::Reading });
     }
     assert!(table.slots.contains_key(&visitor), "the visitor's connection is still there");
     assert!(table.open() <= CAPS.open_max && table.waiting() <= CAPS.waiting_max);
@@ -40,7 +40,7 @@ fn an_address_at_its_cap_loses_its_own_idle_connection_first() {
     let mut table = ConnectionTable::new(CAPS);
     let own: Vec<ConnectionId> = (0..CAPS.address_max).map(|_| settled(&mut table, 1)).collect();
     let other = settled(&mut table, 2);
-    table.wait(own[3], ConnectionPhase::Idle);
+    table.begin_wait(own[3], ConnectionPhase::Idle);
     assert_eq!(admitted(&mut table, 1).1, Some(own[3]));
     assert_eq!(admitted(&mut table, 1).1, Some(own[0]), "then the one that has waited longest");
     assert!(!table.slots[&other].is_closing);
@@ -51,10 +51,10 @@ fn connections_that_are_served_are_never_closed_for_others() {
     let mut table = ConnectionTable::new(Caps { address_max: 100, waiting_max: 100, ..CAPS });
     let served: Vec<ConnectionId> = (0..CAPS.open_max).map(|_| settled(&mut table, 1)).collect();
     for (n, &id) in (10..).zip(&served) {
-        table.serve(id, address(n)).unwrap();
+        table.begin_service(id, address(n)).unwrap();
     }
     assert_eq!(table.admit(address(2)), ConnectionAdmission::Full);
-    table.wait(served[7], ConnectionPhase::Idle);
+    table.begin_wait(served[7], ConnectionPhase::Idle);
     assert_eq!(admitted(&mut table, 2).1, Some(served[7]));
     assert_eq!(table.admit(address(3)), ConnectionAdmission::Wait, "until it is gone");
     table.release(served[7]);
@@ -91,7 +91,7 @@ fn too_many_bytes_of_bodies_are_taken_from_the_address_that_sent_the_most() {
     assert_eq!(table.receive(small, 300), Some(greedy));
     assert_eq!(table.receive(small, 300), None, "what is told to close counts no more");
     // A served request has no body left.
-    table.serve(small, address(2)).unwrap();
+    table.begin_service(small, address(2)).unwrap();
     assert_eq!(table.receive(second, 700), None);
 }
 
@@ -103,7 +103,7 @@ fn shares(n_addresses: u8, open_max: usize) -> Vec<usize> {
     for _ in 0..open_max {
         for (n, own) in (0..).zip(&mut served) {
             let id = settled(&mut table, n);
-            match table.serve(id, address(n)) {
+            match table.begin_service(id, address(n)) {
                 Ok(()) => *own += 1,
                 Err(ShareTaken) => table.release(id),
             }
@@ -129,13 +129,13 @@ fn a_proxys_requests_count_for_their_clients() {
         other => panic!("{other:?}"),
     };
     let greedy: Vec<ConnectionId> = (0..14).map(|_| from_proxy(&mut table)).collect();
-    let refused = greedy.iter().filter(|id| table.serve(**id, address(1)).is_err()).count();
+    let refused = greedy.iter().filter(|id| table.begin_service(**id, address(1)).is_err()).count();
     assert_eq!(refused, 0, "14 of 20 leave 6");
     let next = from_proxy(&mut table);
-    assert_eq!(table.serve(next, address(1)), Err(ShareTaken));
-    assert_eq!(table.serve(next, address(2)), Ok(()), "another client of the same proxy");
+    assert_eq!(table.begin_service(next, address(1)), Err(ShareTaken));
+    assert_eq!(table.begin_service(next, address(2)), Ok(()), "another client of the same proxy");
     let unnamed = from_proxy(&mut table);
-    assert_eq!(table.serve(unnamed, ConnectionOrigin::Proxy), Ok(()), "a proxy that names no client");
+    assert_eq!(table.begin_service(unnamed, ConnectionOrigin::Proxy), Ok(()), "a proxy that names no client");
 }
 
 #[test]
@@ -159,12 +159,12 @@ proptest! {
                     open.push(id);
                 },
                 (1, Some(id)) => match n {
-                    0 => table.wait(id, ConnectionPhase::Idle),
-                    1 => table.wait(id, ConnectionPhase::Reading),
+                    0 => table.begin_wait(id, ConnectionPhase::Idle),
+                    1 => table.begin_wait(id, ConnectionPhase::Reading),
                     _ => {
                         let before = table.served.get(&address(n)).copied().unwrap_or(0);
                         let was_own = table.slots[&id].client == Some(address(n));
-                        let is_served = table.serve(id, address(n)).is_ok();
+                        let is_served = table.begin_service(id, address(n)).is_ok();
                         let others = table.open() - table.waiting();
                         let own = before - usize::from(was_own) + usize::from(is_served);
                         prop_assert!(!is_served || own <= SHARE * (CAPS.open_max + 1).saturating_sub(others));
