@@ -22,7 +22,7 @@ const LOOK_ROUND: (Tenths, Tenths) = (Tenths(30), Tenths(80));
 /// Tenths of a second for which an NPC flees after it has lost sight of the cause.
 const FRIGHT: Tenths = Tenths(80);
 /// Metres by which a place has to differ to be worth another way.
-const NEWS_M: f32 = 2.0;
+const RETARGET_M: f32 = 2.0;
 
 impl<R: FnMut() -> u32> Thought<'_, R> {
     pub(super) fn act(&mut self, action: LeafAction, leaf: &mut Leaf) -> NodeOutcome {
@@ -169,7 +169,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             return safe;
         }
         let threat = self.mind.last_seen;
-        if leaf.phase == LeafProgress::New || leaf.spot.distance_squared(threat) > NEWS_M * NEWS_M {
+        if leaf.phase == LeafProgress::New || leaf.spot.distance_squared(threat) > RETARGET_M * RETARGET_M {
             self.set_out(leaf, threat);
         }
         self.out.go = Go::Away { from: leaf.spot };
@@ -225,7 +225,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             self.mind.target = None;
             return Failure;
         }
-        if leaf.phase != LeafProgress::Going || leaf.spot.distance_squared(trail) > NEWS_M * NEWS_M {
+        if leaf.phase != LeafProgress::Going || leaf.spot.distance_squared(trail) > RETARGET_M * RETARGET_M {
             self.set_out(leaf, trail);
         }
         match self.way(leaf, ARRIVED_M) {
@@ -238,7 +238,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     fn walk_to(&mut self, leaf: &mut Leaf, pace: Gait, to: PlaceRef, within: Dm) -> NodeOutcome {
         if let (LeafProgress::Going, PlaceRef::TARGET | PlaceRef::LAST_SEEN) = (leaf.phase, to)
             && let Some(place) = self.place(to)
-            && leaf.spot.distance_squared(place) > NEWS_M * NEWS_M
+            && leaf.spot.distance_squared(place) > RETARGET_M * RETARGET_M
         {
             self.set_out(leaf, place);
         }

@@ -16,7 +16,7 @@ use wire::{object_update, terse, text};
 pub const AVATARS_MAX: usize = 16_384;
 
 /// Things that one observer keeps.
-pub const THINGS_MAX: usize = 100_000;
+pub const OBJECTS_MAX: usize = 100_000;
 
 /// Chat lines that are kept, newest last; the oldest make room.
 pub const CHAT_MAX: usize = 64;
@@ -47,7 +47,7 @@ pub struct SeenAvatar {
 }
 
 impl SeenAvatar {
-    const fn sight(&self, id: LocalId) -> ViewChange {
+    const fn view_change(&self, id: LocalId) -> ViewChange {
         ViewChange::Avatar { id, position: self.position, velocity: self.velocity, rotation: self.rotation }
     }
 }
@@ -68,7 +68,7 @@ pub struct HeardChat {
 pub struct ObserverCounters {
     /// Blocks of full updates of avatars.
     pub full_blocks: u64,
-    /// Blocks of full updates of things that stand in the world.
+    /// Blocks of full updates of objects that stand in the world.
     pub thing_blocks: u64,
     /// Blocks of terse updates.
     pub terse_blocks: u64,
@@ -104,9 +104,9 @@ pub struct Observer {
     avatars: BTreeMap<LocalId, SeenAvatar>,
     by_agent: BTreeMap<AgentId, LocalId>,
     /// Positions of displayed objects.
-    things: BTreeMap<LocalId, Vec3>,
+    objects: BTreeMap<LocalId, Vec3>,
     /// Changes since the last [`Self::take_sights`], if they are recorded.
-    sights: Option<Vec<ViewChange>>,
+    changes: Option<Vec<ViewChange>>,
     /// Avatars that appeared since the last [`Self::take_newcomers`].
     newcomers: Vec<AgentId>,
     chat: VecDeque<HeardChat>,
@@ -121,17 +121,17 @@ pub struct Observer {
 impl Observer {
     /// Records changes for [`Self::take_sights`] from now on.
     pub(crate) fn keep_sights(&mut self) {
-        self.sights.get_or_insert_default();
+        self.changes.get_or_insert_default();
     }
 
     /// The own avatar was placed.
     pub(crate) fn note_placed(&mut self, own: AgentId) {
-        push_change(&mut self.sights, ViewChange::Placed(own));
+        push_change(&mut self.changes, ViewChange::Placed(own));
     }
 
     /// Drains the changes since the last call.
     pub(crate) fn take_sights(&mut self) -> impl Iterator<Item = ViewChange> {
-        self.sights.iter_mut().flat_map(|sights| sights.drain(..))
+        self.changes.iter_mut().flat_map(|changes| changes.drain(..))
     }
 
     /// The avatars that are shown now, the own one included.
@@ -147,14 +147,14 @@ impl Observer {
 
     /// Position of an object, if it is displayed.
     #[must_use]
-    pub fn thing(&self, id: LocalId) -> Option<Vec3> {
-        self.things.get(&id).copied()
+    pub fn object_at(&self, id: LocalId) -> Option<Vec3> {
+        self.objects.get(&id).copied()
     }
 
     /// Things shown.
     #[must_use]
     pub fn n_things(&self) -> usize {
-        self.things.len()
+        self.objects.len()
     }
 
     /// Avatars shown now but for this one.
@@ -184,7 +184,7 @@ impl Observer {
     pub fn clear(&mut self) {
         self.avatars.clear();
         self.by_agent.clear();
-        self.things.clear();
+        self.objects.clear();
         self.newcomers.clear();
         self.dots = 0;
     }
@@ -229,8 +229,8 @@ impl Observer {
                 self.record_full_update(now, &object);
             } else {
                 self.seen.thing_blocks += 1;
-                if self.things.len() < THINGS_MAX {
-                    self.things.insert(object.local_id, object.motion.position);
+                if self.objects.len() < OBJECTS_MAX {
+                    self.objects.insert(object.local_id, object.motion.position);
                 }
             }
         }
@@ -244,7 +244,7 @@ impl Observer {
         let stale = self.by_agent.get(&agent).copied().filter(|&former| former != object.local_id);
         if let Some(stale) = stale {
             self.avatars.remove(&stale);
-            push_change(&mut self.sights, ViewChange::Gone(stale));
+            push_change(&mut self.changes, ViewChange::Gone(stale));
         }
         let former = self.avatars.remove(&object.local_id);
         if former.is_none() && self.avatars.len() >= AVATARS_MAX {
@@ -273,7 +273,7 @@ impl Observer {
             animations: former.as_ref().map_or(0, |former| former.animations),
             has_appearance: former.is_some_and(|former| former.has_appearance),
         };
-        push_change(&mut self.sights, avatar.sight(object.local_id));
+        push_change(&mut self.changes, avatar.view_change(object.local_id));
         self.avatars.insert(object.local_id, avatar);
         self.by_agent.insert(agent, object.local_id);
     }
@@ -289,7 +289,7 @@ impl Observer {
                 avatar.rotation = block.rotation;
                 avatar.updated_at = now;
                 avatar.updates += 1;
-                push_change(&mut self.sights, avatar.sight(block.local_id));
+                push_change(&mut self.changes, avatar.view_change(block.local_id));
                 if moved {
                     self.note_change(now);
                 }
@@ -303,9 +303,9 @@ impl Observer {
     fn on_kill(&mut self, now: Instant, body: &[u8]) -> Result<(), Malformed> {
         for killed in KillObject::decode(body)?.object_data {
             self.seen.kills += 1;
-            self.things.remove(&LocalId(killed.id));
+            self.objects.remove(&LocalId(killed.id));
             if let Some(avatar) = self.avatars.remove(&LocalId(killed.id)) {
-                push_change(&mut self.sights, ViewChange::Gone(LocalId(killed.id)));
+                push_change(&mut self.changes, ViewChange::Gone(LocalId(killed.id)));
                 self.by_agent.remove(&avatar.agent);
                 self.note_change(now);
             }
@@ -354,9 +354,9 @@ impl Observer {
     }
 }
 
-fn push_change(sights: &mut Option<Vec<ViewChange>>, what: ViewChange) {
-    if let Some(sights) = sights {
-        sights.push(what);
+fn push_change(changes: &mut Option<Vec<ViewChange>>, what: ViewChange) {
+    if let Some(changes) = changes {
+        changes.push(what);
     }
 }
 

@@ -171,9 +171,9 @@ mod tests {
             velocity: Vec3::X,
             rotation: Quat::IDENTITY,
         };
-        let sights = [ViewChange::Placed(AgentId(Uuid::from_u128(9))), avatar, ViewChange::Gone(LocalId(7))];
+        let changes = [ViewChange::Placed(AgentId(Uuid::from_u128(9))), avatar, ViewChange::Gone(LocalId(7))];
         let views: Vec<View> = (0..)
-            .zip(sights)
+            .zip(changes)
             .map(|(n, what)| View { at: Instant::from_millis(n), observer: 3, what })
             .collect();
         let mut writer = ViewWriter::create(&path, Instant::ZERO).expect("a file");

@@ -89,7 +89,7 @@ impl CrashMonitor {
             match message {
                 CrashMessage::Recorder(path) => self.recorder = Some(path),
                 CrashMessage::Crash { kind, number, context, text } => {
-                    if !self.is_news(kind, number) {
+                    if !self.is_new(kind, number) {
                         continue;
                     }
                     let written = if self.is_wanted(kind, &text) {
@@ -110,11 +110,11 @@ impl CrashMonitor {
     }
 
     /// False for a crash that the previous monitor received already: a server repeats its report to a new monitor.
-    fn is_news(&mut self, kind: CrashKind, number: u32) -> bool {
+    fn is_new(&mut self, kind: CrashKind, number: u32) -> bool {
         let last = &mut self.heard[usize::from(kind.is_panic())];
-        let is_news = number > *last;
+        let is_new = number > *last;
         *last = number.max(*last);
-        is_news
+        is_new
     }
 
     /// True for each fatal crash. Survived panics are rate-limited by place.
@@ -285,7 +285,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let mut monitor = monitor(data.path());
         // An earlier monitor received panics 1 and 2.
-        for (kind, number, news) in [
+        for (kind, number, is_new) in [
             (CrashKind::Panic, 3, true),
             (CrashKind::Panic, 3, false),
             (CrashKind::Signal, 1, true),
@@ -293,7 +293,7 @@ mod tests {
             (CrashKind::FatalPanic, 4, false),
             (CrashKind::Signal, 1, false),
         ] {
-            assert_eq!(monitor.is_news(kind, number), news, "{kind:?} {number}");
+            assert_eq!(monitor.is_new(kind, number), is_new, "{kind:?} {number}");
         }
     }
 

@@ -47,7 +47,7 @@ pub struct Place {
 pub struct Scene {
     spec: WorldSpec,
     /// The ground of the description, encoded.
-    pub land: Arc<EncodedGround>,
+    pub ground: Arc<EncodedGround>,
     /// Its newest state.
     pub feed: Feed,
 }
@@ -57,7 +57,7 @@ pub struct Scene {
 pub struct EncodedGround {
     spec: Arc<GroundSpec>,
     /// The static objects as clients are sent them, but for the local ids of each world.
-    pub things: Arc<StaticObjects>,
+    pub objects: Arc<StaticObjects>,
     /// LayerData messages (number and body) of the whole ground.
     pub layers: Vec<Vec<u8>>,
     /// ParcelOverlay messages of its one parcel.
@@ -74,7 +74,7 @@ pub struct PlaceSettings {
     /// The shared world that lies there; its name has 1–63 bytes.
     pub spec: WorldSpec,
     /// Its ground, encoded.
-    pub land: Arc<EncodedGround>,
+    pub ground: Arc<EncodedGround>,
 }
 
 /// Metres that one byte of the parcel overlay covers.
@@ -93,7 +93,7 @@ impl EncodedGround {
             layers: layer_messages(&spec.terrain, spec.size_m),
             overlay: overlay_messages(spec.size_m),
             map: None,
-            things: Arc::new(StaticObjects::new(&spec.scenery, spec.size_m as f32)),
+            objects: Arc::new(StaticObjects::new(&spec.scenery, spec.size_m as f32)),
             spec,
         }
     }
@@ -141,14 +141,14 @@ impl Scene {
     /// # Panics
     /// If the ground is not that of the description.
     #[must_use]
-    pub fn new(spec: WorldSpec, land: Arc<EncodedGround>) -> Self {
+    pub fn new(spec: WorldSpec, ground: Arc<EncodedGround>) -> Self {
         assert!(
-            Arc::ptr_eq(&spec.ground, land.spec()),
+            Arc::ptr_eq(&spec.ground, ground.spec()),
             "world {} is shown with another ground than its own",
             spec.world.0
         );
-        let feed = Feed::new(replica_of(spec.world, &spec.local_ids, &land));
-        Self { spec, land, feed }
+        let feed = Feed::new(replica_of(spec.world, &spec.local_ids, &ground));
+        Self { spec, ground, feed }
     }
 
     /// The description.
@@ -160,7 +160,7 @@ impl Scene {
     /// Initial replica, before the first frame.
     #[must_use]
     pub fn replica(&self) -> Replica {
-        replica_of(self.world, &self.local_ids, &self.land)
+        replica_of(self.world, &self.local_ids, &self.ground)
     }
 }
 
@@ -172,9 +172,9 @@ impl Deref for Scene {
     }
 }
 
-fn replica_of(world: WorldId, local_ids: &Range<u32>, land: &EncodedGround) -> Replica {
-    let scenery = scenery::SceneryReplica::new(Arc::clone(&land.things), local_ids.start);
-    Replica::new(world, land.size_m as f32, scenery)
+fn replica_of(world: WorldId, local_ids: &Range<u32>, ground: &EncodedGround) -> Replica {
+    let scenery = scenery::SceneryReplica::new(Arc::clone(&ground.objects), local_ids.start);
+    Replica::new(world, ground.size_m as f32, scenery)
 }
 
 /// Sizes that worlds may have.
@@ -198,7 +198,7 @@ impl Place {
             layers: Vec::new(),
             overlay: Vec::new(),
             map: None,
-            things: Arc::default(),
+            objects: Arc::default(),
         };
         let spec = WorldSpec {
             world: WorldId(u32::MAX),
@@ -212,11 +212,11 @@ impl Place {
             portals: Arc::default(),
             seed: 0,
         };
-        Self::new(PlaceId(FIRST_APART + n), PlaceSettings { grid, spec, land: Arc::new(bare) })
+        Self::new(PlaceId(FIRST_APART + n), PlaceSettings { grid, spec, ground: Arc::new(bare) })
     }
 
     fn new(id: PlaceId, settings: PlaceSettings) -> Self {
-        let PlaceSettings { grid, spec, land } = settings;
+        let PlaceSettings { grid, spec, ground } = settings;
         assert!(spec.is_shared, "world {} is an instance, and lies at no place", spec.world.0);
         let handle = RegionHandle::from_grid(grid.0, grid.1);
         Self {
@@ -224,7 +224,7 @@ impl Place {
             handle,
             region_id: Uuid::from_u64_pair(REGION_ID_SPACE, handle.0),
             parcel_id: Uuid::from_u64_pair(PARCEL_ID_SPACE, handle.0),
-            scene: Arc::new(Scene::new(spec, land)),
+            scene: Arc::new(Scene::new(spec, ground)),
         }
     }
 
@@ -235,7 +235,7 @@ impl Place {
     /// If they differ.
     #[must_use]
     pub fn showing(&self, scene: &Arc<Scene>) -> Self {
-        assert_eq!(scene.land.size_m, self.land().size_m, "a place keeps its size");
+        assert_eq!(scene.ground.size_m, self.ground().size_m, "a place keeps its size");
         Self { scene: Arc::clone(scene), ..*self }
     }
 
@@ -253,14 +253,14 @@ impl Place {
 
     /// Ground and static objects.
     #[must_use]
-    pub fn land(&self) -> &EncodedGround {
-        &self.scene.land
+    pub fn ground(&self) -> &EncodedGround {
+        &self.scene.ground
     }
 
     /// True if a global position lies in it.
     #[must_use]
     pub fn contains(&self, x_m: u32, y_m: u32) -> bool {
-        let (left, bottom, size_m) = (self.handle.x_m(), self.handle.y_m(), self.land().size_m);
+        let (left, bottom, size_m) = (self.handle.x_m(), self.handle.y_m(), self.ground().size_m);
         x_m >= left && y_m >= bottom && x_m - left < size_m && y_m - bottom < size_m
     }
 }
@@ -369,7 +369,10 @@ impl Places {
     /// When no world can have this size.
     #[must_use]
     pub fn apart(&self, size_m: u32) -> &Place {
-        self.apart.iter().find(|place| place.land().size_m == size_m).expect("worlds have one of four sizes")
+        self.apart
+            .iter()
+            .find(|place| place.ground().size_m == size_m)
+            .expect("worlds have one of four sizes")
     }
 
     /// By name, without regard to case.

@@ -96,8 +96,8 @@ impl DrawnRegion<'_> {
                 colours.push(self.ground(at));
             }
         }
-        for standing in self.scenery.prims() {
-            draw_box(standing, corner, pixel_m, &mut colours);
+        for object in self.scenery.prims() {
+            draw_box(object, corner, pixel_m, &mut colours);
         }
         colours
             .iter()
@@ -120,11 +120,11 @@ impl DrawnRegion<'_> {
 }
 
 /// Fills the outline of a box as seen from above, one pixel at least.
-fn draw_box(standing: &StaticObject, corner: Vec2, pixel_m: f32, colours: &mut [Vec3]) {
-    let (half, centre) = (standing.prim.scale / 2.0, standing.position.truncate() - corner);
+fn draw_box(object: &StaticObject, corner: Vec2, pixel_m: f32, colours: &mut [Vec3]) {
+    let (half, centre) = (object.prim.scale / 2.0, object.position.truncate() - corner);
     // Its reach along both axes, however it is turned.
     let reach = |axis: Vec3| {
-        let turned = standing.rotation.inverse() * axis;
+        let turned = object.rotation.inverse() * axis;
         turned.abs().dot(half)
     };
     let reach = Vec2::new(reach(Vec3::X), reach(Vec3::Y)).max(Vec2::splat(pixel_m / 2.0));
@@ -137,7 +137,7 @@ fn draw_box(standing: &StaticObject, corner: Vec2, pixel_m: f32, colours: &mut [
     for y in clamp(low.y)..=clamp(high.y) {
         for x in clamp(low.x)..=clamp(high.x) {
             let at = Vec2::new(x as f32 + 0.5, y as f32 + 0.5) * pixel_m - centre;
-            if covers(standing.rotation, half, at, pixel_m) {
+            if covers(object.rotation, half, at, pixel_m) {
                 colours[(SIDE - 1 - y) * SIDE + x] = BOX;
             }
         }

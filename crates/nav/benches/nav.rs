@@ -165,7 +165,7 @@ struct WalkerSize {
     spot: MeshPoint,
     velocity: Vec2,
     hindered: bool,
-    wish: Vec2,
+    preferred: Vec2,
     left_m: f32,
     follower: PathFollower,
 }
@@ -184,7 +184,7 @@ fn worlds_of_walkers(name: &str, site: &Site, worlds: u64, ticks: u32, each: u32
                         .unwrap_or(home),
                     velocity: Vec2::ZERO,
                     hindered: false,
-                    wish: Vec2::ZERO,
+                    preferred: Vec2::ZERO,
                     left_m: f32::MAX,
                     follower: PathFollower::default(),
                 })
@@ -204,7 +204,7 @@ fn worlds_of_walkers(name: &str, site: &Site, worlds: u64, ticks: u32, each: u32
                 velocity: walker.velocity,
                 z: 20.0,
                 radius: 0.3,
-                wish: walker.wish,
+                preferred: walker.preferred,
                 left_m: walker.left_m,
             };
             world.neighbours.rebuild(world.walkers.iter().map(body));
@@ -220,7 +220,7 @@ fn worlds_of_walkers(name: &str, site: &Site, worlds: u64, ticks: u32, each: u32
                     }
                     searching += began.elapsed().as_secs_f64();
                 }
-                (walker.wish, walker.left_m) = (pace.velocity, pace.left_m);
+                (walker.preferred, walker.left_m) = (pace.velocity, pace.left_m);
                 world.neighbours.around(index, &mut nearby);
                 let mover = SteeredBody { body: body(walker), pressing: pace.pressing };
                 let step = crowd::walk(&mesh, walker.spot, &mover, &nearby, DT);
@@ -275,7 +275,7 @@ fn neighbours(count: u32, rounds: u32) {
 }
 
 fn steering(times: u32) {
-    let body = CrowdBody { radius: 0.3, wish: Vec2::new(2.0, 0.0), ..CrowdBody::default() };
+    let body = CrowdBody { radius: 0.3, preferred: Vec2::new(2.0, 0.0), ..CrowdBody::default() };
     let mover = SteeredBody { body, pressing: false };
     let body = |x: f32, y: f32, vx: f32| CrowdBody {
         at: Vec2::new(x, y),

@@ -2,7 +2,7 @@
 //!
 //! Walkers move one after the other, each with the positions of the others at that moment. No two move at once, so a walker that avoids
 //! contact by its own step is free of contact. [`Neighbours`] finds nearby bodies and is updated at every step, [`steer()`] turns a
-//! wish into a velocity, [`advance`] takes the step on the mesh, and [`walk`] does both.
+//! preferred velocity into a velocity, [`advance`] takes the step on the mesh, and [`walk`] does both.
 
 mod neighbours;
 mod steer;
@@ -37,8 +37,8 @@ pub struct CrowdBody {
     pub at: Vec2,
     /// Velocity, metres a second.
     pub velocity: Vec2,
-    /// Velocity that it would have without obstacles; zero if it stands.
-    pub wish: Vec2,
+    /// Preferred velocity: the one that it would have without obstacles; zero if it stands.
+    pub preferred: Vec2,
     /// Height of the feet, metres.
     pub z: f32,
     /// Half of the width, metres.
@@ -51,7 +51,7 @@ pub struct CrowdBody {
 /// The moving body.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SteeredBody {
-    /// Its place, present velocity and wish.
+    /// Its place, present velocity and preferred velocity.
     pub body: CrowdBody,
     /// Stuck for a while: it turns its shoulders and pushes past those that it precedes ([`OVERLAP_MAX_M`]).
     pub pressing: bool,
@@ -122,7 +122,7 @@ fn along_wall(
         |step: &CrowdStep| !others.iter().any(|other| steer::is_closer(mover, other, from.at, step.spot.at));
     let wall = (velocity - blind.velocity).normalize_or_zero();
     let knowing = advance(mesh, from, steer::steer_along(mover, others, wall, dt), dt);
-    let gain = |step: &CrowdStep| (step.spot.at - from.at).dot(mover.body.wish);
+    let gain = |step: &CrowdStep| (step.spot.at - from.at).dot(mover.body.preferred);
     let knowing = if is_fair(&knowing) { knowing } else { stay };
     let blind = if is_fair(&blind) { blind } else { stay };
     // To the side is better than nowhere.

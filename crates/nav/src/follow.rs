@@ -1,7 +1,7 @@
 //! Path following: velocity, turns at corners, and progress.
 //!
 //! A [`PathFollower`] is plain data of one walker: a copy of a path's next corners, and its progress. [`PathFollower::step`] returns
-//! the wished velocity and a status once a tick; it searches nothing itself, since searches have a budget that only the world knows.
+//! the preferred velocity and a status once a tick; it searches nothing itself, since searches have a budget that only the world knows.
 //!
 //! Clients extrapolate a walker by its velocity until they receive another, so on a straight leg the velocity is the same bit for bit:
 //! the direction is computed once, at the leg's beginning, and again only if the walker would miss the corner. A corner costs one
@@ -111,7 +111,7 @@ pub enum Status {
     GaveUp,
 }
 
-/// A walker's wish for this tick.
+/// A walker's preferred step in this tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WalkStep {
     /// Metres a second; zero to stand.

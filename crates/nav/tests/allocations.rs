@@ -39,7 +39,7 @@ fn steady_walking_searching_and_looking_ask_for_no_memory() {
         let body = |at: Vec2, velocity: Vec2| CrowdBody {
             at,
             velocity,
-            wish: velocity,
+            preferred: velocity,
             radius: 0.3,
             ..CrowdBody::default()
         };
@@ -52,7 +52,7 @@ fn steady_walking_searching_and_looking_ask_for_no_memory() {
                 follower.set_path(&path);
             }
             neighbours.around(index, &mut nearby);
-            let body_now = CrowdBody { wish: pace.velocity, ..body(spot.at, *velocity) };
+            let body_now = CrowdBody { preferred: pace.velocity, ..body(spot.at, *velocity) };
             let mover = SteeredBody { body: body_now, pressing: pace.pressing };
             let step = crowd::walk(&mesh, *spot, &mover, &nearby, 0.05);
             (*spot, *velocity) = (step.spot, step.velocity);

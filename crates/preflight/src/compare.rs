@@ -8,7 +8,7 @@
 use crate::costs::SystemCharge;
 use crate::measure::Measurement;
 use serde::{Serialize, Serializer};
-use sim::workload::{Mark, Outcome};
+use sim::workload::{Mark, WorkloadResult};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -147,8 +147,9 @@ pub struct Comparison {
 /// When workload, length or number of worlds differ.
 pub fn compare(base: &Measurement, head: &Measurement) -> Result<Comparison, Incomparable> {
     let (one, other) = (&base.outcome, &head.outcome);
-    let worlds = |outcome: &Outcome| outcome.marks.first().map_or(0, |mark| mark.worlds.len());
-    let length = |outcome: &Outcome| (outcome.warm_up_ticks, outcome.marks.len() as u64, worlds(outcome));
+    let worlds = |outcome: &WorkloadResult| outcome.marks.first().map_or(0, |mark| mark.worlds.len());
+    let length =
+        |outcome: &WorkloadResult| (outcome.warm_up_ticks, outcome.marks.len() as u64, worlds(outcome));
     if one.workload != other.workload || length(one) != length(other) {
         return Err(Incomparable { base: length_of(one), head: length_of(other) });
     }
@@ -278,7 +279,7 @@ fn divergence(one: &Mark, other: &Mark) -> Option<Divergence> {
     (base != head).then_some(Divergence { tick, world: None, what: HashedPart::Sent, base, head })
 }
 
-fn length_of(outcome: &Outcome) -> String {
+fn length_of(outcome: &WorkloadResult) -> String {
     let worlds = outcome.marks.first().map_or(0, |mark| mark.worlds.len());
     let (ticks, warm_up) = (outcome.marks.len(), outcome.warm_up_ticks);
     format!("{} with {worlds} worlds for {ticks} ticks after {warm_up}", outcome.workload)
@@ -292,7 +293,7 @@ mod tests {
     fn measurement(instructions: u64, allocations: u64) -> Measurement {
         let mark = |tick| Mark { tick, worlds: vec![WorldMark { state: 1, frame: 2 }; 2], sent: 3 };
         Measurement {
-            outcome: Outcome {
+            outcome: WorkloadResult {
                 format: FORMAT,
                 workload: "crowd".into(),
                 warm_up_ticks: 5,

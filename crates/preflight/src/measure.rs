@@ -7,7 +7,7 @@
 use crate::callgrind::{self, ProfileError};
 use crate::costs::{self, ALLOCATOR, SystemCharge};
 use crate::symbols::linker_names;
-use sim::workload::{FORMAT, Outcome, SystemInfo};
+use sim::workload::{FORMAT, SystemInfo, WorkloadResult};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -51,7 +51,7 @@ pub enum WorkloadSource {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
     /// Hashes and amounts of work.
-    pub outcome: Outcome,
+    pub outcome: WorkloadResult,
     /// Cost by system.
     pub costs: BTreeMap<String, SystemCharge>,
     /// Instructions that burdens added, by system.
@@ -183,7 +183,12 @@ impl Measuring<'_> {
     }
 
     /// Runs the inputs in place, under a tool if one is given.
-    fn run(&self, tool: &[&str], ticks: u64, burdens: &[(System, u64)]) -> Result<Outcome, MeasurementError> {
+    fn run(
+        &self,
+        tool: &[&str],
+        ticks: u64,
+        burdens: &[(System, u64)],
+    ) -> Result<WorkloadResult, MeasurementError> {
         let ticks = ticks.to_string();
         let burdens: Vec<String> =
             burdens.iter().map(|(system, spins)| format!("--burden={}={spins}", system.name())).collect();

@@ -21,20 +21,20 @@ const STRIDE_M: f32 = 8.0;
 const CELL_M: f32 = 16.0;
 
 /// Index in [`StaticObjects`], counted from 0 in the order of local ids.
-pub type ThingIndex = u32;
+pub type ObjectIndex = u32;
 
 /// Everything that stands in worlds that look alike, encoded once for all of them. The default is nothing.
 #[derive(Debug)]
 pub struct StaticObjects {
-    things: Vec<Thing>,
+    objects: Vec<EncodedObject>,
     /// By row and column of cells.
-    cells: Vec<Vec<ThingIndex>>,
+    cells: Vec<Vec<ObjectIndex>>,
     /// Cells along a side.
     side: usize,
 }
 
 #[derive(Debug)]
-struct Thing {
+struct EncodedObject {
     position: Vec3,
     /// Block of an ObjectUpdate, not zero-coded, with the update flags of a client without rights. The world's local id is patched in.
     block: Box<[u8]>,
@@ -52,23 +52,23 @@ impl StaticObjects {
     pub fn new(scenery: &link::Scenery, size_m: f32) -> Self {
         let side = (size_m / CELL_M).ceil().max(1.0) as usize;
         let mut cells = vec![Vec::new(); side * side];
-        let mut things = Vec::with_capacity(scenery.len());
-        for (standing, index) in scenery.prims().iter().zip(0..) {
-            let Vec3 { x, y, .. } = standing.position;
+        let mut objects = Vec::with_capacity(scenery.len());
+        for (object, index) in scenery.prims().iter().zip(0..) {
+            let Vec3 { x, y, .. } = object.position;
             cells[cell(y, side) * side + cell(x, side)].push(index);
-            things.push(Thing { position: standing.position, block: block(standing) });
+            objects.push(EncodedObject { position: object.position, block: block(object) });
         }
-        Self { things, cells, side }
+        Self { objects, cells, side }
     }
 
     /// Things around a place, with the squares of their distances.
-    fn around(&self, eye: Vec3, radius_m: f32) -> impl Iterator<Item = (f32, ThingIndex)> {
+    fn around(&self, eye: Vec3, radius_m: f32) -> impl Iterator<Item = (f32, ObjectIndex)> {
         let span = |along: f32| cell(along - radius_m, self.side)..=cell(along + radius_m, self.side);
         let columns = span(eye.x);
         let cells = span(eye.y).flat_map(move |row| columns.clone().map(move |column| (row, column)));
-        let things = cells.flat_map(|(row, column)| &self.cells[row * self.side + column]);
-        things.filter_map(move |&index| {
-            let square = self.things[index as usize].position.distance_squared(eye);
+        let objects = cells.flat_map(|(row, column)| &self.cells[row * self.side + column]);
+        objects.filter_map(move |&index| {
+            let square = self.objects[index as usize].position.distance_squared(eye);
             (square <= radius_m * radius_m).then_some((square, index))
         })
     }
@@ -79,8 +79,8 @@ fn cell(along: f32, side: usize) -> usize {
     ((along / CELL_M) as usize).min(side - 1)
 }
 
-fn block(standing: &StaticObject) -> Box<[u8]> {
-    let StaticObject { position, rotation, prim } = standing;
+fn block(object: &StaticObject) -> Box<[u8]> {
+    let StaticObject { position, rotation, prim } = object;
     let mut block = Vec::new();
     encode_prim(
         &FullPrim {
@@ -101,7 +101,7 @@ fn block(standing: &StaticObject) -> Box<[u8]> {
 /// Static objects of one world: shared ones with local ids of its own.
 #[derive(Clone, Debug, Default)]
 pub struct SceneryReplica {
-    things: Arc<StaticObjects>,
+    objects: Arc<StaticObjects>,
     /// Local id of the first; the others follow.
     first_id: u32,
 }
@@ -109,70 +109,70 @@ pub struct SceneryReplica {
 impl SceneryReplica {
     /// Objects of a world with local ids from `first_id` on.
     #[must_use]
-    pub const fn new(things: Arc<StaticObjects>, first_id: u32) -> Self {
-        Self { things, first_id }
+    pub const fn new(objects: Arc<StaticObjects>, first_id: u32) -> Self {
+        Self { objects, first_id }
     }
 
     /// Objects shared by all worlds of equal scenery.
     #[must_use]
-    pub const fn things(&self) -> &Arc<StaticObjects> {
-        &self.things
+    pub const fn objects(&self) -> &Arc<StaticObjects> {
+        &self.objects
     }
 
     /// Number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.things.things.len()
+        self.objects.objects.len()
     }
 
     /// True without objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.things.things.is_empty()
+        self.objects.objects.is_empty()
     }
 
-    /// The thing with a local id.
+    /// The object with a local id.
     #[must_use]
-    pub fn of_id(&self, id: LocalId) -> Option<ThingIndex> {
+    pub fn of_id(&self, id: LocalId) -> Option<ObjectIndex> {
         id.0.checked_sub(self.first_id).filter(|&index| (index as usize) < self.len())
     }
 
-    /// The local id of a thing that stands here.
+    /// The local id of an object.
     #[must_use]
-    pub const fn id(&self, index: ThingIndex) -> LocalId {
+    pub const fn id(&self, index: ObjectIndex) -> LocalId {
         LocalId(self.first_id + index)
     }
 
     /// Bytes of its block.
     ///
     /// # Panics
-    /// When there is no such thing.
+    /// When there is no such object.
     #[must_use]
-    pub fn block_len(&self, index: ThingIndex) -> usize {
-        self.things.things[index as usize].block.len()
+    pub fn block_len(&self, index: ObjectIndex) -> usize {
+        self.objects.objects[index as usize].block.len()
     }
 
     /// Appends its block, as clients of this world are sent it.
     ///
     /// # Panics
-    /// When there is no such thing.
-    pub fn write_block(&self, index: ThingIndex, out: &mut Vec<u8>) {
+    /// When there is no such object.
+    pub fn write_block(&self, index: ObjectIndex, out: &mut Vec<u8>) {
         let at = out.len();
-        out.extend_from_slice(&self.things.things[index as usize].block);
+        out.extend_from_slice(&self.objects.objects[index as usize].block);
         patch_local_id(&mut out[at..], self.id(index));
     }
 }
 
 /// Static objects that one client was sent.
 #[derive(Debug, Default)]
-pub struct Sight {
-    /// A bit for each thing.
+pub struct SentObjects {
+    /// A bit for each object.
     sent: Vec<u64>,
     /// Position at which it last had everything near.
     complete: Option<Vec3>,
 }
 
-impl Sight {
+impl SentObjects {
     /// True if objects near `eye` have to be sent, or may have to.
     #[must_use]
     pub fn is_due(&self, scenery: &SceneryReplica, eye: Vec3) -> bool {
@@ -187,11 +187,12 @@ impl Sight {
         scenery: &SceneryReplica,
         eye: Vec3,
         most: usize,
-        found: &mut Vec<(f32, ThingIndex)>,
+        found: &mut Vec<(f32, ObjectIndex)>,
     ) {
         found.clear();
-        found.extend(scenery.things.around(eye, REACH_M + STRIDE_M).filter(|&(_, index)| !self.has(index)));
-        let nearest = |a: &(f32, ThingIndex), b: &(f32, ThingIndex)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        found.extend(scenery.objects.around(eye, REACH_M + STRIDE_M).filter(|&(_, index)| !self.has(index)));
+        let nearest =
+            |a: &(f32, ObjectIndex), b: &(f32, ObjectIndex)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
         if found.len() > most {
             if most > 0 {
                 found.select_nth_unstable_by(most - 1, nearest);
@@ -203,8 +204,8 @@ impl Sight {
         found.sort_unstable_by(nearest);
     }
 
-    /// Notes that a thing was sent.
-    pub fn sent(&mut self, index: ThingIndex) {
+    /// Notes that an object was sent.
+    pub fn mark_sent(&mut self, index: ObjectIndex) {
         let (word, bit) = (index as usize / 64, index % 64);
         if self.sent.len() <= word {
             self.sent.resize(word + 1, 0);
@@ -214,12 +215,12 @@ impl Sight {
 
     /// Objects that the client was sent.
     pub fn known(&self, scenery: &SceneryReplica) -> impl Iterator<Item = LocalId> {
-        let sent = (0..scenery.len() as ThingIndex).filter(|&index| self.has(index));
+        let sent = (0..scenery.len() as ObjectIndex).filter(|&index| self.has(index));
         sent.map(|index| scenery.id(index))
     }
 
-    /// A thing has to be sent again: the client did not get it, or asks for it.
-    pub fn lost(&mut self, index: ThingIndex) {
+    /// A object has to be sent again: the client did not get it, or asks for it.
+    pub fn mark_lost(&mut self, index: ObjectIndex) {
         if let Some(word) = self.sent.get_mut(index as usize / 64) {
             *word &= !(1 << (index % 64));
         }
@@ -228,7 +229,7 @@ impl Sight {
 
     /// True if the client was sent an object.
     #[must_use]
-    pub fn has(&self, index: ThingIndex) -> bool {
+    pub fn has(&self, index: ObjectIndex) -> bool {
         self.sent.get(index as usize / 64).is_some_and(|word| word & 1 << (index % 64) != 0)
     }
 }
@@ -267,14 +268,19 @@ mod tests {
     }
 
     /// Sends everything due, `most` at a time.
-    fn send_all(sight: &mut Sight, scenery: &SceneryReplica, eye: Vec3, most: usize) -> Vec<ThingIndex> {
+    fn send_all(
+        sent: &mut SentObjects,
+        scenery: &SceneryReplica,
+        eye: Vec3,
+        most: usize,
+    ) -> Vec<ObjectIndex> {
         let mut all = Vec::new();
         let mut found = Vec::new();
-        while sight.is_due(scenery, eye) {
-            sight.choose(scenery, eye, most, &mut found);
+        while sent.is_due(scenery, eye) {
+            sent.choose(scenery, eye, most, &mut found);
             assert!(found.len() <= most);
             for &(_, index) in &found {
-                sight.sent(index);
+                sent.mark_sent(index);
                 all.push(index);
             }
         }
@@ -288,10 +294,10 @@ mod tests {
             prims in prop::collection::vec(any_prim(), 1..20),
             first_ids in [any::<u32>(), any::<u32>()],
         ) {
-            let things = link::Scenery::new(prims.clone()).expect("somewhere");
-            let things = Arc::new(StaticObjects::new(&things, 256.0));
+            let objects = link::Scenery::new(prims.clone()).expect("somewhere");
+            let objects = Arc::new(StaticObjects::new(&objects, 256.0));
             for first_id in first_ids.map(|id| id.min(u32::MAX - 20)) {
-                let scenery = SceneryReplica::new(Arc::clone(&things), first_id);
+                let scenery = SceneryReplica::new(Arc::clone(&objects), first_id);
                 for (StaticObject { position, rotation, prim }, index) in prims.iter().zip(0..) {
                     let local_id = LocalId(first_id + index);
                     let motion =
@@ -319,7 +325,7 @@ mod tests {
             }
         }
 
-        /// A viewer that walks any way has everything within reach, and each thing once.
+        /// A viewer that walks any way has everything within reach, and each object once.
         #[test]
         fn a_walking_viewer_has_every_near_object_and_none_twice(
             places in prop::collection::vec(place(), 0..300),
@@ -327,10 +333,10 @@ mod tests {
             most in 1usize..40,
         ) {
             let scenery = scenery(&places);
-            let mut sight = Sight::default();
+            let mut sent = SentObjects::default();
             let mut sent = vec![0; places.len()];
             for eye in way {
-                for index in send_all(&mut sight, &scenery, eye, most) {
+                for index in send_all(&mut sent, &scenery, eye, most) {
                     sent[index as usize] += 1;
                 }
                 for (place, n) in places.iter().zip(&sent) {
@@ -343,7 +349,7 @@ mod tests {
         #[test]
         fn the_nearest_come_first(places in prop::collection::vec(place(), 0..300), eye in place()) {
             let scenery = scenery(&places);
-            let sent = send_all(&mut Sight::default(), &scenery, eye, 7);
+            let sent = send_all(&mut SentObjects::default(), &scenery, eye, 7);
             let far: Vec<f32> = sent.iter().map(|&index| places[index as usize].distance_squared(eye)).collect();
             prop_assert!(far.is_sorted());
         }
@@ -352,16 +358,16 @@ mod tests {
     #[test]
     fn a_thing_that_got_lost_is_sent_again_and_alone() {
         let scenery = scenery(&[Vec3::splat(20.0), Vec3::splat(21.0)]);
-        let mut sight = Sight::default();
-        assert_eq!(send_all(&mut sight, &scenery, Vec3::splat(20.0), 10), [0, 1]);
-        assert!(!sight.is_due(&scenery, Vec3::splat(20.0)));
-        sight.lost(1);
-        assert_eq!(send_all(&mut sight, &scenery, Vec3::splat(20.0), 10), [1]);
+        let mut sent = SentObjects::default();
+        assert_eq!(send_all(&mut sent, &scenery, Vec3::splat(20.0), 10), [0, 1]);
+        assert!(!sent.is_due(&scenery, Vec3::splat(20.0)));
+        sent.mark_lost(1);
+        assert_eq!(send_all(&mut sent, &scenery, Vec3::splat(20.0), 10), [1]);
     }
 
     #[test]
     fn nothing_is_due_where_nothing_stands() {
-        assert!(!Sight::default().is_due(&SceneryReplica::default(), Vec3::splat(20.0)));
+        assert!(!SentObjects::default().is_due(&SceneryReplica::default(), Vec3::splat(20.0)));
         assert_eq!(SceneryReplica::default().of_id(LocalId(0)), None);
     }
 }

@@ -19,15 +19,15 @@ const TICKS: u64 = 10;
 struct Template {
     terrain: Arc<Terrain>,
     scenery: Arc<link::Scenery>,
-    things: Arc<StaticObjects>,
+    objects: Arc<StaticObjects>,
 }
 
 impl Template {
     fn new(boxes: u32) -> Self {
         let terrain = Arc::new(Terrain::flat(256, 21.0));
         let scenery = Arc::new(link::Scenery::boxes(boxes, &terrain, 1));
-        let things = Arc::new(StaticObjects::new(&scenery, 256.0));
-        Self { terrain, scenery, things }
+        let objects = Arc::new(StaticObjects::new(&scenery, 256.0));
+        Self { terrain, scenery, objects }
     }
 
     /// Makes an instance and steps it until its replica has the full state. Returns the number of allocations.
@@ -45,7 +45,7 @@ impl Template {
             max_avatars: 20,
             seed: 1,
         };
-        let scenery = SceneryReplica::new(Arc::clone(&self.things), config.local_ids.start);
+        let scenery = SceneryReplica::new(Arc::clone(&self.objects), config.local_ids.start);
         let mut publisher = Publisher::new(Replica::new(config.id, 256.0, scenery));
         let (mut world, mut encoder) = (World::new(config), Encoder::new(TICK));
         let (mut frame, mut commands, mut spare) = (Frame::empty(), Vec::new(), EncodedFrame::default());

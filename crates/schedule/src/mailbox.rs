@@ -44,12 +44,12 @@ impl<T> Default for MpscMailbox<T> {
 
 impl<T> MpscMailbox<T> {
     /// Pushes an item. The caller notifies the consumer afterwards.
-    pub(crate) fn push(&self, thing: T) {
+    pub(crate) fn push(&self, item: T) {
         let home = home();
         let places = (home..home + TRAYS).map(|place| place % TRAYS);
         let free = places.into_iter().find_map(|place| Some((place, self.trays[place].try_open()?)));
         let (place, mut tray) = free.unwrap_or_else(|| (home, self.trays[home].open()));
-        tray.push(thing);
+        tray.push(item);
         drop(tray);
         // After the unlock: a consumer notified of a locked tray would poll it again and again.
         self.filled.fetch_or(1 << place, SeqCst);
@@ -60,8 +60,8 @@ impl<T> MpscMailbox<T> {
         self.filled.load(SeqCst) != 0
     }
 
-    /// Appends all items of unlocked trays to `things`. Locked trays are marked as filled by their producers and drained next time.
-    pub(crate) fn drain_into(&self, things: &mut Vec<T>) {
+    /// Appends all items of unlocked trays to `items`. Locked trays are marked as filled by their producers and drained next time.
+    pub(crate) fn drain_into(&self, items: &mut Vec<T>) {
         if !self.has_some() {
             return;
         }
@@ -69,24 +69,24 @@ impl<T> MpscMailbox<T> {
         let filled = self.filled.swap(0, SeqCst);
         for place in (0..TRAYS).filter(|place| filled & 1 << place != 0) {
             if let Some(tray) = self.trays[place].try_open() {
-                empty(tray, things);
+                empty(tray, items);
             }
         }
     }
 
     /// Drains every tray, and waits for locked ones. For callers without a deadline.
-    pub(crate) fn take_all(&self, things: &mut Vec<T>) {
+    pub(crate) fn take_all(&self, items: &mut Vec<T>) {
         self.filled.store(0, SeqCst);
-        self.trays.iter().for_each(|tray| empty(tray.open(), things));
+        self.trays.iter().for_each(|tray| empty(tray.open(), items));
     }
 }
 
 /// An empty target swaps its allocation with the tray's, and no item is moved.
-fn empty<T>(mut tray: MutexGuard<'_, Vec<T>>, things: &mut Vec<T>) {
-    if things.is_empty() {
-        std::mem::swap(&mut *tray, things);
+fn empty<T>(mut tray: MutexGuard<'_, Vec<T>>, items: &mut Vec<T>) {
+    if items.is_empty() {
+        std::mem::swap(&mut *tray, items);
     } else {
-        things.append(&mut tray);
+        items.append(&mut tray);
     }
 }
 
@@ -120,9 +120,9 @@ mod tests {
     use super::*;
 
     fn take<T>(mailbox: &MpscMailbox<T>) -> Vec<T> {
-        let mut things = Vec::new();
-        mailbox.drain_into(&mut things);
-        things
+        let mut items = Vec::new();
+        mailbox.drain_into(&mut items);
+        items
     }
 
     #[test]

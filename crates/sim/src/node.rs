@@ -53,7 +53,7 @@ struct Served {
     /// The last frame that arrived, and whether it is of the last tick.
     frame: Frame,
     has_told: bool,
-    land: Arc<EncodedGround>,
+    ground: Arc<EncodedGround>,
     /// The world that it is compared with; none while it recovers from a panic.
     reference: Option<WorldReference>,
 }
@@ -111,7 +111,7 @@ impl Node {
         let settings = worlds.iter().zip(&served).zip(0..).map(|(((spec, _), served), n)| PlaceSettings {
             grid: grid(n, size_m),
             spec: spec.clone(),
-            land: Arc::clone(&served.land),
+            ground: Arc::clone(&served.ground),
         });
         let places = Arc::new(Places::new(settings.collect()));
         let mut hosts: Vec<Host> = (0..hosts).map(|_| Host::new(Arc::clone(&casts))).collect();
@@ -205,10 +205,10 @@ impl Node {
     }
 
     /// Initial positions of the static objects of a world.
-    pub(crate) fn things(&self, world: WorldId) -> BTreeMap<LocalId, Vec3> {
+    pub(crate) fn objects(&self, world: WorldId) -> BTreeMap<LocalId, Vec3> {
         let config = self.resident(world).life.config();
         let ids = config.local_ids.clone().map(LocalId);
-        ids.zip(config.scenery.prims()).map(|(id, thing)| (id, thing.position)).collect()
+        ids.zip(config.scenery.prims()).map(|(id, object)| (id, object.position)).collect()
     }
 
     /// Steps every world that is not down; `panics` says whose step does, `misses` whose frame does not reach its replica.
@@ -249,7 +249,8 @@ impl Node {
                 missed.push(world);
                 continue;
             }
-            let asked = served.follower.handle_frame(&served.frame, &places.get(PlaceId(n as u16)).scene.feed);
+            let asked =
+                served.follower.handle_frame(&served.frame, &places.get(PlaceId(n as u16)).scene.feed);
             if let Some(asked) = asked {
                 served.receive(resident, asked);
             }
@@ -382,11 +383,11 @@ impl Node {
     fn first_spot(&self, agent: AgentId, first: PlaceId) -> Vec3 {
         let place = self.places.get(first);
         if !self.setting.is_scattered() {
-            return place.land().landing;
+            return place.ground().landing;
         }
         let mut rng = stream(self.seed, Purpose::Spot, agent.0.as_u64_pair().1);
-        let mut coordinate = || place.land().size_m as f32 * rng.unit() as f32;
-        place.land().clamp(Vec3::new(coordinate(), coordinate(), 0.0))
+        let mut coordinate = || place.ground().size_m as f32 * rng.unit() as f32;
+        place.ground().clamp(Vec3::new(coordinate(), coordinate(), 0.0))
     }
 
     pub(crate) fn poll_events(&mut self, secret: Uuid, ack: Option<i32>) -> EventQueueAnswer {
@@ -553,13 +554,14 @@ pub(crate) const SERVER_IP: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 
 impl Served {
     fn new(spec: &WorldSpec) -> Self {
-        let land = Arc::new(EncodedGround::new(Arc::clone(&spec.ground)));
-        let scenery = replicate::scenery::SceneryReplica::new(Arc::clone(&land.things), spec.local_ids.start);
+        let ground = Arc::new(EncodedGround::new(Arc::clone(&spec.ground)));
+        let scenery =
+            replicate::scenery::SceneryReplica::new(Arc::clone(&ground.objects), spec.local_ids.start);
         Self {
-            follower: Follower::new(Replica::new(spec.world, land.size_m as f32, scenery)),
+            follower: Follower::new(Replica::new(spec.world, ground.size_m as f32, scenery)),
             frame: Frame::empty(),
             has_told: false,
-            land,
+            ground,
             reference: None,
         }
     }

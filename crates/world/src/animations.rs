@@ -151,8 +151,8 @@ impl Animator {
     }
 
     /// Applies an owner's starts and stops in order; true when the list changed. Starting a running animation restarts it.
-    pub(crate) fn choose(&mut self, wishes: &[(Uuid, bool)]) -> bool {
-        for &(id, on) in wishes.iter().take(Action::ANIMATIONS_MAX) {
+    pub(crate) fn choose(&mut self, changes: &[(Uuid, bool)]) -> bool {
+        for &(id, on) in changes.iter().take(Action::ANIMATIONS_MAX) {
             if id.is_nil() {
                 continue;
             }
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_s_newest_wishes_push_out_the_oldest() {
+    fn an_owners_newest_animations_push_out_the_oldest() {
         let mut animator = Animator::new();
         for n in 1..=40 {
             animator.choose(&[(Uuid::from_u128(n), true)]);

@@ -39,10 +39,10 @@ pub(crate) fn settle_arrivals(
     local_ids: &LocalIds,
 ) {
     for (slot, presence) in roster.iter_mut() {
-        if !presence.news.arriving {
+        if !presence.dirty.arriving {
             continue;
         }
-        presence.news.arriving = false;
+        presence.dirty.arriving = false;
         // The place, not the id: ids differ when the world continues elsewhere.
         let arrival = local_ids.place_of(presence.id);
         let random = mix(setting.seed ^ u64::from(arrival));
@@ -64,8 +64,8 @@ pub(crate) fn place(presence: &mut Presence, wished: Vec3, ground: &SolidGround)
     }
     presence.motion.position =
         if presence.stance == Stance::Standing { position.with_z(standing) } else { position };
-    presence.news.arriving = true;
-    presence.news.touched = true;
+    presence.dirty.arriving = true;
+    presence.dirty.touched = true;
 }
 
 /// Seats an avatar with its soles at `seat`. Other avatars do not push it away, since a seat is on an object and not on the ground.
@@ -76,8 +76,8 @@ pub(crate) fn sit_down(presence: &mut Presence, seat: Vec3, ground: &SolidGround
     presence.stance = Stance::Sitting;
     // An earlier press in the same tick is older than the seat.
     presence.controls.pressed.posture = None;
-    presence.news.arriving = false;
-    presence.news.touched = true;
+    presence.dirty.arriving = false;
+    presence.dirty.touched = true;
 }
 
 /// Has a sitter stand up. Objects are not solid: from a seat on one it falls to the ground, and is shown standing until it is shown
@@ -87,7 +87,7 @@ pub(crate) fn stand_up(presence: &mut Presence, ground: &SolidGround) {
     let is_on_ground = position.z <= ground.height(position.truncate()) + presence.half_height() + KERB_M;
     presence.stance =
         if is_on_ground { Stance::Standing } else { Stance::Airborne { jumped: false, sub_steps: 0 } };
-    presence.news.animated |= presence.animator.show_movement(animations::STAND);
+    presence.dirty.animated |= presence.animator.show_movement(animations::STAND);
 }
 
 fn free_spot(presence: &Presence, random: u64, ground: &SolidGround, contacts: &Contacts) -> Vec3 {

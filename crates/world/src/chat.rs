@@ -15,7 +15,7 @@ pub(crate) fn say(presence: &mut Presence, kind: ChatKind, channel: i32, mut tex
         ChatKind::Whisper | ChatKind::Say | ChatKind::Shout => None,
     };
     if let Some(on) = typing {
-        presence.news.animated |= presence.animator.set_playing(TYPE, Reason::Typing, on);
+        presence.dirty.animated |= presence.animator.set_playing(TYPE, Reason::Typing, on);
     } else if text.is_empty() {
         return None;
     }

@@ -23,7 +23,7 @@ const SKIN_M: f32 = 1e-3;
 /// Width of a cell: a query for neighbours in reach touches one to four of them.
 const CELL_M: f32 = 2.0;
 
-/// Pace of a squeeze between others, as a share of the wished one: slow enough to be worth walking around.
+/// Pace of a squeeze between others, as a share of the preferred one: slow enough to be worth walking around.
 const SQUEEZE: f32 = 0.25;
 
 /// Cosine of the angle above which a contact is head-on: the avatar sidesteps to the right, or both would block each other.

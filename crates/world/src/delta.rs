@@ -39,29 +39,29 @@ impl Delta {
         let n_usual = 2 * (roster.len() + npcs.len());
         out.changes.reserve(n_usual);
         out.changes.extend(self.departures.drain(..).map(Change::Removed));
-        let newcomers = roster.iter().filter(|(_, presence)| presence.news.created);
+        let newcomers = roster.iter().filter(|(_, presence)| presence.dirty.created);
         out.changes.extend(newcomers.map(|(_, presence)| Change::Created(presence.entity())));
         npcs.tell_newcomers(setting, out);
 
         let mut difference = 0_u64;
         for (slot, presence) in roster.iter_mut() {
-            let news = std::mem::take(&mut presence.news);
-            if !news.touched {
+            let dirty = std::mem::take(&mut presence.dirty);
+            if !dirty.touched {
                 continue;
             }
             let told = out.changes.len();
-            if !news.created {
-                if news.appeared {
+            if !dirty.created {
+                if dirty.appeared {
                     out.changes.push(Change::Appeared(presence.id, presence.appearance.clone()));
                 }
-                if news.animated {
+                if dirty.animated {
                     out.changes.push(Change::Animated(presence.id, presence.animator.list().clone()));
                 }
                 if presence.shown != presence.motion {
                     out.changes.push(Change::Moved(presence.id, presence.motion));
                 }
             }
-            counters.entities_dirtied += u64::from(news.created || out.changes.len() > told);
+            counters.entities_dirtied += u64::from(dirty.created || out.changes.len() > told);
             presence.shown = presence.motion;
 
             let hash = presence.state_hash(slot);

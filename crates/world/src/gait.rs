@@ -70,47 +70,47 @@ const UNEVEN_M_PER_S: f32 = 0.05;
 
 const DT: f32 = 1.0 / SUB_STEPS_PER_S as f32;
 
-/// One sub-step. `wish` is the velocity that the flags ask for.
+/// One sub-step. `preferred` is the velocity that the flags ask for.
 pub(crate) fn sub_step(
     presence: &mut Presence,
     slot: u32,
-    wish: Vec3,
+    preferred: Vec3,
     ground: &SolidGround,
     contacts: &mut Contacts,
 ) {
     match presence.stance {
         Stance::Sitting => return,
-        Stance::Standing => walk(presence, slot, wish.truncate(), ground, contacts),
+        Stance::Standing => walk(presence, slot, preferred.truncate(), ground, contacts),
         Stance::Landing { left, impact } => {
             presence.stance = match left.checked_sub(1) {
                 Some(left) => Stance::Landing { left, impact },
                 None => Stance::Standing,
             };
-            walk(presence, slot, wish.truncate(), ground, contacts);
+            walk(presence, slot, preferred.truncate(), ground, contacts);
         }
         Stance::PreJump { left } => {
             presence.stance = match left.checked_sub(1) {
                 Some(left) => Stance::PreJump { left },
                 None => Stance::Airborne { jumped: true, sub_steps: 0 },
             };
-            walk(presence, slot, wish.truncate(), ground, contacts);
+            walk(presence, slot, preferred.truncate(), ground, contacts);
             if left == 0 {
                 presence.motion.velocity.z = JUMP_M_PER_S;
             }
         }
         Stance::Airborne { jumped, sub_steps } => {
             presence.stance = Stance::Airborne { jumped, sub_steps: sub_steps.saturating_add(1) };
-            fall(presence, slot, wish.truncate(), ground, contacts);
+            fall(presence, slot, preferred.truncate(), ground, contacts);
         }
-        Stance::Flying => fly(presence, slot, wish, ground, contacts),
+        Stance::Flying => fly(presence, slot, preferred, ground, contacts),
     }
     contacts.relocate(slot, presence.motion.position);
 }
 
-fn walk(presence: &mut Presence, slot: u32, wish: Vec2, ground: &SolidGround, contacts: &Contacts) {
+fn walk(presence: &mut Presence, slot: u32, preferred: Vec2, ground: &SolidGround, contacts: &Contacts) {
     let half = presence.half_height();
     let from = presence.motion.position;
-    let velocity = climbable(wish, ground.slope(from.truncate()));
+    let velocity = climbable(preferred, ground.slope(from.truncate()));
     if velocity == Vec2::ZERO {
         presence.motion.velocity = Vec3::ZERO;
         return;
@@ -129,11 +129,11 @@ fn walk(presence: &mut Presence, slot: u32, wish: Vec2, ground: &SolidGround, co
     presence.motion.velocity = level.extend(level.dot(slope));
 }
 
-fn fall(presence: &mut Presence, slot: u32, wish: Vec2, ground: &SolidGround, contacts: &Contacts) {
+fn fall(presence: &mut Presence, slot: u32, preferred: Vec2, ground: &SolidGround, contacts: &Contacts) {
     let half = presence.half_height();
     let Vec3 { z: rise, .. } = presence.motion.velocity;
     let level =
-        approach(presence.motion.velocity.truncate().extend(0.0), wish.extend(0.0), AIR_M_PER_S2 * DT);
+        approach(presence.motion.velocity.truncate().extend(0.0), preferred.extend(0.0), AIR_M_PER_S2 * DT);
     let rise = (rise - GRAVITY_M_PER_S2 * DT).max(-FALL_MAX_M_PER_S);
     let from = presence.motion.position;
     let (at, level) = advance(slot, from, half, level.truncate(), ground, contacts);
@@ -149,12 +149,12 @@ fn fall(presence: &mut Presence, slot: u32, wish: Vec2, ground: &SolidGround, co
     presence.stance = caught(-rise);
 }
 
-fn fly(presence: &mut Presence, slot: u32, wish: Vec3, ground: &SolidGround, contacts: &Contacts) {
+fn fly(presence: &mut Presence, slot: u32, preferred: Vec3, ground: &SolidGround, contacts: &Contacts) {
     let half = presence.half_height();
     let from = presence.motion.position;
     let sunk = from.z < ground.surface(from.truncate()) + half;
-    let wish = if sunk { wish.with_z(wish.z.max(BUOYANCY_M_PER_S)) } else { wish };
-    let velocity = approach(presence.motion.velocity, wish, FLY_M_PER_S2 * DT);
+    let preferred = if sunk { preferred.with_z(preferred.z.max(BUOYANCY_M_PER_S)) } else { preferred };
+    let velocity = approach(presence.motion.velocity, preferred, FLY_M_PER_S2 * DT);
     let (at, level) = advance(slot, from, half, velocity.truncate(), ground, contacts);
 
     let surface = ground.surface(at) + half;
@@ -204,7 +204,7 @@ fn advance(
     let wanted = here + velocity * DT;
     let at = ground.within(contacts.slide(slot, from, half, ground.within(wanted)));
     if at == wanted {
-        // Unhindered, the velocity is the wish, not the difference of rounded positions: a steady walk keeps one velocity.
+        // Unhindered, the velocity is the preferred one, not the difference of rounded positions: a steady walk keeps one velocity.
         return (at, velocity);
     }
     let hindered = (at - here) / DT;
@@ -215,13 +215,13 @@ fn advance(
     }
 }
 
-/// The part of a wished velocity that a slope allows: on ground too steep to climb, only along and down.
-fn climbable(wish: Vec2, slope: Vec2) -> Vec2 {
-    let uphill = wish.dot(slope);
+/// The part of a preferred velocity that a slope allows: on ground too steep to climb, only along and down.
+fn climbable(preferred: Vec2, slope: Vec2) -> Vec2 {
+    let uphill = preferred.dot(slope);
     if uphill <= 0.0 || slope.length_squared() <= CLIMB_MAX * CLIMB_MAX {
-        return wish;
+        return preferred;
     }
-    let along = wish - slope * (uphill / slope.length_squared());
+    let along = preferred - slope * (uphill / slope.length_squared());
     if along.length_squared() < CREEP_M_PER_S * CREEP_M_PER_S { Vec2::ZERO } else { along }
 }
 

@@ -136,7 +136,7 @@ impl Receivers<'_> {
             return;
         };
         self.counters.leave += 1;
-        if !presence.news.created {
+        if !presence.dirty.created {
             self.departures.push(presence.id);
         }
     }
@@ -182,9 +182,9 @@ fn act(
             counters.appear += 1;
             presence.wear(appearance);
         }
-        Action::Animate(wishes) => {
+        Action::Animate(changes) => {
             counters.animate += 1;
-            presence.news.animated |= presence.animator.choose(&wishes);
+            presence.dirty.animated |= presence.animator.choose(&changes);
         }
         Action::Chat { kind, channel, text } => {
             counters.chat += 1;
@@ -203,7 +203,7 @@ fn act(
             unreachable!("not an action of one avatar")
         }
     }
-    presence.news.touched = true;
+    presence.dirty.touched = true;
 }
 
 /// Moves an avatar elsewhere. Held controls stay held.

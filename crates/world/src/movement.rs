@@ -1,7 +1,7 @@
 //! The movement phase: from owners' controls to positions at the end of the tick.
 //!
-//! Four passes: steer (flags to stance, rotation and a wished velocity), arrive, physics in sub-steps, animate. An avatar without
-//! motion and wish takes part only in the first, so that a resting crowd is cheap.
+//! Four passes: steer (flags to stance, rotation and a preferred velocity), arrive, physics in sub-steps, animate. An avatar without
+//! motion and preferred velocity takes part only in the first, so that a resting crowd is cheap.
 
 use crate::{
     arrivals::{settle_arrivals, stand_up},
@@ -34,8 +34,8 @@ const SUB_STEP_DUE: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug)]
 struct Mover {
     slot: u32,
-    /// Velocity that its flags ask for.
-    wish: Vec3,
+    /// Preferred velocity: the one that its flags ask for.
+    preferred: Vec3,
     /// Held and pressed controls.
     flags: ControlFlags,
 }
@@ -83,18 +83,18 @@ impl Movement {
         assert!(dt <= STEP_MAX, "a step of {dt:?}: schedulers dilate time, they do not lengthen steps");
         self.steer(roster, &setting.ground);
         let sub_steps = self.sub_steps_due(dt);
-        let arrivals = roster.iter().any(|(_, presence)| presence.news.arriving);
+        let arrivals = roster.iter().any(|(_, presence)| presence.dirty.arriving);
         if arrivals || (sub_steps > 0 && !self.movers.is_empty()) {
             self.locate(roster);
             settle_arrivals(roster, &mut self.contacts, setting, local_ids);
         }
         // All sub-steps of an avatar in a row, so that its surroundings are loaded once: with thousands of avatars cache misses
         // dominate. Others appear where they were or already are, at most one tick apart.
-        for &Mover { slot, wish, .. } in &self.movers {
+        for &Mover { slot, preferred, .. } in &self.movers {
             let presence = roster.get_mut(slot).expect("movers were listed in this tick");
             let (from, was_grounded) = (presence.motion.position, presence.stance.is_grounded());
             for _ in 0..sub_steps {
-                gait::sub_step(presence, slot, wish, &setting.ground, &mut self.contacts);
+                gait::sub_step(presence, slot, preferred, &setting.ground, &mut self.contacts);
             }
             if was_grounded && sub_steps > 0 {
                 gait::even_out(presence, from, sub_steps);
@@ -103,14 +103,14 @@ impl Movement {
         self.animate(roster);
     }
 
-    /// Turns flags into stances and wished velocities, and lists the movers.
+    /// Turns flags into stances and preferred velocities, and lists the movers.
     fn steer(&mut self, roster: &mut Roster, ground: &SolidGround) {
         self.movers.clear();
         for (slot, presence) in roster.iter_mut() {
             let busy = !matches!(presence.stance, Stance::Standing | Stance::Sitting);
             if !busy
-                && !presence.news.touched
-                && !wishes_to_move(presence)
+                && !presence.dirty.touched
+                && !intends_to_move(presence)
                 && presence.motion.velocity == Vec3::ZERO
             {
                 continue;
@@ -124,18 +124,18 @@ impl Movement {
                     halt(presence);
                 }
             }
-            let wish = wished_velocity(presence, flags);
-            self.movers.push(Mover { slot, wish, flags });
-            presence.news.touched = true;
+            let preferred = preferred_velocity(presence, flags);
+            self.movers.push(Mover { slot, preferred, flags });
+            presence.dirty.touched = true;
         }
     }
 
     /// Chooses the animations of all avatars after the physics.
     fn animate(&self, roster: &mut Roster) {
-        for &Mover { slot, wish, flags } in &self.movers {
+        for &Mover { slot, preferred, flags } in &self.movers {
             let presence = roster.get_mut(slot).expect("movers were listed in this tick");
-            let travels = wish.truncate() != Vec2::ZERO;
-            presence.news.animated |= gestures::show_state(presence, flags, travels);
+            let travels = preferred.truncate() != Vec2::ZERO;
+            presence.dirty.animated |= gestures::show_state(presence, flags, travels);
         }
     }
 
@@ -151,7 +151,7 @@ impl Movement {
     /// Fills the contact grid with all avatars, except arrivals without a spot yet.
     fn locate(&mut self, roster: &Roster) {
         self.contacts.clear(roster.slots().len());
-        for (slot, presence) in roster.iter().filter(|(_, presence)| !presence.news.arriving) {
+        for (slot, presence) in roster.iter().filter(|(_, presence)| !presence.dirty.arriving) {
             self.contacts.insert(slot, presence.motion.position, presence.half_height());
         }
     }
@@ -182,7 +182,7 @@ fn take_stance(presence: &mut Presence, ground: &SolidGround) {
         Stance::Standing | Stance::Landing { .. } if jump => Stance::PreJump { left: PRE_JUMP },
         Stance::PreJump { .. } if finishes => Stance::PreJump { left: 0 },
         // Walking ends a landing.
-        Stance::Landing { .. } if finishes || wishes_to_move(presence) => Stance::Standing,
+        Stance::Landing { .. } if finishes || intends_to_move(presence) => Stance::Standing,
         stance => stance,
     };
 }
@@ -205,14 +205,14 @@ const WAYS: ControlFlags = ControlFlags::AT_POS
     .union(ControlFlags::LEFT_NEG)
     .union(Controls::NUDGES);
 
-fn wishes_to_move(presence: &Presence) -> bool {
+fn intends_to_move(presence: &Presence) -> bool {
     presence.stance != Stance::Sitting && presence.controls.flags().any(WAYS)
 }
 
 /// The velocity that flags ask for, metres a second; zero while STOP is held.
 ///
 /// FAST_AT and its kin change nothing: viewers send them with every held key, and ask for a run by SetAlwaysRun.
-fn wished_velocity(presence: &Presence, flags: ControlFlags) -> Vec3 {
+fn preferred_velocity(presence: &Presence, flags: ControlFlags) -> Vec3 {
     if presence.stance == Stance::Sitting || flags.any(ControlFlags::STOP) {
         return Vec3::ZERO;
     }

@@ -24,7 +24,7 @@ pub(crate) struct Presence {
     pub(crate) animator: Animator,
     /// Changes of this tick: empty between steps.
     #[serde(skip)]
-    pub(crate) news: AvatarNews,
+    pub(crate) dirty: AvatarDirtyFlags,
     /// Motion of the last frame; between steps equal to `motion`.
     #[serde(skip)]
     pub(crate) shown: Motion,
@@ -93,7 +93,7 @@ pub(crate) struct Pressed {
     /// Nudges, STOP and FINISH_ANIM.
     pub(crate) flags: ControlFlags,
     pub(crate) jump: bool,
-    /// The newest wish, if any.
+    /// The newest command, if any.
     pub(crate) posture: Option<Posture>,
 }
 
@@ -143,7 +143,7 @@ impl Controls {
 
 /// Changes of an avatar for the next frame.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct AvatarNews {
+pub(crate) struct AvatarDirtyFlags {
     /// Came in during this tick.
     pub(crate) created: bool,
     /// Waits for a free spot to stand on.
@@ -187,7 +187,7 @@ impl Presence {
             stance: if enter.flying { Stance::Flying } else { Stance::Standing },
             controls: Controls::new(enter.flying, rotation),
             animator: Animator::new(),
-            news: AvatarNews { created: true, ..AvatarNews::default() },
+            dirty: AvatarDirtyFlags { created: true, ..AvatarDirtyFlags::default() },
             shown: Motion::default(),
             hashes: Hashes::default(),
         };
@@ -228,8 +228,8 @@ impl Presence {
         }
         self.appearance = Some(appearance);
         self.hash_cold();
-        self.news.appeared = true;
-        self.news.touched = true;
+        self.dirty.appeared = true;
+        self.dirty.touched = true;
     }
 
     /// Its state as in frames.

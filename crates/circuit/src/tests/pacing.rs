@@ -7,7 +7,7 @@ use ids::Instant;
 use std::time::Duration;
 
 /// A client's wish in bytes per second, the same for every category.
-fn wish(bytes_per_s: u32) -> Throttles {
+fn throttles_of(bytes_per_s: u32) -> Throttles {
     Throttles::from_bits_per_s([bytes_per_s * 8; Category::COUNT])
 }
 
@@ -47,7 +47,7 @@ fn a_category_keeps_its_rate() {
     for (rate, len) in [(2000, 300), (20_000, 1000), (100_000, 1194)] {
         let config = Config { total_bytes_per_s: 640_000, ..Config::server() };
         let mut circuit = Circuit::new(Instant::ZERO, &config, 1);
-        circuit.set_throttles(Instant::ZERO, &wish(rate));
+        circuit.set_throttles(Instant::ZERO, &throttles_of(rate));
         let bytes = bytes_by_category(&mut circuit, &[(Category::Task, len)], Duration::from_secs(40));
         assert_near(bytes[Category::Task.index()], rate as usize * 40);
     }
@@ -57,7 +57,7 @@ fn a_category_keeps_its_rate() {
 fn categories_share_a_scarce_total_whatever_their_message_sizes() {
     let config = Config { total_bytes_per_s: 30_000, ..Config::server() };
     let mut circuit = Circuit::new(Instant::ZERO, &config, 1);
-    circuit.set_throttles(Instant::ZERO, &wish(20_000));
+    circuit.set_throttles(Instant::ZERO, &throttles_of(20_000));
     let supplied = [(Category::Land, 1194), (Category::Task, 1194), (Category::Asset, 200)];
     let bytes = bytes_by_category(&mut circuit, &supplied, Duration::from_secs(40));
     assert_near(bytes.iter().sum(), 30_000 * 40);
@@ -71,7 +71,7 @@ fn categories_share_a_scarce_total_whatever_their_message_sizes() {
 fn fan_out_uses_up_the_budget_that_queues_share() {
     let mut circuit = server();
     circuit.set_total_bytes_per_s(Instant::ZERO, 40_000);
-    circuit.set_throttles(Instant::ZERO, &wish(640_000));
+    circuit.set_throttles(Instant::ZERO, &throttles_of(640_000));
     let budget = circuit.budget_bytes(Instant::ZERO);
     assert_eq!(budget, 10_000, "a burst of 250 ms");
     let mut out = Vec::new();
@@ -102,7 +102,7 @@ fn answers_do_not_wait_for_the_budget() {
 fn resends_keep_the_rate_of_their_category() {
     let mut pair = Pair::new(1, Network { loss: 100, ..Network::PERFECT });
     // 4,000 B/s for resends, which 100 packets of 1,006 bytes each few seconds would exceed many times.
-    pair.server.circuit.set_throttles(Instant::ZERO, &wish(4000));
+    pair.server.circuit.set_throttles(Instant::ZERO, &throttles_of(4000));
     for index in 0..100 {
         pair.server.circuit.send(Reliability::Reliable, &test_message(index, 1000), false).expect("room");
     }

@@ -18,7 +18,7 @@ use wire::messages::MessageName;
 
 /// Outcomes of messages and calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
+pub enum MessageOutcome {
     /// Carried out, and answered where the protocol has an answer.
     Done,
     /// Answered within a second: by the protocol's negative reply, or by an AlertMessage that names the missing feature.
@@ -29,7 +29,7 @@ pub enum Outcome {
     Dropped,
 }
 
-impl Outcome {
+impl MessageOutcome {
     /// Every outcome.
     pub const ALL: [Self; 4] = [Self::Done, Self::Refused, Self::Ignored, Self::Dropped];
 
@@ -53,7 +53,7 @@ pub struct MessageCoverage {
     /// The message.
     pub name: MessageName,
     /// Outcome of a valid one.
-    pub outcome: Outcome,
+    pub outcome: MessageOutcome,
     /// The feature that the AlertMessage names, where the protocol has no negative reply.
     pub feature: Option<Feature>,
     /// The answer, or the reason.
@@ -73,15 +73,15 @@ macro_rules! rows {
             },
         )*)*];
     };
-    (@outcome refused) => { Outcome::Refused };
-    (@outcome missing) => { Outcome::Refused };
-    (@outcome contents) => { Outcome::Refused };
-    (@outcome edit) => { Outcome::Refused };
-    (@outcome edit_by_local_id) => { Outcome::Refused };
-    (@outcome ignored) => { Outcome::Ignored };
-    (@outcome simulator) => { Outcome::Dropped };
+    (@outcome refused) => { MessageOutcome::Refused };
+    (@outcome missing) => { MessageOutcome::Refused };
+    (@outcome contents) => { MessageOutcome::Refused };
+    (@outcome edit) => { MessageOutcome::Refused };
+    (@outcome edit_by_local_id) => { MessageOutcome::Refused };
+    (@outcome ignored) => { MessageOutcome::Ignored };
+    (@outcome simulator) => { MessageOutcome::Dropped };
     // `done`, and the messages with a way of their own.
-    (@outcome $kind:ident) => { Outcome::Done };
+    (@outcome $kind:ident) => { MessageOutcome::Done };
     (@feature missing $feature:ident) => { Some(Feature::$feature) };
     (@feature contents $feature:ident) => { Some(Feature::$feature) };
     (@feature edit $feature:ident) => { Some(Feature::$feature) };
@@ -162,7 +162,7 @@ impl fmt::Display for Feature {
 #[derive(Clone, Debug)]
 pub struct MessageOutcomes {
     /// By [`MessageName`]; the last row is for numbers that the protocol does not have.
-    counts: Box<[[u64; Outcome::ALL.len()]]>,
+    counts: Box<[[u64; MessageOutcome::ALL.len()]]>,
 }
 
 /// Label of messages whose number the protocol does not have.
@@ -170,13 +170,13 @@ const UNKNOWN: &str = "unknown";
 
 impl Default for MessageOutcomes {
     fn default() -> Self {
-        Self { counts: vec![[0; Outcome::ALL.len()]; MessageName::ALL.len() + 1].into() }
+        Self { counts: vec![[0; MessageOutcome::ALL.len()]; MessageName::ALL.len() + 1].into() }
     }
 }
 
 impl MessageOutcomes {
     /// Counts a message; `None` stands for a number that the protocol does not have.
-    pub fn count(&mut self, name: Option<MessageName>, outcome: Outcome) {
+    pub fn count(&mut self, name: Option<MessageName>, outcome: MessageOutcome) {
         let row = name.map_or(MessageName::ALL.len(), |name| name as usize);
         self.counts[row][outcome as usize] += 1;
     }
@@ -194,10 +194,10 @@ impl MessageOutcomes {
     }
 
     /// Counts above 0: message, outcome and number. At most as many labels as the protocol has messages, independent of clients' input.
-    pub fn occurred(&self) -> impl Iterator<Item = (&'static str, Outcome, u64)> {
+    pub fn occurred(&self) -> impl Iterator<Item = (&'static str, MessageOutcome, u64)> {
         let names = MessageName::ALL.iter().map(|name| name.as_str()).chain([UNKNOWN]);
         names.zip(&self.counts).flat_map(|(name, counts)| {
-            let counted = Outcome::ALL.into_iter().zip(*counts);
+            let counted = MessageOutcome::ALL.into_iter().zip(*counts);
             counted.filter(|(_, n)| *n > 0).map(move |(outcome, n)| (name, outcome, n))
         })
     }
@@ -220,13 +220,16 @@ mod tests {
     #[test]
     fn counts_add_up_by_name_and_unknown_numbers_share_one() {
         let mut one = MessageOutcomes::default();
-        one.count(Some(MessageName::ChatFromViewer), Outcome::Done);
-        one.count(None, Outcome::Dropped);
+        one.count(Some(MessageName::ChatFromViewer), MessageOutcome::Done);
+        one.count(None, MessageOutcome::Dropped);
         let mut both = MessageOutcomes::default();
         both.copy_from(&one);
         both.add(&one);
         let occurred: Vec<_> = both.occurred().collect();
-        assert_eq!(occurred, [("ChatFromViewer", Outcome::Done, 2), ("unknown", Outcome::Dropped, 2)]);
+        assert_eq!(
+            occurred,
+            [("ChatFromViewer", MessageOutcome::Done, 2), ("unknown", MessageOutcome::Dropped, 2)]
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The tables as a page of documentation.
 
-use super::{CAPABILITIES, Capability, MESSAGES, MessageCoverage, Outcome};
+use super::{CAPABILITIES, Capability, MESSAGES, MessageCoverage, MessageOutcome};
 use std::fmt::Write as _;
 
 const HEAD: &str = "\
@@ -40,7 +40,7 @@ pub fn markdown() -> String {
 fn write_summary(page: &mut String) {
     page.push_str("\n| | done | refused | ignored | dropped |\n|---|---|---|---|---|\n");
     let count = |outcome| MESSAGES.iter().filter(|row| row.outcome == outcome).count();
-    let [done, refused, ignored, dropped] = Outcome::ALL.map(count);
+    let [done, refused, ignored, dropped] = MessageOutcome::ALL.map(count);
     line(page, &format!("| messages | {done} | {refused} | {ignored} | {dropped} |"));
     let granted = CAPABILITIES.iter().filter(|row| row.is_granted).count();
     line(page, &format!("| capabilities | {granted} | {} | | |", CAPABILITIES.len() - granted));
@@ -64,7 +64,7 @@ fn write_capabilities(page: &mut String) {
          | capability | outcome | |\n|---|---|---|\n",
     );
     for Capability { name, is_granted, text } in CAPABILITIES {
-        let outcome = if *is_granted { Outcome::Done } else { Outcome::Refused };
+        let outcome = if *is_granted { MessageOutcome::Done } else { MessageOutcome::Refused };
         line(page, &format!("| {name} | {} | {text} |", outcome.as_str()));
     }
 }

@@ -104,9 +104,9 @@ impl Gate {
         if is_equal(&shown, &self.admin.token) {
             return Ok(Caller::operator());
         }
-        let portal = Arc::clone(&self.admin.portal);
+        let state = Arc::clone(&self.admin.state);
         // Read from the database each time: a revoked token opens nothing from the next request on.
-        blocking(move || Tokens::new(&portal.store).caller(&shown, portal.unix_s())).await
+        blocking(move || Tokens::new(&state.store).caller(&shown, state.unix_s())).await
     }
 }
 

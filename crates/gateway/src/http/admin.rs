@@ -46,14 +46,14 @@ pub fn router(admin: Arc<Admin>, commands: OpenApiRouter) -> Router {
     let description = Description::new(described);
     let told: Arc<str> = description.json.as_str().into();
     let gate = Arc::new(Gate { admin: Arc::clone(&admin), description });
-    let hostnames = admin.portal.settings.hostnames.clone();
+    let hostnames = admin.state.settings.hostnames.clone();
     let describe =
         async move || ([(header::CONTENT_TYPE, "application/json")], told.to_string()).into_response();
     // The page's files need no token, nor does the public page's address that it links to: all else it asks the API for.
     let files = Router::new()
         .route("/assets/{*path}", get(page::asset))
         .route("/api/info", get(live::info))
-        .with_state(Arc::clone(&admin.portal));
+        .with_state(Arc::clone(&admin.state));
     Router::new()
         .route("/", get(page::to_worlds))
         .route("/metrics", get(metrics))
@@ -113,9 +113,9 @@ struct Kick {
     (status = 404, description = "No user of that name is present."),
 ))]
 async fn kick(State(admin): State<Arc<Admin>>, Json(kick): Json<Kick>) -> Response {
-    let now = (admin.portal.clock)();
+    let now = (admin.state.clock)();
     let reason = kick.reason.as_deref().unwrap_or("You have been asked to leave.");
-    if !admin.portal.sessions.with(|hub| hub.kick(now, &kick.name, reason)) {
+    if !admin.state.sessions.with(|hub| hub.kick(now, &kick.name, reason)) {
         return error(StatusCode::NOT_FOUND, &format!("{:?} is not here.", kick.name));
     }
     tracing::info!(name = kick.name, reason, "kicked");
@@ -135,7 +135,7 @@ struct Alert {
     (status = 200, description = "It is on its way.", body = String, content_type = "text/plain"),
 ))]
 async fn alert(State(admin): State<Arc<Admin>>, Json(alert): Json<Alert>) -> Response {
-    admin.portal.sessions.with(|hub| hub.alert(&alert.text));
+    admin.state.sessions.with(|hub| hub.alert(&alert.text));
     tracing::info!(text = alert.text, "alert");
     "done\n".into_response()
 }

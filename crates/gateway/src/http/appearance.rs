@@ -33,7 +33,7 @@ pub(super) async fn appearance(
     Extension(caller): Extension<Arc<Caller>>,
     Query(Whose { name }): Query<Whose>,
 ) -> Response {
-    let appearance = admin.portal.sessions.with(|hub| hub.appearance_of(&name));
+    let appearance = admin.state.sessions.with(|hub| hub.appearance_of(&name));
     match take_down(&name, appearance.as_deref()) {
         Ok(file) => {
             tracing::info!(token = caller.name, name, "took down how a user looks");

@@ -2,7 +2,7 @@
 //! request.
 
 use super::reply::{error, failed, llsd, read_llsd, read_map};
-use super::{Portal, blocking};
+use super::{HttpState, blocking};
 use crate::coverage::is_granted;
 use crate::hub::Holder;
 use axum::body::Bytes;
@@ -21,11 +21,11 @@ const BAKE_UPLOADER: &str = "BakedTexture";
 
 /// `POST /cap/{secret}`: an array of names comes in, a map of those granted goes out. Unknown names are left out.
 pub(super) async fn seed(
-    State(portal): State<Arc<Portal>>,
+    State(state): State<Arc<HttpState>>,
     Path(secret): Path<String>,
     body: Bytes,
 ) -> Response {
-    let Some((secret, holder)) = holder(&portal, &secret) else { return unknown() };
+    let Some((secret, holder)) = holder(&state, &secret) else { return unknown() };
     let wanted = match read_llsd(&body) {
         Ok(wanted) => wanted,
         Err(response) => return *response,
@@ -33,7 +33,7 @@ pub(super) async fn seed(
     if !matches!(wanted, Llsd::Array(_)) {
         return error(StatusCode::BAD_REQUEST, "The seed takes an array of names.");
     }
-    let base = base_url(&portal, &holder, secret);
+    let base = base_url(&state, &holder, secret);
     let granted = wanted.as_array().iter().filter_map(|name| {
         let name = name.as_str().filter(|name| is_granted(name))?;
         Some((name, Llsd::from(format!("{base}/{name}"))))
@@ -42,44 +42,44 @@ pub(super) async fn seed(
 }
 
 /// Base URL of a client's capabilities.
-fn base_url(portal: &Portal, holder: &Holder, secret: Uuid) -> String {
-    format!("http://{}:{}/cap/{secret}", holder.server_ip, portal.settings.http_port)
+fn base_url(state: &HttpState, holder: &Holder, secret: Uuid) -> String {
+    format!("http://{}:{}/cap/{secret}", holder.server_ip, state.settings.http_port)
 }
 
 /// `/cap/{secret}/{name}`.
 pub(super) async fn call(
-    State(portal): State<Arc<Portal>>,
+    State(state): State<Arc<HttpState>>,
     Path((secret, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
     method: Method,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let Some((secret, holder)) = holder(&portal, &secret) else { return unknown() };
+    let Some((secret, holder)) = holder(&state, &secret) else { return unknown() };
     let query = query.unwrap_or_default();
     match name.as_str() {
         "FetchInventoryDescendents2" | "FetchInventory2" | "FetchLibDescendents2" | "FetchLib2" => {
-            inventory(&portal, &holder, name, &body).await
+            inventory(&state, &holder, name, &body).await
         }
-        "GetDisplayNames" => from_store(&portal, move |store| capability::display_names(store, &query)).await,
+        "GetDisplayNames" => from_store(&state, move |store| capability::display_names(store, &query)).await,
         "AvatarPickerSearch" => {
-            from_store(&portal, move |store| capability::avatar_search(store, &query)).await
+            from_store(&state, move |store| capability::avatar_search(store, &query)).await
         }
         "SimulatorFeatures" => llsd(&capability::simulator_features(&SimulatorFeatures {
-            map_server_url: Some(portal.map_url(holder.server_ip)),
-            ..portal.settings.features.clone()
+            map_server_url: Some(state.map_url(holder.server_ip)),
+            ..state.settings.features.clone()
         })),
         "ExtEnvironment" if method == Method::GET => llsd(&capability::environment(holder.place.region_id)),
         "RenderMaterials" => llsd(&capability::no_materials()),
         "ViewerAsset" | "GetTexture" if method == Method::GET => {
             let range = headers.get(header::RANGE).and_then(|range| range.to_str().ok());
-            asset(capability::viewer_asset(&portal.textures, &query, range))
+            asset(capability::viewer_asset(&state.textures, &query, range))
         }
         "UploadBakedTexture" if method == Method::POST => llsd(&Llsd::map([
             ("state", Llsd::from("upload")),
-            ("uploader", format!("{}/{BAKE_UPLOADER}", base_url(&portal, &holder, secret)).into()),
+            ("uploader", format!("{}/{BAKE_UPLOADER}", base_url(&state, &holder, secret)).into()),
         ])),
-        BAKE_UPLOADER if method == Method::POST => match portal.textures.keep_texture(holder.agent, &body) {
+        BAKE_UPLOADER if method == Method::POST => match state.textures.keep_texture(holder.agent, &body) {
             Ok(id) => llsd(&Llsd::map([
                 ("state", Llsd::from("complete")),
                 ("new_asset", id.into()),
@@ -94,13 +94,13 @@ pub(super) async fn call(
     }
 }
 
-async fn inventory(portal: &Arc<Portal>, holder: &Holder, name: String, body: &Bytes) -> Response {
+async fn inventory(state: &Arc<HttpState>, holder: &Holder, name: String, body: &Bytes) -> Response {
     let request = match read_map(body) {
         Ok(request) => request,
         Err(response) => return *response,
     };
     let agent = holder.agent;
-    from_store(portal, move |store| {
+    from_store(state, move |store| {
         let tree = if name.starts_with("FetchLib") {
             InventoryTree::Library
         } else {
@@ -116,10 +116,10 @@ async fn inventory(portal: &Arc<Portal>, holder: &Holder, name: String, body: &B
 }
 
 async fn from_store(
-    portal: &Arc<Portal>,
+    state: &Arc<HttpState>,
     read: impl FnOnce(&store::Store) -> Result<Llsd, StoreError> + Send + 'static,
 ) -> Response {
-    let store = Arc::clone(&portal.store);
+    let store = Arc::clone(&state.store);
     match blocking(move || read(&store)).await {
         Ok(value) => llsd(&value),
         Err(why) => failed("a capability's look-up", &why),
@@ -136,9 +136,9 @@ fn asset(reply: AssetReply) -> Response {
 }
 
 /// Holder of the secret in a path. Altered, guessed and ended secrets have none, and the hub counts them.
-pub(super) fn holder(portal: &Portal, secret: &str) -> Option<(Uuid, Holder)> {
+pub(super) fn holder(state: &HttpState, secret: &str) -> Option<(Uuid, Holder)> {
     let secret = Uuid::parse_str(secret).unwrap_or(Uuid::nil());
-    portal.sessions.with(|hub| hub.holder(secret)).map(|holder| (secret, holder))
+    state.sessions.with(|hub| hub.holder(secret)).map(|holder| (secret, holder))
 }
 
 pub(super) fn unknown() -> Response {

@@ -96,7 +96,10 @@ mod tests {
         let door = Door::default();
         assert!((0..1_000).all(|_| door.take_room().is_ok()), "nobody has said anything yet");
         door.set(Room::For(2));
-        assert_eq!([door.take_room(), door.take_room(), door.take_room()], [Ok(()), Ok(()), Err(NoRoom::Memory)]);
+        assert_eq!(
+            [door.take_room(), door.take_room(), door.take_room()],
+            [Ok(()), Ok(()), Err(NoRoom::Memory)]
+        );
         assert_eq!(door.check_room(), Err(NoRoom::Memory));
         door.set(Room::None(NoRoom::Load));
         assert_eq!((door.check_room(), door.take_room()), (Err(NoRoom::Load), Err(NoRoom::Load)));

@@ -1,6 +1,6 @@
 //! EventQueueGet: a long poll. Each secret has at most one waiting poll, the newest ([`crate::hub::EventQueue`]).
 
-use super::Portal;
+use super::HttpState;
 use super::capabilities::unknown;
 use super::reply::{llsd, read_map};
 use crate::hub::{EventQueueAnswer, Poll};
@@ -19,7 +19,7 @@ const HOLD: Duration = Duration::from_secs(40);
 
 /// `POST /cap/{secret}/EventQueueGet`.
 pub(super) async fn poll(
-    State(portal): State<Arc<Portal>>,
+    State(state): State<Arc<HttpState>>,
     Path(secret): Path<String>,
     body: Bytes,
 ) -> Response {
@@ -31,7 +31,7 @@ pub(super) async fn poll(
     let ack = request.get("ack").as_i32();
     let done = request.get("done").as_bool().unwrap_or(false);
     let until = Instant::now() + HOLD;
-    let mut answer = portal.sessions.with(|hub| hub.poll_events(secret, ack));
+    let mut answer = state.sessions.with(|hub| hub.poll_events(secret, ack));
     loop {
         let is_over = matches!(answer, EventQueueAnswer::Farewell(_));
         let poll = match answer {
@@ -46,7 +46,7 @@ pub(super) async fn poll(
         if timeout_at(until, poll.notified()).await.is_err() {
             return if is_over { unknown() } else { nothing_new() };
         }
-        match portal.sessions.with(|hub| hub.resume_poll(secret, ack, &poll)) {
+        match state.sessions.with(|hub| hub.resume_poll(secret, ack, &poll)) {
             Some(next) => answer = next,
             None => return nothing_new(),
         }

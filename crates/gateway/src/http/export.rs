@@ -1,11 +1,11 @@
 //! Counters of HTTP, sessions and teleports as metrics.
 
-use super::Portal;
+use super::HttpState;
 use super::listener::{ConnectionLimiter, EndCounters};
 use std::sync::atomic::{AtomicU64, Ordering};
 use telemetry::MetricTable;
 
-impl Portal {
+impl HttpState {
     /// Exports its counters, those of the hub, and those of the listeners, each by its name.
     pub fn export(&self, table: &mut MetricTable, listeners: &[(&'static str, &ConnectionLimiter)]) {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

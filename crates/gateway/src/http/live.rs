@@ -4,7 +4,7 @@
 
 use super::figures::{FigureHistory, FigureLog, Figures};
 use super::map::{self, MapObjects, positions};
-use super::{Peer, Portal};
+use super::{HttpState, Peer};
 use axum::Json;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{ConnectInfo, Path, State};
@@ -49,21 +49,21 @@ pub struct WatcherLimits {
 
 /// A browser's place among those that watch, until this is dropped.
 struct Watcher {
-    portal: Arc<Portal>,
+    state: Arc<HttpState>,
     network: ClientNetwork,
 }
 
 impl Watcher {
     /// None when there are as many already as there may be.
-    fn admit(portal: &Arc<Portal>, peer: Peer) -> Option<Self> {
+    fn admit(state: &Arc<HttpState>, peer: Peer) -> Option<Self> {
         let network = ClientNetwork::of(peer.remote.ip());
-        portal.live.admit(network).then(|| Self { portal: Arc::clone(portal), network })
+        state.live.admit(network).then(|| Self { state: Arc::clone(state), network })
     }
 }
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        self.portal.live.release(self.network);
+        self.state.live.release(self.network);
     }
 }
 
@@ -194,7 +194,7 @@ impl Text<'_> {
     }
 }
 
-impl Portal {
+impl HttpState {
     fn may_read_chat(&self, peer: Peer) -> bool {
         match self.settings.public_chat {
             PublicChat::Everyone => true,
@@ -230,8 +230,8 @@ impl Portal {
                         name: place.name(),
                         x,
                         y,
-                        size_m: place.land().size_m,
-                        water_m: place.land().water_m,
+                        size_m: place.ground().size_m,
+                        water_m: place.ground().water_m,
                     }
                 })
                 .collect(),
@@ -241,24 +241,24 @@ impl Portal {
 
 /// `GET /api/info`.
 pub(super) async fn info(
-    State(portal): State<Arc<Portal>>,
+    State(state): State<Arc<HttpState>>,
     ConnectInfo(peer): ConnectInfo<Peer>,
 ) -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], portal.hello(peer).json()).into_response()
+    ([(header::CONTENT_TYPE, "application/json")], state.hello(peer).json()).into_response()
 }
 
 /// `GET /regions/{id}/heights`.
-pub(super) async fn heights(State(portal): State<Arc<Portal>>, Path(id): Path<u16>) -> Response {
-    let Some(place) = portal.places.iter().find(|place| place.id.0 == id) else {
+pub(super) async fn heights(State(state): State<Arc<HttpState>>, Path(id): Path<u16>) -> Response {
+    let Some(place) = state.places.iter().find(|place| place.id.0 == id) else {
         return (StatusCode::NOT_FOUND, Json("no such region")).into_response();
     };
-    let bytes = map::heights(place.land());
+    let bytes = map::heights(place.ground());
     ([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response()
 }
 
 /// `GET /regions/{id}/objects`.
-pub(super) async fn objects(State(portal): State<Arc<Portal>>, Path(id): Path<u16>) -> Response {
-    let Some(place) = portal.places.iter().find(|place| place.id.0 == id) else {
+pub(super) async fn objects(State(state): State<Arc<HttpState>>, Path(id): Path<u16>) -> Response {
+    let Some(place) = state.places.iter().find(|place| place.id.0 == id) else {
         return (StatusCode::NOT_FOUND, Json("no such region")).into_response();
     };
     Json(MapObjects::of(&place.scene)).into_response()
@@ -266,37 +266,37 @@ pub(super) async fn objects(State(portal): State<Arc<Portal>>, Path(id): Path<u1
 
 /// `GET /live`.
 pub(super) async fn connect(
-    State(portal): State<Arc<Portal>>,
+    State(state): State<Arc<HttpState>>,
     ConnectInfo(peer): ConnectInfo<Peer>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let Some(watcher) = Watcher::admit(&portal, peer) else {
+    let Some(watcher) = Watcher::admit(&state, peer) else {
         return (StatusCode::SERVICE_UNAVAILABLE, "Too many browsers watch already.\n").into_response();
     };
     // A failed upgrade drops the watcher with the closure.
     upgrade.max_message_size(1_024).on_upgrade(move |socket| async move {
-        serve_watcher(&watcher.portal, peer, socket).await;
+        serve_watcher(&watcher.state, peer, socket).await;
     })
 }
 
 /// Serves one watcher until it goes.
-async fn serve_watcher(portal: &Portal, peer: Peer, mut socket: WebSocket) {
-    let mut everyone = portal.live.everyone.subscribe();
-    let mut chat = portal.live.chat.subscribe();
-    let reads_chat = portal.may_read_chat(peer);
-    let hello = portal.hello(peer).message();
-    let history = Text::History(portal.live.figures.history()).message();
+async fn serve_watcher(state: &HttpState, peer: Peer, mut socket: WebSocket) {
+    let mut everyone = state.live.everyone.subscribe();
+    let mut chat = state.live.chat.subscribe();
+    let reads_chat = state.may_read_chat(peer);
+    let hello = state.hello(peer).message();
+    let history = Text::History(state.live.figures.history()).message();
     for greeting in [hello, history] {
         if socket.send(greeting).await.is_err() {
             return;
         }
     }
-    for roster in rosters(portal) {
+    for roster in rosters(state) {
         if socket.send(roster).await.is_err() {
             return;
         }
     }
-    portal.live.watched.notify_one();
+    state.live.watched.notify_one();
     loop {
         let message = tokio::select! {
             message = next_message(&mut everyone, &mut chat, reads_chat) => message,
@@ -327,49 +327,49 @@ async fn next_message(
 }
 
 /// The task behind all watchers. Runs until the process ends.
-pub async fn run(portal: Arc<Portal>) {
+pub async fn run(state: Arc<HttpState>) {
     let mut shown: BTreeMap<u32, Vec<AvatarName>> = BTreeMap::new();
-    let mut figures = portal.live.figures.subscribe();
+    let mut figures = state.live.figures.subscribe();
     let mut next = tokio::time::interval(POSITIONS_PERIOD);
     next.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
     loop {
-        if portal.live.everyone.receiver_count() == 0 {
+        if state.live.everyone.receiver_count() == 0 {
             shown.clear();
-            portal.live.watched.notified().await;
+            state.live.watched.notified().await;
         }
         next.tick().await;
-        for place in portal.places.iter() {
+        for place in state.places.iter() {
             let region = u32::from(place.id.0);
             let replica = place.scene.feed.current();
             let names = names(&replica);
             if shown.get(&region) != Some(&names) {
-                send(&portal, Text::Roster { region, avatars: &names }.message());
+                send(&state, Text::Roster { region, avatars: &names }.message());
                 shown.insert(region, names);
             }
-            send(&portal, Message::Binary(positions(region, place.land().size_m, &replica)));
+            send(&state, Message::Binary(positions(region, place.ground().size_m, &replica)));
         }
         if figures.has_changed().unwrap_or(false) {
             let newest = *figures.borrow_and_update();
-            send(&portal, Text::Figures(newest).message());
+            send(&state, Text::Figures(newest).message());
         }
     }
 }
 
-fn send(portal: &Portal, message: Message) {
+fn send(state: &HttpState, message: Message) {
     // An error says that the last watcher has just gone.
-    let _ = portal.live.everyone.send(message);
+    let _ = state.live.everyone.send(message);
 }
 
 fn names(replica: &Replica) -> Vec<AvatarName> {
     map::present(replica).into_iter().map(|one| AvatarName { id: one.id, name: one.name }).collect()
 }
 
-fn rosters(portal: &Portal) -> Vec<Message> {
+fn rosters(state: &HttpState) -> Vec<Message> {
     let roster = |place: &Arc<crate::places::Place>| {
         let names = names(&place.scene.feed.current());
         Text::Roster { region: u32::from(place.id.0), avatars: &names }.message()
     };
-    portal.places.iter().map(roster).collect()
+    state.places.iter().map(roster).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::door::NoRoom;
 use super::reply::{error, failed, xml_text};
-use super::{Peer, Portal, blocking};
+use super::{HttpState, Peer, blocking};
 use crate::hub::{Login, LoginRefusal};
 use crate::mail::{Spot, Wearable};
 use crate::places::{Place, Places};
@@ -25,7 +25,7 @@ const METHOD: &str = "login_to_simulator";
 
 /// `POST /`.
 pub(super) async fn login(
-    State(portal): State<Arc<Portal>>,
+    State(state): State<Arc<HttpState>>,
     ConnectInfo(peer): ConnectInfo<Peer>,
     body: Bytes,
 ) -> Response {
@@ -39,16 +39,16 @@ pub(super) async fn login(
     }
     let request = call.params.first().unwrap_or(&Llsd::Undef);
     let outcome = match LoginRequest::from_llsd(request) {
-        Ok(request) => log_in(&portal, peer, &request).await,
+        Ok(request) => log_in(&state, peer, &request).await,
         Err(refusal) => Err(LoginError::Refused(refusal)),
     };
     match outcome {
         Ok(reply) => {
-            portal.counters.logins_ok.fetch_add(1, Ordering::Relaxed);
+            state.counters.logins_ok.fetch_add(1, Ordering::Relaxed);
             xml_text(xmlrpc::encode_response(&reply.to_llsd()))
         }
         Err(LoginError::Refused(refusal)) => {
-            portal.counters.logins_refused.fetch_add(1, Ordering::Relaxed);
+            state.counters.logins_refused.fetch_add(1, Ordering::Relaxed);
             tracing::info!(peer = %peer.remote, reason = refusal.label(), "login refused");
             xml_text(xmlrpc::encode_response(&refusal.to_llsd()))
         }
@@ -58,12 +58,12 @@ pub(super) async fn login(
 
 /// `GET /get_grid_info`: requested by viewers when a grid is added to their list.
 pub(super) async fn grid_info(
-    State(portal): State<Arc<Portal>>,
+    State(state): State<Arc<HttpState>>,
     ConnectInfo(peer): ConnectInfo<Peer>,
 ) -> Response {
-    let address = format!("http://{}:{}/", portal.address_for(peer), portal.settings.http_port);
-    let name = escape(&portal.settings.grid_name);
-    let nick = escape(&portal.settings.grid_name.to_lowercase().replace(char::is_whitespace, "-"));
+    let address = format!("http://{}:{}/", state.address_for(peer), state.settings.http_port);
+    let name = escape(&state.settings.grid_name);
+    let nick = escape(&state.settings.grid_name.to_lowercase().replace(char::is_whitespace, "-"));
     xml_text(format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<gridinfo><gridname>{name}</gridname>\
          <gridnick>{nick}</gridnick><login>{address}</login><welcome>{address}</welcome>\
@@ -80,25 +80,29 @@ enum LoginError {
     Store(store::StoreError),
 }
 
-async fn log_in(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Result<LoginReply, LoginError> {
-    portal.door.check_room().map_err(no_room)?;
-    let now = Now { instant: (portal.clock)(), unix_s: portal.unix_s() };
+async fn log_in(
+    state: &Arc<HttpState>,
+    peer: Peer,
+    request: &LoginRequest,
+) -> Result<LoginReply, LoginError> {
+    state.door.check_room().map_err(no_room)?;
+    let now = Now { instant: (state.clock)(), unix_s: state.unix_s() };
     let verified =
-        portal.login.authenticate(now, peer.client_address(), request).await.map_err(LoginError::Refused)?;
+        state.login.authenticate(now, peer.client_address(), request).await.map_err(LoginError::Refused)?;
     let account = verified.account;
-    let standing = portal.sessions.with(|hub| hub.standing(account.agent));
-    let (start, started_at) = arrival(&portal.places, &request.start, &account, standing);
-    let home = account.home.as_ref().and_then(|home| spot_of(&portal.places, home));
+    let shared_spot = state.sessions.with(|hub| hub.shared_spot(account.agent));
+    let (start, started_at) = arrival(&state.places, &request.start, &account, shared_spot);
+    let home = account.home.as_ref().and_then(|home| spot_of(&state.places, home));
     let owner = account.agent;
-    let store = Arc::clone(&portal.store);
+    let store = Arc::clone(&state.store);
     let owned = blocking(move || Ok((store.folders(owner)?, worn(&store, owner)?)));
     let (folders, worn) = owned.await.map_err(LoginError::Store)?;
     let wearables: Arc<[Wearable]> = worn
         .iter()
         .map(|worn| Wearable { item: worn.item, asset: worn.asset, kind: worn.wearable })
         .collect();
-    let server_ip = portal.address_for(peer);
-    let incarnation = portal.login.incarnation().await.map_err(LoginError::Refused)?;
+    let server_ip = state.address_for(peer);
+    let incarnation = state.login.incarnation().await.map_err(LoginError::Refused)?;
     let login = Login {
         incarnation,
         agent: account.agent,
@@ -109,12 +113,12 @@ async fn log_in(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Res
         home,
         wearables,
     };
-    portal.door.take_room().map_err(no_room)?;
-    let now = (portal.clock)();
-    let admission = portal
+    state.door.take_room().map_err(no_room)?;
+    let now = (state.clock)();
+    let admission = state
         .sessions
         .with(|hub| hub.login(now, login))
-        .map_err(|why| LoginError::Refused(refusal_of(why, &portal.places, start)))?;
+        .map_err(|why| LoginError::Refused(refusal_of(why, &state.places, start)))?;
     tracing::info!(peer = %peer.remote, name = %format_args!("{} {}", account.first, account.last),
         region = %admission.place.name(), created = verified.created, "login");
     Ok(LoginReply {
@@ -126,16 +130,16 @@ async fn log_in(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Res
         circuit_code: admission.code,
         simulator: SocketAddrV4::new(server_ip, admission.sim_port),
         seed_capability: admission.seed_url,
-        http_port: portal.settings.http_port,
+        http_port: state.settings.http_port,
         region: admission.place.handle,
-        region_size_m: admission.place.land().size_m,
+        region_size_m: admission.place.ground().size_m,
         look_at: start.look_at,
         started_at,
         home: account.home,
         folders,
-        message: portal.settings.welcome.clone(),
-        unix_s: portal.unix_s(),
-        links: Links { map_server: Some(portal.map_url(server_ip)), ..Links::default() },
+        message: state.settings.welcome.clone(),
+        unix_s: state.unix_s(),
+        links: Links { map_server: Some(state.map_url(server_ip)), ..Links::default() },
     })
 }
 
@@ -155,30 +159,30 @@ fn refusal_of(why: LoginRefusal, places: &Places, start: Spot) -> LoginDenial {
     }
 }
 
-/// Destination of a login. An unknown start leads to the first region, and the login reply states it. `standing` is the avatar's
+/// Destination of a login. An unknown start leads to the first region, and the login reply states it. `shared_spot` is the avatar's
 /// position in the session that this login replaces.
 fn arrival(
     places: &Places,
-    wish: &LoginStart,
+    requested: &LoginStart,
     account: &Account,
-    standing: Option<Spot>,
+    shared_spot: Option<Spot>,
 ) -> (Spot, StartedAt) {
     let saved = |location: Option<&Location>| location.and_then(|location| spot_of(places, location));
-    let found = match wish {
+    let found = match requested {
         LoginStart::Last => {
-            standing.or_else(|| saved(account.last_location.as_ref())).map(|spot| (spot, StartedAt::Last))
+            shared_spot.or_else(|| saved(account.last_location.as_ref())).map(|spot| (spot, StartedAt::Last))
         }
         LoginStart::Home => saved(account.home.as_ref()).map(|spot| (spot, StartedAt::Home)),
         LoginStart::Region { name, position } => places.by_name(name).map(|place| {
-            let position = position.unwrap_or(place.land().landing);
+            let position = position.unwrap_or(place.ground().landing);
             (Spot { place: place.id, position, look_at: Vec3::X }, StartedAt::Url)
         }),
     };
     found.unwrap_or_else(|| {
         let place: &Arc<Place> = places.iter().next().expect("a node has at least one place");
         // A first visit is no failure to find the last place.
-        let started_at = if *wish == LoginStart::Last { StartedAt::Last } else { StartedAt::Safe };
-        (Spot { place: place.id, position: place.land().landing, look_at: Vec3::X }, started_at)
+        let started_at = if *requested == LoginStart::Last { StartedAt::Last } else { StartedAt::Safe };
+        (Spot { place: place.id, position: place.ground().landing, look_at: Vec3::X }, started_at)
     })
 }
 

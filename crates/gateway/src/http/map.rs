@@ -46,7 +46,7 @@ impl Map {
     /// Map of a world's present state.
     #[must_use]
     pub fn of(scene: &Scene) -> Self {
-        let (size_m, water_m) = (scene.land.size_m, scene.land.water_m);
+        let (size_m, water_m) = (scene.ground.size_m, scene.ground.water_m);
         let avatars = present(&scene.feed.current());
         Self { world: scene.world.0, name: scene.name.clone(), size_m, water_m, avatars }
     }
@@ -81,12 +81,12 @@ impl MapObjects {
     /// Objects of a world. They never change while it lives.
     #[must_use]
     pub fn of(scene: &Scene) -> Self {
-        let prims = scene.land.scenery.prims();
+        let prims = scene.ground.scenery.prims();
         let decimetres = |metres: f32| (metres * 10.0).round() as i32;
-        let boxes = prims.iter().take(MAP_BOXES_MAX).map(|standing| {
-            let facing = standing.rotation * glam::Vec3::X;
+        let boxes = prims.iter().take(MAP_BOXES_MAX).map(|object| {
+            let facing = object.rotation * glam::Vec3::X;
             let turn = facing.y.atan2(facing.x).to_degrees().round() as i32;
-            let (at, scale) = (standing.position, standing.prim.scale);
+            let (at, scale) = (object.position, object.prim.scale);
             let [x, y, width, depth] = [at.x, at.y, scale.x, scale.y].map(decimetres);
             [x, y, width, depth, turn.rem_euclid(360)]
         });
@@ -127,7 +127,7 @@ pub fn heights(land: &EncodedGround) -> Vec<u8> {
 /// Positions of all avatars in a world: see `positions`. The world is given by its number.
 #[must_use]
 pub fn positions_in(scene: &Scene) -> Bytes {
-    positions(scene.world.0, scene.land.size_m, &scene.feed.current())
+    positions(scene.world.0, scene.ground.size_m, &scene.feed.current())
 }
 
 /// Kind, region, count; then for each avatar id, x and y over the region's size, direction and speed.

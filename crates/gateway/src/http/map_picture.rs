@@ -2,7 +2,7 @@
 //!
 //! Viewers get the address as `map-server-url`. Only the nearest of the eight distances (1) is drawn; viewers leave the others empty.
 
-use super::Portal;
+use super::HttpState;
 use super::reply::error;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
@@ -14,11 +14,11 @@ use std::sync::Arc;
 const CACHE: &str = "public, max-age=3600";
 
 /// `GET /map/{file}`.
-pub(super) async fn picture(State(portal): State<Arc<Portal>>, Path(file): Path<String>) -> Response {
+pub(super) async fn picture(State(state): State<Arc<HttpState>>, Path(file): Path<String>) -> Response {
     let found = grid_square(&file).and_then(|(x, y)| {
-        let place = portal.places.by_handle(RegionHandle::from_grid(x, y))?;
+        let place = state.places.by_handle(RegionHandle::from_grid(x, y))?;
         let (left, bottom) = place.handle.grid();
-        place.land().map.as_ref()?.square(x - left, y - bottom).map(<[u8]>::to_vec)
+        place.ground().map.as_ref()?.square(x - left, y - bottom).map(<[u8]>::to_vec)
     });
     match found {
         Some(jpeg) => {

@@ -59,7 +59,7 @@ static BLOCKING: Scope = Scope::new("http.blocking").limit_us(1_000_000);
 pub const BODY_BYTES_MAX: usize = 512 * 1024;
 
 /// State shared by all handlers.
-pub struct Portal {
+pub struct HttpState {
     /// Sessions of the node.
     pub sessions: Arc<Sessions>,
     /// Accounts and inventories.
@@ -84,9 +84,9 @@ pub struct Portal {
     pub counters: HttpCounters,
 }
 
-impl std::fmt::Debug for Portal {
+impl std::fmt::Debug for HttpState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Portal").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("HttpState").field("settings", &self.settings).finish_non_exhaustive()
     }
 }
 
@@ -152,7 +152,7 @@ impl Peer {
     }
 }
 
-impl Portal {
+impl HttpState {
     /// The IPv4 address to give to this client for us.
     #[must_use]
     pub fn address_for(&self, peer: Peer) -> Ipv4Addr {
@@ -176,7 +176,7 @@ impl Portal {
 }
 
 /// The routes of the public address.
-pub fn router(portal: Arc<Portal>) -> Router {
+pub fn router(state: Arc<HttpState>) -> Router {
     Router::new()
         .route("/", get(page::index).post(login::login))
         .route("/assets/{*path}", get(page::asset))
@@ -193,19 +193,19 @@ pub fn router(portal: Arc<Portal>) -> Router {
         .route("/cap/{secret}/{name}/", any(capabilities::call))
         .fallback(page::fallback)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .layer(from_fn_with_state(portal.settings.hostnames.clone(), origin::guard_public))
-        .layer(from_fn_with_state(Arc::clone(&portal), count))
-        .with_state(portal)
+        .layer(from_fn_with_state(state.settings.hostnames.clone(), origin::guard_public))
+        .layer(from_fn_with_state(Arc::clone(&state), count))
+        .with_state(state)
 }
 
-async fn count(State(portal): State<Arc<Portal>>, request: Request, next: Next) -> Response {
+async fn count(State(state): State<Arc<HttpState>>, request: Request, next: Next) -> Response {
     let mut running = pin!(next.run(request));
     let response = std::future::poll_fn(|context| {
         let _scope = REQUEST.enter(0);
         running.as_mut().poll(context)
     })
     .await;
-    let counters = &portal.counters;
+    let counters = &state.counters;
     let status = response.status();
     let counter = if status.is_client_error() {
         &counters.refused

@@ -1,7 +1,7 @@
 //! The state that the handlers of the operator's address share, and the types of the functions in it: recordings and faults. Each handler
 //! imports this module, the routes (`admin.rs`) import the handlers.
 
-use super::Portal;
+use super::HttpState;
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 /// State shared by the operator's handlers.
 pub struct Admin {
     /// State behind the commands.
-    pub portal: Arc<Portal>,
+    pub state: Arc<HttpState>,
     /// Opens everything; other callers need tokens of their own, which are in the store.
     pub token: String,
     /// Records a world into a file.
@@ -51,10 +51,10 @@ pub struct RecordingOrder {
 }
 
 /// Result: a sentence for the operator either way.
-pub type Outcome = oneshot::Receiver<Result<String, String>>;
+pub type RecordingReply = oneshot::Receiver<Result<String, String>>;
 
 /// Begins a recording, or says why not.
-pub type Record = Box<dyn Fn(RecordingOrder) -> Result<Outcome, String> + Send + Sync>;
+pub type Record = Box<dyn Fn(RecordingOrder) -> Result<RecordingReply, String> + Send + Sync>;
 
 /// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]

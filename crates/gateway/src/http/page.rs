@@ -1,6 +1,6 @@
 //! The page's files, built into the binary.
 
-use super::Portal;
+use super::HttpState;
 use super::operator::Admin;
 use super::reply::error;
 use axum::extract::{Path, State};
@@ -25,20 +25,20 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
                       connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// `GET /`.
-pub(super) async fn index(State(portal): State<Arc<Portal>>) -> Response {
-    file(&portal, "index.html", "no-cache")
+pub(super) async fn index(State(state): State<Arc<HttpState>>) -> Response {
+    file(&state, "index.html", "no-cache")
 }
 
 /// `GET /assets/…`: names hold a hash of the content.
-pub(super) async fn asset(State(portal): State<Arc<Portal>>, Path(path): Path<String>) -> Response {
-    file(&portal, &format!("assets/{path}"), "public, max-age=31536000, immutable")
+pub(super) async fn asset(State(state): State<Arc<HttpState>>, Path(path): Path<String>) -> Response {
+    file(&state, &format!("assets/{path}"), "public, max-age=31536000, immutable")
 }
 
 /// Files beside the page, such as its icon.
-pub(super) async fn fallback(State(portal): State<Arc<Portal>>, uri: axum::http::Uri) -> Response {
+pub(super) async fn fallback(State(state): State<Arc<HttpState>>, uri: axum::http::Uri) -> Response {
     match uri.path().trim_start_matches('/') {
         WORLDS => error(StatusCode::NOT_FOUND, "There is nothing here."),
-        path => file(&portal, path, "no-cache"),
+        path => file(&state, path, "no-cache"),
     }
 }
 
@@ -46,7 +46,7 @@ pub(super) async fn fallback(State(portal): State<Arc<Portal>>, uri: axum::http:
 #[utoipa::path(get, path = "/worlds", operation_id = "show_worlds_page", security(("token" = ["worlds:read"])),
     responses((status = 200, description = "A page for people.", body = String, content_type = "text/html")))]
 pub(super) async fn worlds(State(admin): State<Arc<Admin>>) -> Response {
-    file(&admin.portal, WORLDS, "no-cache")
+    file(&admin.state, WORLDS, "no-cache")
 }
 
 /// `GET /` of the operator's address.
@@ -54,8 +54,8 @@ pub(super) async fn to_worlds() -> Redirect {
     Redirect::to("worlds")
 }
 
-fn file(portal: &Portal, path: &str, cache: &'static str) -> Response {
-    let Some(asset) = portal.page.iter().find(|asset| asset.path == path) else {
+fn file(state: &HttpState, path: &str, cache: &'static str) -> Response {
+    let Some(asset) = state.page.iter().find(|asset| asset.path == path) else {
         return error(StatusCode::NOT_FOUND, "There is nothing here.");
     };
     let headers = [

@@ -1,7 +1,7 @@
 //! `POST /v1/record`: records a world into a file, and answers when that is done.
 
 use super::operator::Admin;
-pub use super::operator::{Outcome, Record, RecordingOrder};
+pub use super::operator::{Record, RecordingOrder, RecordingReply};
 use super::reply::error;
 use axum::extract::{Json, State};
 use axum::http::StatusCode;

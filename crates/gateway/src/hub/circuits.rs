@@ -41,7 +41,7 @@ impl Hub {
             port,
             place: place.id,
             world: place.world(),
-            position: place.land().clamp(position),
+            position: place.ground().clamp(position),
             look_at,
             appearance: session.appearance.clone(),
             wearables: Arc::clone(&session.wearables),
@@ -54,7 +54,7 @@ impl Hub {
                 ticket: Arc::clone(&ticket),
                 place: Arc::clone(place),
                 switching: None,
-                is_stray: false,
+                is_orphan: false,
                 tried: Vec::new(),
                 secret,
                 queue: EventQueue::new(),
@@ -85,7 +85,7 @@ impl Hub {
         // It may have been sent elsewhere while it arrived.
         if let Some(binding) = self.binding_mut(circuit).filter(|binding| binding.place.world() == world) {
             binding.switching = None;
-            binding.is_stray = false;
+            binding.is_orphan = false;
             binding.tried = Vec::new();
             // Clients show the parcel's name from now on, and do not ask for it.
             self.answer_parcel(circuit, UNASKED_PARCEL);
@@ -142,7 +142,7 @@ impl Hub {
         let Some(session) = self.sessions.get(&circuit.session) else { return };
         let root = session.root.and_then(|root| session.bindings.get(&root));
         // A client that failed to reach one fallback is not expected to reach another.
-        if root.is_some_and(|root| !root.is_stray) {
+        if root.is_some_and(|root| !root.is_orphan) {
             self.fail_teleport(now, circuit, why);
         } else {
             self.end_session(now, circuit.session, why);

@@ -79,8 +79,8 @@ impl Hub {
 
     /// Reroutes an avatar without a world or a passage to one.
     pub(super) fn reroute_if_displaced(&mut self, now: Instant, circuit: CircuitKey) {
-        let is_stray = self.binding_mut(circuit).is_some_and(|binding| binding.is_stray);
-        if is_stray {
+        let is_orphan = self.binding_mut(circuit).is_some_and(|binding| binding.is_orphan);
+        if is_orphan {
             self.turn_back(now, circuit, "You cannot stay where you were.");
         }
     }
@@ -88,7 +88,7 @@ impl Hub {
     /// The world behind a circuit is none for its avatar: it is sent elsewhere, unless it is on its way already.
     fn turn_back(&mut self, now: Instant, circuit: CircuitKey, why: &str) {
         let Some(binding) = self.binding_mut(circuit) else { return };
-        binding.is_stray = true;
+        binding.is_orphan = true;
         let switching = binding.switching.take();
         let is_teleporting =
             self.sessions.get(&circuit.session).is_some_and(|session| session.pending.is_some());

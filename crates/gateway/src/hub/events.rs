@@ -34,8 +34,8 @@ pub(super) fn teleport_finish(
             ("SeedCapability", seed_url.into()),
             ("SimAccess", ACCESS_GENERAL.into()),
             ("TeleportFlags", u32_binary(flags)),
-            ("RegionSizeX", (place.land().size_m as i32).into()),
-            ("RegionSizeY", (place.land().size_m as i32).into()),
+            ("RegionSizeX", (place.ground().size_m as i32).into()),
+            ("RegionSizeY", (place.ground().size_m as i32).into()),
         ]),
     )
 }
@@ -48,14 +48,14 @@ pub(super) fn teleport_failed(agent: AgentId, why: &str) -> Llsd {
 
 /// The parcel that is the whole region: public land without an owner.
 pub(super) fn parcel_properties(place: &Place, sequence_id: i32, population: u32) -> Llsd {
-    let squares = place.land().size_m / BITMAP_SQUARE_M;
-    let area = (place.land().size_m * place.land().size_m) as i32;
+    let squares = place.ground().size_m / BITMAP_SQUARE_M;
+    let area = (place.ground().size_m * place.ground().size_m) as i32;
     let nobody = || Llsd::Uuid(ids::Uuid::nil());
     let zero = || Llsd::Integer(0);
-    let (capacity, n_objects) = (place.land().object_capacity(), place.land().n_objects());
+    let (capacity, n_objects) = (place.ground().object_capacity(), place.ground().n_objects());
     let (capacity, n_objects) = (capacity.cast_signed(), n_objects.cast_signed());
     let vector = |x: f64, y: f64, z: f64| Llsd::Array(vec![x.into(), y.into(), z.into()]);
-    let far = f64::from(place.land().size_m);
+    let far = f64::from(place.ground().size_m);
     let mut parcel = vec![
         ("AABBMax", vector(far, far, 4_096.0)),
         ("AABBMin", vector(0.0, 0.0, 0.0)),
@@ -108,7 +108,7 @@ pub(super) fn parcel_properties(place: &Place, sequence_id: i32, population: u32
         ("SnapshotID", nobody()),
         ("Status", zero()),
         ("TotalPrims", n_objects.into()),
-        ("UserLocation", vector(far / 2.0, far / 2.0, f64::from(place.land().landing.z))),
+        ("UserLocation", vector(far / 2.0, far / 2.0, f64::from(place.ground().landing.z))),
         ("UserLookAt", vector(1.0, 0.0, 0.0)),
     ];
     parcel.sort_by_key(|&(key, _)| key);

@@ -27,7 +27,7 @@ impl Hub {
     /// Position of an account's avatar in a shared world, or its last one before it went into an instance. The store gets it only at
     /// the session's end, which is too late for a login that replaces the session.
     #[must_use]
-    pub fn standing(&self, agent: AgentId) -> Option<Spot> {
+    pub fn shared_spot(&self, agent: AgentId) -> Option<Spot> {
         let session = self.sessions.get(self.by_agent.get(&agent)?)?;
         let place = &session.root_binding()?.place;
         if !place.scene.is_shared {
@@ -69,12 +69,12 @@ impl Hub {
         let scene = &self.places.scene(world).ok_or(PassageRefusal::Gone)?;
         let circuit = self.arrived(session)?;
         let here = self.place_of(circuit).ok_or(PassageRefusal::NotHere)?;
-        let place = if here.land().size_m == scene.land.size_m {
+        let place = if here.ground().size_m == scene.ground.size_m {
             here.showing(scene)
         } else {
-            self.places.apart(scene.land.size_m).showing(scene)
+            self.places.apart(scene.ground.size_m).showing(scene)
         };
-        let position = position.unwrap_or(scene.land.landing);
+        let position = position.unwrap_or(scene.ground.landing);
         let passage = self.pass(now, circuit, &Arc::new(place), position, Vec3::X, VIA_LOCATION)?;
         self.n_admissions += 1;
         Ok(passage)
@@ -215,7 +215,7 @@ impl Hub {
         let shard = binding.shard.ok_or(PassageRefusal::NotHere)?;
         let here = Arc::clone(&binding.place);
         let ArrivalTarget { place, look_at, returns, .. } = way;
-        let position = place.land().clamp(way.position);
+        let position = place.ground().clamp(way.position);
         if here.world() == place.world() {
             self.tell_teleport_started(circuit.session, flags | WITHIN_REGION);
             let command = ToShard::Teleport { circuit, position, look_at: *look_at };
@@ -236,8 +236,8 @@ impl Hub {
         let until = now + self.config.arrival_timeout;
         if let Some(binding) = self.binding_mut(circuit) {
             binding.place = Arc::clone(place);
-            let is_stray = std::mem::replace(&mut binding.is_stray, false);
-            let switching = Switching { until, from: (!is_stray).then_some(here) };
+            let is_orphan = std::mem::replace(&mut binding.is_orphan, false);
+            let switching = Switching { until, from: (!is_orphan).then_some(here) };
             let former = binding.switching.replace(switching);
             assert!(former.is_none(), "{circuit:?} goes into a second world before it is in the first");
         }

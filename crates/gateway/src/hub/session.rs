@@ -55,7 +55,7 @@ pub(crate) struct Binding {
     pub(crate) switching: Option<Switching>,
     /// The avatar is in no world: the one behind the circuit did not let it in, or ends. Then it is on its way elsewhere, or the session
     /// is about to end.
-    pub(crate) is_stray: bool,
+    pub(crate) is_orphan: bool,
     /// Worlds that it was sent to since then.
     pub(crate) tried: Vec<WorldId>,
     /// Path of the seed capability; it authenticates the client.

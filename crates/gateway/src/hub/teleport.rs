@@ -111,7 +111,7 @@ impl Hub {
     pub(super) fn cancel_teleport(&mut self, now: Instant, circuit: CircuitKey) {
         let Some(session) = self.sessions.get(&circuit.session) else { return };
         let Some(pending) = session.pending else { return };
-        if session.main_binding().is_some_and(|root| root.is_stray) {
+        if session.main_binding().is_some_and(|root| root.is_orphan) {
             return;
         }
         if session.bindings.get(&pending).is_some_and(|binding| binding.shard.is_none()) {

@@ -127,7 +127,7 @@ pub(super) struct Lure {
 /// Default arrival place.
 pub(crate) fn landing_spot(place: Option<&Arc<Place>>) -> Spot {
     let place = place.expect("a node has at least one place");
-    Spot { place: place.id, position: place.land().landing, look_at: Vec3::X }
+    Spot { place: place.id, position: place.ground().landing, look_at: Vec3::X }
 }
 
 /// Destination of an accepted invitation.

@@ -6,7 +6,7 @@ use link::Scenery;
 use wire::messages::Message;
 use wire::terrain;
 
-fn instance_spec(world: WorldId, name: &str, local_ids: Range<u32>, land: &EncodedGround) -> WorldSpec {
+fn instance_spec(world: WorldId, name: &str, local_ids: Range<u32>, ground: &EncodedGround) -> WorldSpec {
     WorldSpec {
         world,
         epoch: Epoch(0),
@@ -15,7 +15,7 @@ fn instance_spec(world: WorldId, name: &str, local_ids: Range<u32>, land: &Encod
         max_avatars: 100,
         hz: 20,
         local_ids,
-        ground: Arc::clone(land.spec()),
+        ground: Arc::clone(ground.spec()),
         portals: Arc::default(),
         seed: 0,
     }
@@ -24,9 +24,9 @@ fn instance_spec(world: WorldId, name: &str, local_ids: Range<u32>, land: &Encod
 fn place(size_m: u32) -> Places {
     let terrain = Arc::new(Terrain::hills(size_m, 5));
     let settings = |n, name: &str, grid, terrain| {
-        let land = Arc::new(EncodedGround::new(GroundSpec::new(terrain, Arc::default(), 20.0)));
-        let spec = WorldSpec { is_shared: true, ..instance_spec(WorldId(n), name, 1..1_000, &land) };
-        PlaceSettings { grid, spec, land }
+        let ground = Arc::new(EncodedGround::new(GroundSpec::new(terrain, Arc::default(), 20.0)));
+        let spec = WorldSpec { is_shared: true, ..instance_spec(WorldId(n), name, 1..1_000, &ground) };
+        PlaceSettings { grid, spec, ground }
     };
     let flat = Arc::new(Terrain::flat(256, 25.0));
     Places::new(vec![
@@ -40,7 +40,7 @@ fn overlay(place: &Place) -> Vec<(i32, Vec<u8>)> {
         Ok(Message::ParcelOverlay(m)) => (m.parcel_data.sequence_id, m.parcel_data.data),
         other => panic!("{other:?}"),
     };
-    place.land().overlay.iter().map(read).collect()
+    place.ground().overlay.iter().map(read).collect()
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn the_layer_messages_hold_the_terrain() {
         let places = place(size_m);
         let place = places.get(PlaceId(0));
         let mut heights = vec![f32::NAN; (size_m * size_m) as usize];
-        for message in &place.land().layers {
+        for message in &place.ground().layers {
             assert!(message.len() + 6 <= wire::header::DATAGRAM_MAX, "{} bytes", message.len());
             let Ok(Message::LayerData(layer)) = Message::decode(message) else { panic!("LayerData") };
             assert_eq!(layer.layer_id.r#type, code);
@@ -79,7 +79,7 @@ fn the_layer_messages_hold_the_terrain() {
                 }
             }
         }
-        for (n, (decoded, truth)) in heights.iter().zip(place.land().terrain.heights()).enumerate() {
+        for (n, (decoded, truth)) in heights.iter().zip(place.ground().terrain.heights()).enumerate() {
             assert!((decoded - truth).abs() < 0.1, "{decoded} for {truth} at {n} of {size_m} m");
         }
     }
@@ -103,14 +103,14 @@ fn a_position_belongs_to_the_place_that_contains_it() {
 #[test]
 #[should_panic(expected = "world 9 has two places")]
 fn a_world_has_one_place() {
-    let land = Arc::new(EncodedGround::new(GroundSpec::new(
+    let ground = Arc::new(EncodedGround::new(GroundSpec::new(
         Arc::new(Terrain::flat(256, 25.0)),
         Arc::default(),
         20.0,
     )));
     let at = |x| {
-        let spec = WorldSpec { is_shared: true, ..instance_spec(WorldId(9), "Hills", 1..1_000, &land) };
-        PlaceSettings { grid: (x, 1_000), spec, land: Arc::clone(&land) }
+        let spec = WorldSpec { is_shared: true, ..instance_spec(WorldId(9), "Hills", 1..1_000, &ground) };
+        PlaceSettings { grid: (x, 1_000), spec, ground: Arc::clone(&ground) }
     };
     let _ = Places::new(vec![at(1_000), at(1_010)]);
 }
@@ -131,10 +131,10 @@ fn every_requested_place_is_moved_inside_and_above_the_ground() {
         (Vec3::new(10.0, 20.0, 30.0), Vec3::new(10.0, 20.0, 30.0)),
         (Vec3::new(10.0, 20.0, 3.0), Vec3::new(10.0, 20.0, 25.0)),
         (Vec3::new(-5.0, 900.0, 1e9), Vec3::new(1.0, 255.0, 4_000.0)),
-        (Vec3::new(f32::NAN, 1.0, 1.0), place.land().landing),
-        (Vec3::new(1.0, f32::INFINITY, 1.0), place.land().landing),
+        (Vec3::new(f32::NAN, 1.0, 1.0), place.ground().landing),
+        (Vec3::new(1.0, f32::INFINITY, 1.0), place.ground().landing),
     ] {
-        assert_eq!(place.land().clamp(wished), expected, "{wished}");
+        assert_eq!(place.ground().clamp(wished), expected, "{wished}");
     }
 }
 
@@ -150,9 +150,9 @@ fn ids_of_regions_and_parcels_depend_on_the_handle_only_and_differ() {
 #[test]
 fn an_instance_is_found_by_its_number_while_it_is_in_memory() {
     let places = place(256);
-    let (hills, land) = (places.get(PlaceId(0)).world(), Arc::clone(&places.get(PlaceId(0)).scene.land));
+    let (hills, ground) = (places.get(PlaceId(0)).world(), Arc::clone(&places.get(PlaceId(0)).scene.ground));
     let world = WorldId(1 << 31);
-    let scene = Arc::new(Scene::new(instance_spec(world, "Cave", 1..2, &land), land));
+    let scene = Arc::new(Scene::new(instance_spec(world, "Cave", 1..2, &ground), ground));
     assert!(places.scene(world).is_none() && places.showing(PlaceId(0), world).is_none());
     places.add_instance(Arc::clone(&scene));
     let found = places.showing(PlaceId(0), world).expect("it is in memory");
@@ -171,16 +171,16 @@ fn an_instance_is_found_by_its_number_while_it_is_in_memory() {
 fn instances_of_a_template_share_what_stands_there_and_name_it_differently() {
     let terrain = Terrain::flat(256, 21.0);
     let scenery = Scenery::boxes(5, &terrain, 1);
-    let land = Arc::new(EncodedGround::new(GroundSpec::new(Arc::new(terrain), Arc::new(scenery), 20.0)));
+    let ground = Arc::new(EncodedGround::new(GroundSpec::new(Arc::new(terrain), Arc::new(scenery), 20.0)));
     let instance = |n: u32| {
         let local_ids = n * 100..n * 100 + 50;
-        Scene::new(instance_spec(WorldId(n), "Cave", local_ids, &land), Arc::clone(&land))
+        Scene::new(instance_spec(WorldId(n), "Cave", local_ids, &ground), Arc::clone(&ground))
     };
     let (one, other) = (instance(3), instance(7));
     for (scene, first_id) in [(&one, 300), (&other, 700)] {
         for replica in [&*Arc::clone(&scene.feed.current()), &scene.replica()] {
             let scenery = replica.scenery();
-            assert!(Arc::ptr_eq(scenery.things(), &land.things), "nothing is copied");
+            assert!(Arc::ptr_eq(scenery.objects(), &ground.objects), "nothing is copied");
             assert_eq!((scenery.len(), scenery.id(0).0, scenery.id(4).0), (5, first_id, first_id + 4));
         }
     }

@@ -4,7 +4,7 @@
 use super::Shard;
 use super::dispatch::{Handled, Incoming};
 use super::greeting::{self, SIM_ACCESS};
-use crate::coverage::{Feature, Outcome};
+use crate::coverage::{Feature, MessageOutcome};
 use crate::mail::{Request, StoreQuery, Ticket};
 use crate::places::{PARCEL_LOCAL_ID, Place};
 use grid::inventory::LIBRARY_OWNER;
@@ -40,7 +40,7 @@ impl Shard {
     /// Sends an answer at once, which is all that a message asks for.
     pub(super) fn answer(&mut self, at: &mut Incoming<'_>, answer: impl Into<Message>) -> Handled {
         self.reply(at, answer);
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     fn ticket(&mut self, at: &Incoming<'_>) -> Arc<Ticket> {
@@ -157,8 +157,8 @@ impl Shard {
     pub(super) fn on_economy_data(&mut self, at: &mut Incoming<'_>, _: EconomyDataRequest) -> Handled {
         let place = self.place(at);
         let info = EconomyDataInfo {
-            object_capacity: place.land().object_capacity().cast_signed(),
-            object_count: place.land().n_objects().cast_signed(),
+            object_capacity: place.ground().object_capacity().cast_signed(),
+            object_count: place.ground().n_objects().cast_signed(),
             ..EconomyDataInfo::default()
         };
         self.answer(at, EconomyData { info })
@@ -170,15 +170,15 @@ impl Shard {
         let region_handle = place.map_or(0, |place| place.handle.0);
         let reply_block = RegionIDAndHandleReplyReplyBlock { region_id, region_handle };
         self.reply(at, RegionIDAndHandleReply { reply_block });
-        Ok(if region_handle == 0 { Outcome::Refused } else { Outcome::Done })
+        Ok(if region_handle == 0 { MessageOutcome::Refused } else { MessageOutcome::Done })
     }
 
     pub(super) fn on_map_layer(&mut self, at: &mut Incoming<'_>, m: MapLayerRequest) -> Handled {
         let agent_id = self.ticket(at).agent.0;
         let layer = |place: &Arc<Place>| {
             let (left, bottom) = place.handle.grid();
-            let squares = place.land().size_m / RegionHandle::GRID_M;
-            let image_id = place.land().map_image();
+            let squares = place.ground().size_m / RegionHandle::GRID_M;
+            let image_id = place.ground().map_image();
             MapLayerReplyLayerData { left, right: left + squares, top: bottom + squares, bottom, image_id }
         };
         let layer_data = self.places.iter().take(MAP_LAYERS_MAX).map(layer).collect();
@@ -193,10 +193,10 @@ impl Shard {
         let Some(place) = place.or_else(|| (here.parcel_id == parcel_id).then_some(here)) else {
             return Ok(self.refuse_feature(at, Feature::UnknownParcel));
         };
-        let size_m = place.land().size_m;
+        let size_m = place.ground().size_m;
         let area = i32::try_from(size_m * size_m).unwrap_or(i32::MAX);
         let middle_m = size_m / 2;
-        let ground_m = place.land().terrain.height(middle_m as f32, middle_m as f32);
+        let ground_m = place.ground().terrain.height(middle_m as f32, middle_m as f32);
         let data = ParcelInfoReplyData {
             parcel_id,
             name: to_wire(place.name(), VARIABLE1_MAX),
@@ -218,7 +218,7 @@ impl Shard {
         at: &mut Incoming<'_>,
         _: ParcelObjectOwnersRequest,
     ) -> Handled {
-        let count = self.place(at).land().n_objects().cast_signed();
+        let count = self.place(at).ground().n_objects().cast_signed();
         let row = ParcelObjectOwnersReplyData {
             owner_id: LIBRARY_OWNER,
             count,
@@ -239,7 +239,7 @@ impl Shard {
         if from_wire(&m.method_data.method) != "getinfo" {
             return Ok(self.refuse_feature(at, Feature::Estate));
         }
-        let flags = greeting::region_flags(self.place(at).land()).to_string();
+        let flags = greeting::region_flags(self.place(at).ground()).to_string();
         let (nobody, estate) = (Uuid::nil().to_string(), ESTATE_ID.to_string());
         // Name, owner, id, flags, position of the sun, parent, covenant and its date, whether only this client is sent it, e-mail.
         let params = [ESTATE_NAME, &nobody, &estate, &flags, "0", &estate, &nobody, "0", "1", ""];
@@ -337,12 +337,12 @@ fn region_info(ticket: &Ticket, place: &Place) -> RegionInfo {
             sim_name: to_wire(place.name(), VARIABLE1_MAX),
             estate_id: ESTATE_ID,
             parent_estate_id: ESTATE_ID,
-            region_flags: greeting::region_flags(place.land()),
+            region_flags: greeting::region_flags(place.ground()),
             sim_access: SIM_ACCESS,
             max_agents: u8::try_from(place.scene.max_avatars).unwrap_or(u8::MAX),
             billable_factor: 1.0,
             object_bonus_factor: 1.0,
-            water_height: place.land().water_m,
+            water_height: place.ground().water_m,
             terrain_raise_limit: 100.0,
             terrain_lower_limit: -100.0,
             use_estate_sun: true,
@@ -353,10 +353,10 @@ fn region_info(ticket: &Ticket, place: &Place) -> RegionInfo {
             product_name: to_wire("Throng", VARIABLE1_MAX),
             max_agents32: place.scene.max_avatars,
             hard_max_agents: place.scene.max_avatars,
-            hard_max_objects: place.land().object_capacity(),
+            hard_max_objects: place.ground().object_capacity(),
         },
         region_info3: vec![RegionInfoRegionInfo3 {
-            region_flags_extended: u64::from(greeting::region_flags(place.land())),
+            region_flags_extended: u64::from(greeting::region_flags(place.ground())),
         }],
         ..RegionInfo::default()
     }
@@ -422,9 +422,9 @@ fn map_row(place: &Place) -> MapBlockReplyData {
         y: y as u16,
         name: to_wire(place.name(), 64),
         access: SIM_ACCESS,
-        region_flags: greeting::region_flags(place.land()),
-        water_height: place.land().water_m.clamp(0.0, 255.0) as u8,
-        map_image_id: place.land().map_image(),
+        region_flags: greeting::region_flags(place.ground()),
+        water_height: place.ground().water_m.clamp(0.0, 255.0) as u8,
+        map_image_id: place.ground().map_image(),
         ..MapBlockReplyData::default()
     }
 }

@@ -5,7 +5,7 @@ use super::Shard;
 use super::counters::Refused;
 use super::dispatch::{Handled, Incoming};
 use super::uploads::XFER_FAILED;
-use crate::coverage::Outcome;
+use crate::coverage::MessageOutcome;
 use circuit::{Category, Reliability};
 use grid::capability::stored_asset;
 use grid::inventory::AssetType;
@@ -63,7 +63,7 @@ impl Shard {
             };
             self.reply(at, TransferPacket { transfer_data });
         }
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_xfer(&mut self, at: &mut Incoming<'_>, m: RequestXfer) -> Handled {
@@ -73,7 +73,7 @@ impl Shard {
 
     /// Current viewers fetch textures over HTTP. A negative discard level takes a request back.
     pub(super) fn on_image(&mut self, at: &mut Incoming<'_>, m: RequestImage) -> Handled {
-        let mut outcome = Outcome::Ignored;
+        let mut outcome = MessageOutcome::Ignored;
         for row in m.request_image.iter().filter(|row| row.discard_level >= 0).take(IMAGES_MAX) {
             if !self.client(at.index).asks.try_spend(at.now) {
                 return Err(Refused::Flood.into());
@@ -81,14 +81,14 @@ impl Shard {
             match stored_asset(&self.config.textures, row.image, AssetType::TEXTURE) {
                 Some(texture) => {
                     self.send_image(at, row, &texture)?;
-                    outcome = outcome.min(Outcome::Done);
+                    outcome = outcome.min(MessageOutcome::Done);
                 }
                 None => {
                     self.reply(
                         at,
                         ImageNotInDatabase { image_id: ImageNotInDatabaseImageID { id: row.image } },
                     );
-                    outcome = outcome.min(Outcome::Refused);
+                    outcome = outcome.min(MessageOutcome::Refused);
                 }
             }
         }

@@ -110,7 +110,7 @@ pub(super) struct Client {
     pub(super) appearance_serial: Option<u32>,
     /// Avatars in full updates under way, with the numbers of their datagrams.
     pub(super) shown: Vec<(u32, LocalId, AgentId)>,
-    /// Avatars and things in kills under way, alike.
+    /// Avatars and objects in kills under way, alike.
     pub(super) killed: Vec<(u32, LocalId)>,
     /// Avatars and objects whose kill was not sent yet: its circuit was full, or they are a whole world.
     pub(super) unkilled: Vec<LocalId>,

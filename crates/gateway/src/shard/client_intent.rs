@@ -19,7 +19,7 @@ pub(super) enum IntendedPosture {
     OnObject(Action),
 }
 
-/// The newest wish of each kind.
+/// The newest intent of each kind.
 #[derive(Debug, Default)]
 pub(super) struct ClientIntent {
     control: Option<Control>,
@@ -28,7 +28,7 @@ pub(super) struct ClientIntent {
     pub(super) appearance: Option<Arc<Appearance>>,
     /// A teleport inside the world that has not been carried out yet.
     teleport: Option<Action>,
-    /// The newest wish about each animation, oldest first; at most [`Action::ANIMATIONS_MAX`].
+    /// The newest request about each animation, oldest first; at most [`Action::ANIMATIONS_MAX`].
     animations: Vec<(Uuid, bool)>,
 }
 

@@ -9,7 +9,7 @@ use super::counters::Refused;
 use super::filter::FilterVerdict;
 use super::outbox::Outbox;
 use super::{COMMANDS_MAX, ClientIndex, Shard};
-use crate::coverage::{Feature, Outcome, message_table};
+use crate::coverage::{Feature, MessageOutcome, message_table};
 use crate::mail::{Closed, FromShard, InstantMessage, Request, Spot};
 use circuit::{Category, Received, Throttles};
 use glam::Vec3;
@@ -53,7 +53,7 @@ impl From<Refused> for Drop {
 }
 
 /// Result of a message.
-pub(super) type Handled = Result<Outcome, Drop>;
+pub(super) type Handled = Result<MessageOutcome, Drop>;
 
 /// Expands the table of messages to the match that handles them.
 macro_rules! message_match {
@@ -89,11 +89,11 @@ macro_rules! message_match {
         $shard.check_session(&$Message::SCHEMA, $at.index, $body)?;
         $shard.refuse_edit($at, Feature::$feature, message.object_data.iter().map(|row| row.local_id))
     }};
-    (@ignored $($rest:tt)*) => { Ok(Outcome::Ignored) };
+    (@ignored $($rest:tt)*) => { Ok(MessageOutcome::Ignored) };
     (@simulator $($rest:tt)*) => { Err(Refused::NotForClients.into()) };
     // Kept by the circuit, and handled before the match: neither comes here.
-    (@circuit $($rest:tt)*) => { Ok(Outcome::Done) };
-    (@update $($rest:tt)*) => { Ok(Outcome::Done) };
+    (@circuit $($rest:tt)*) => { Ok(MessageOutcome::Done) };
+    (@update $($rest:tt)*) => { Ok(MessageOutcome::Done) };
     (@names $Message:ident, $shard:tt, $body:ident, $at:ident) => { $shard.on_name_request($at, $body) };
 }
 
@@ -124,7 +124,7 @@ impl Shard {
                     }
                 }
             }
-            Outcome::Dropped
+            MessageOutcome::Dropped
         });
         self.outcomes.count(name, outcome);
     }
@@ -145,7 +145,7 @@ impl Shard {
 
     pub(super) fn on_close_circuit(&mut self, at: &mut Incoming<'_>, _: CloseCircuit) -> Handled {
         self.begin_leaving(at.now, at.index, Closed::HungUp);
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_complete_agent_movement(
@@ -154,27 +154,27 @@ impl Shard {
         _: CompleteAgentMovement,
     ) -> Handled {
         self.on_complete_movement(at);
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_handshake_reply(&mut self, at: &mut Incoming<'_>, _: RegionHandshakeReply) -> Handled {
         self.client(at.index).greeting.scene_open = true;
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_pause(&mut self, at: &mut Incoming<'_>, m: AgentPause) -> Handled {
         self.client(at.index).circuit.set_paused(true, m.agent_data.serial_num);
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_resume(&mut self, at: &mut Incoming<'_>, m: AgentResume) -> Handled {
         self.client(at.index).circuit.set_paused(false, m.agent_data.serial_num);
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_always_run(&mut self, at: &mut Incoming<'_>, m: SetAlwaysRun) -> Handled {
         self.command_if_present(at.index, Action::AlwaysRun(m.agent_data.always_run));
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_teleport_location(
@@ -204,7 +204,7 @@ impl Shard {
         }
         let handle = RegionHandle(u64::MAX);
         self.request(at, Request::TeleportTo { handle, position: Vec3::ZERO, look_at: Vec3::X })?;
-        Ok(Outcome::Refused)
+        Ok(MessageOutcome::Refused)
     }
 
     pub(super) fn on_teleport_lure(&mut self, at: &mut Incoming<'_>, m: TeleportLureRequest) -> Handled {
@@ -281,7 +281,7 @@ impl Shard {
             }
             FilterVerdict::Control => {}
         }
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     fn on_complete_movement(&mut self, at: &mut Incoming<'_>) {
@@ -331,7 +331,7 @@ impl Shard {
         let client = self.client(at.index);
         client.circuit.set_throttles(at.now, &throttles);
         client.circuit.set_total_bytes_per_s(at.now, most);
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_logout(&mut self, at: &mut Incoming<'_>, _: LogoutRequest) -> Handled {
@@ -346,14 +346,14 @@ impl Shard {
         };
         self.reply(at, reply);
         self.begin_leaving(at.now, at.index, Closed::LoggedOut);
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_animation(&mut self, at: &mut Incoming<'_>, m: AgentAnimation) -> Handled {
         let list = m.animation_list.iter().take(Action::ANIMATIONS_MAX);
         let wanted = list.map(|row| (row.anim_id, row.start_anim)).collect();
         self.command_if_present(at.index, Action::Animate(wanted));
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_appearance(&mut self, at: &mut Incoming<'_>, m: AgentSetAppearance) -> Handled {
@@ -378,7 +378,7 @@ impl Shard {
         });
         self.mail.push(FromShard::Appeared(key, Arc::clone(&appearance)));
         self.command_if_present(at.index, Action::Appear(appearance));
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_chat(&mut self, at: &mut Incoming<'_>, m: ChatFromViewer) -> Handled {
@@ -395,13 +395,13 @@ impl Shard {
         let mut text = from_wire(&chat.message);
         text.truncate(text.floor_char_boundary(CHAT_MAX));
         if text.is_empty() && !typing {
-            return Ok(Outcome::Ignored);
+            return Ok(MessageOutcome::Ignored);
         }
         if !self.client(at.index).says.try_spend(at.now) {
             return Err(Refused::Flood.into());
         }
         self.command_if_present(at.index, Action::Chat { kind, channel: chat.channel, text });
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_instant_message(&mut self, at: &mut Incoming<'_>, m: ImprovedInstantMessage) -> Handled {
@@ -433,7 +433,7 @@ impl Shard {
         if !self.client(at.index).says.try_spend(at.now) {
             return Err(Refused::Flood.into());
         }
-        let Some(position) = self.own_position(at.index) else { return Ok(Outcome::Ignored) };
+        let Some(position) = self.own_position(at.index) else { return Ok(MessageOutcome::Ignored) };
         let targets = m.target_data.iter().map(|target| AgentId(target.target_id)).collect();
         let message = from_wire(&m.info.message);
         self.request(at, Request::Lure { targets, message, position })
@@ -447,7 +447,7 @@ impl Shard {
         }
         let key = client.key();
         self.mail.push(FromShard::Request(key, request));
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     fn command_if_present(&mut self, index: ClientIndex, action: Action) {

@@ -29,20 +29,20 @@ pub(super) fn region_handshake(place: &Place) -> RegionHandshake {
     let detail = |number| Uuid::from_u64_pair(ids::GROUND_TEXTURES, number);
     RegionHandshake {
         region_info: RegionHandshakeRegionInfo {
-            region_flags: region_flags(place.land()),
+            region_flags: region_flags(place.ground()),
             sim_access: SIM_ACCESS,
             sim_name: to_wire(place.name(), VARIABLE1_MAX),
-            water_height: place.land().water_m,
+            water_height: place.ground().water_m,
             billable_factor: 1.0,
             cache_id: place.region_id,
             terrain_detail0: detail(0),
             terrain_detail1: detail(1),
             terrain_detail2: detail(2),
             terrain_detail3: detail(3),
-            terrain_start_height00: place.land().water_m,
-            terrain_start_height01: place.land().water_m,
-            terrain_start_height10: place.land().water_m,
-            terrain_start_height11: place.land().water_m,
+            terrain_start_height00: place.ground().water_m,
+            terrain_start_height01: place.ground().water_m,
+            terrain_start_height10: place.ground().water_m,
+            terrain_start_height11: place.ground().water_m,
             terrain_height_range00: GROUND_RANGE_M,
             terrain_height_range01: GROUND_RANGE_M,
             terrain_height_range10: GROUND_RANGE_M,
@@ -121,9 +121,9 @@ pub(super) fn write_sim_stats(place: &Place, figures: WorldFigures, out: &mut Ve
         (stat::PHYSICS_FPS, figures.rate_hz),
         (stat::MAIN_AGENTS, figures.n_avatars as f32),
         (stat::CHILD_AGENTS, 0.0),
-        (stat::TOTAL_PRIMS, place.land().n_objects() as f32),
+        (stat::TOTAL_PRIMS, place.ground().n_objects() as f32),
     ];
-    let land = place.land();
+    let land = place.ground();
     fanout::write_sim_stats(place.handle.grid(), region_flags(land), land.object_capacity(), &stats, out);
 }
 

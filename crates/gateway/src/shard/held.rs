@@ -13,7 +13,7 @@ use super::dispatch::Incoming;
 use super::notices::NoticeKind;
 use super::outbox::Outbox;
 use super::{ClientIndex, Shard};
-use crate::coverage::Outcome;
+use crate::coverage::MessageOutcome;
 use crate::mail::{CircuitKey, Closed, FromShard, RawMessage, Request};
 use circuit::Received;
 use ids::Instant;
@@ -145,7 +145,7 @@ impl Shard {
     /// Counts a message above a bound.
     fn refuse_flood(&mut self, number: MessageNumber) {
         self.counters.refuse(Refused::Flood);
-        self.outcomes.count(MessageName::of(number), Outcome::Dropped);
+        self.outcomes.count(MessageName::of(number), MessageOutcome::Dropped);
     }
 }
 

@@ -5,7 +5,7 @@
 use super::Shard;
 use super::counters::Refused;
 use super::dispatch::{Handled, Incoming};
-use crate::coverage::Outcome;
+use crate::coverage::MessageOutcome;
 use crate::mail::{FromShard, NAMES_PER_REPLY, Request};
 use circuit::Reliability;
 use ids::{AgentId, Uuid};
@@ -52,6 +52,6 @@ impl Shard {
         if !unknown.is_empty() {
             self.mail.push(FromShard::Request(client.key(), Request::Names(unknown)));
         }
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 }

@@ -4,7 +4,7 @@
 
 use super::Shard;
 use super::dispatch::{Handled, Incoming};
-use crate::coverage::{Feature, Outcome};
+use crate::coverage::{Feature, MessageOutcome};
 use crate::mail::{Request, StoreQuery, dialog};
 use ids::Uuid;
 use wire::llsd::Llsd;
@@ -31,7 +31,7 @@ impl Shard {
     /// Sends a negative reply at once, which is all that becomes of a message.
     pub(super) fn refuse(&mut self, at: &mut Incoming<'_>, reply: impl Into<Message>) -> Handled {
         self.reply(at, reply);
-        Ok(Outcome::Refused)
+        Ok(MessageOutcome::Refused)
     }
 
     /// Puts an event into the client's queue: replies that clients do not take over UDP.
@@ -42,7 +42,7 @@ impl Shard {
     /// The same for a negative answer.
     fn refuse_by_event(&mut self, at: &Incoming<'_>, name: &'static str, body: Llsd) -> Handled {
         self.push_event(at, name, body)?;
-        Ok(Outcome::Refused)
+        Ok(MessageOutcome::Refused)
     }
 
     fn own_id(&mut self, at: &Incoming<'_>) -> Uuid {
@@ -96,7 +96,7 @@ impl Shard {
             dialog::INVENTORY_OFFERED => Feature::Inventory,
             dialog::FRIENDSHIP_OFFERED => Feature::Friends,
             passed_on if dialog::is_passed_on(passed_on) => return None,
-            _ => return Some(Ok(Outcome::Ignored)),
+            _ => return Some(Ok(MessageOutcome::Ignored)),
         };
         Some(Ok(self.refuse_feature(at, feature)))
     }
@@ -160,7 +160,7 @@ impl Shard {
                 let data = AvatarNotesReplyData { target_id, notes: to_wire("", VARIABLE1_MAX) };
                 self.answer(at, AvatarNotesReply { agent_data, data })
             }
-            _ => Ok(Outcome::Ignored),
+            _ => Ok(MessageOutcome::Ignored),
         }
     }
 

@@ -7,7 +7,7 @@
 use super::dispatch::Incoming;
 use super::outbox::Outbox;
 use super::{ClientIndex, Shard};
-use crate::coverage::{Feature, Outcome};
+use crate::coverage::{Feature, MessageOutcome};
 use ids::Instant;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -87,10 +87,10 @@ impl Notices {
 
 impl Shard {
     /// Refuses a request for a feature that does not exist.
-    pub(super) fn refuse_feature(&mut self, at: &mut Incoming<'_>, feature: Feature) -> Outcome {
+    pub(super) fn refuse_feature(&mut self, at: &mut Incoming<'_>, feature: Feature) -> MessageOutcome {
         let kind = NoticeKind::Missing(feature, at.name);
         self.notify(at.now, at.index, kind, at.out);
-        Outcome::Refused
+        MessageOutcome::Refused
     }
 
     /// Sends a client a notice that a message was not carried out: now, or with others within [`NOTICE_PERIOD`].

@@ -6,7 +6,7 @@
 use super::Shard;
 use super::counters::Refused;
 use super::dispatch::{Handled, Incoming};
-use crate::coverage::{Feature, Outcome};
+use crate::coverage::{Feature, MessageOutcome};
 use crate::places::EncodedGround;
 use grid::inventory::LIBRARY_OWNER;
 use ids::{LocalId, Uuid};
@@ -33,14 +33,14 @@ impl Shard {
     /// exist are killed, so that it stops asking.
     pub(super) fn on_request_objects(&mut self, at: &mut Incoming<'_>, m: RequestMultipleObjects) -> Handled {
         self.show_again(at, m.object_data.iter().map(|row| row.id));
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_object_select(&mut self, at: &mut Incoming<'_>, m: ObjectSelect) -> Handled {
         let ids = m.object_data.iter().map(|row| row.object_local_id);
         self.kill_unknown(at, ids.clone());
         self.send_properties(at, ids)?;
-        Ok(Outcome::Done)
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_properties_family(
@@ -53,7 +53,7 @@ impl Shard {
             return Err(Refused::Flood.into());
         }
         let place = Arc::clone(&self.client(at.index).place);
-        if !place.land().scenery.prims().iter().any(|standing| standing.prim.id == object_id) {
+        if !place.ground().scenery.prims().iter().any(|object| object.prim.id == object_id) {
             return Ok(self.refuse_feature(at, Feature::UnknownObject));
         }
         let object_data = ObjectPropertiesFamilyObjectData {
@@ -63,7 +63,7 @@ impl Shard {
             owner_mask: ALL_PERMISSIONS,
             owner_id: LIBRARY_OWNER,
             last_owner_id: LIBRARY_OWNER,
-            name: to_wire(place.land().object_name(object_id), VARIABLE1_MAX),
+            name: to_wire(place.ground().object_name(object_id), VARIABLE1_MAX),
             description: to_wire("", VARIABLE1_MAX),
             ..ObjectPropertiesFamilyObjectData::default()
         };
@@ -110,7 +110,7 @@ impl Shard {
 
     /// Refuses a change of the contents of an object. The client gets a notice, and the version of the contents rises, so that it reads
     /// them again.
-    pub(super) fn refuse_contents(&mut self, at: &mut Incoming<'_>, feature: Feature) -> Outcome {
+    pub(super) fn refuse_contents(&mut self, at: &mut Incoming<'_>, feature: Feature) -> MessageOutcome {
         let serial = &mut self.client(at.index).contents_serial;
         *serial = serial.wrapping_add(1).max(0);
         self.refuse_feature(at, feature)
@@ -142,7 +142,7 @@ impl Shard {
         for id in ids.clone() {
             match self.find(at, id) {
                 Found::Avatar => self.client(at.index).viewer.lost(LocalId(id)),
-                Found::Object(index, _) => self.client(at.index).scenery.sight.lost(index),
+                Found::Object(index, _) => self.client(at.index).scenery.sent.mark_lost(index),
                 Found::Nothing => {}
             }
         }
@@ -172,7 +172,7 @@ impl Shard {
         let mut rows = Vec::new();
         for id in ids {
             if let Found::Object(_, object_id) = self.find(at, id) {
-                let row = properties(place.land(), object_id);
+                let row = properties(place.ground(), object_id);
                 rows.push(ObjectPropertiesObjectData { inventory_serial, ..row });
             }
         }
@@ -193,8 +193,8 @@ impl Shard {
             return Found::Avatar;
         }
         let Some(index) = replica.scenery().of_id(LocalId(id)) else { return Found::Nothing };
-        let standing = &place.land().scenery.prims()[index as usize];
-        Found::Object(index, standing.prim.id)
+        let object = &place.ground().scenery.prims()[index as usize];
+        Found::Object(index, object.prim.id)
     }
 }
 

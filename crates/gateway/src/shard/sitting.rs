@@ -25,8 +25,8 @@ impl Shard {
         }
         let AgentRequestSitTargetObject { target_id, offset } = m.target_object;
         let place = Arc::clone(&self.client(at.index).place);
-        let prims = place.land().scenery.prims();
-        let Some(object) = prims.iter().find(|standing| standing.prim.id == target_id) else {
+        let prims = place.ground().scenery.prims();
+        let Some(object) = prims.iter().find(|object| object.prim.id == target_id) else {
             return Ok(self.refuse_feature(at, Feature::UnknownObject));
         };
         let seat = seat_on(object, offset);

@@ -178,7 +178,7 @@ impl Shard {
         }
         greeting.ground_sent = true;
         let mut refused = 0;
-        for message in place.land().overlay.iter().chain(&place.land().layers) {
+        for message in place.ground().overlay.iter().chain(&place.ground().layers) {
             // Overlays are mostly zeros; terrain is already packed.
             refused += u64::from(client.circuit.queue(BULK, Reliability::Reliable, message, true).is_err());
         }

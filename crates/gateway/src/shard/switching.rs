@@ -53,7 +53,7 @@ impl Shard {
         assert_eq!(client.place.id, place.id, "another world comes behind a circuit at the same place only");
         let former = std::mem::replace(&mut client.place, Arc::clone(place));
         client.forget_world(now, &former.scene.feed.current(), position, look_at);
-        client.greeting.ground_sent &= Arc::ptr_eq(&former.scene.land, &place.scene.land);
+        client.greeting.ground_sent &= Arc::ptr_eq(&former.scene.ground, &place.scene.ground);
         client.epoch = place.scene.feed.current().epoch;
         client.stage = Stage::Entering;
         let enter = Action::Enter(enter_action(client, position, look_at));
@@ -102,7 +102,7 @@ impl Client {
         let former = std::mem::replace(&mut self.viewer, Viewer::new(session, position, visible_max));
         let mut gone: Vec<LocalId> = former.known().collect();
         let scenery = std::mem::take(&mut self.scenery);
-        gone.extend(scenery.sight.known(replica.scenery()));
+        gone.extend(scenery.sent.known(replica.scenery()));
         // Objects still under way may arrive after their kill, and are killed once more after their ack.
         let nobody = AgentId(Uuid::nil());
         self.shown.extend(scenery.under_way(replica.scenery()).map(|(sequence, id)| (sequence, id, nobody)));

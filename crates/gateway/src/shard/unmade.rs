@@ -75,7 +75,7 @@ impl Shard {
             let Some(object) = self.object_of(at, row.object_local_id) else { continue };
             rows.push(UpdateCreateInventoryItemInventoryData {
                 folder_id: m.agent_block.destination_id,
-                name: to_wire(place.land().object_name(object), VARIABLE1_MAX),
+                name: to_wire(place.ground().object_name(object), VARIABLE1_MAX),
                 description: to_wire("", VARIABLE1_MAX),
                 ..UpdateCreateInventoryItemInventoryData::default()
             });

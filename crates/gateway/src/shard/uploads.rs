@@ -6,7 +6,7 @@
 
 use super::Shard;
 use super::dispatch::{Handled, Incoming};
-use crate::coverage::Outcome;
+use crate::coverage::MessageOutcome;
 use ids::Uuid;
 use md5::{Digest, Md5};
 use wire::messages::*;
@@ -65,7 +65,7 @@ impl Shard {
         self.reply(at, ConfirmXferPacket { xfer_id });
         match ended {
             Some(upload) => self.abort_upload(at, upload),
-            None => Ok(Outcome::Refused),
+            None => Ok(MessageOutcome::Refused),
         }
     }
 

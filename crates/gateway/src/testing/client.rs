@@ -64,7 +64,7 @@ pub(crate) struct Client {
     pub(crate) inbox: Vec<Message>,
     pub(crate) avatars: BTreeMap<u32, Seen>,
     /// Things that it was sent: where they stand, and how often it was.
-    pub(crate) things: BTreeMap<u32, (Vec3, u32)>,
+    pub(crate) objects: BTreeMap<u32, (Vec3, u32)>,
     pub(crate) bytes_in: u64,
     /// State of its keys and camera.
     pub(crate) update: AgentUpdateAgentData,
@@ -97,7 +97,7 @@ impl Client {
             arrivals: Vec::new(),
             inbox: Vec::new(),
             avatars: BTreeMap::new(),
-            things: BTreeMap::new(),
+            objects: BTreeMap::new(),
             bytes_in: 0,
             update: AgentUpdateAgentData {
                 agent_id: agent.0,
@@ -237,7 +237,7 @@ impl Client {
             Message::KillObject(kill) => {
                 for row in &kill.object_data {
                     self.avatars.remove(&row.id);
-                    self.things.remove(&row.id);
+                    self.objects.remove(&row.id);
                 }
             }
             _ => {}
@@ -285,8 +285,8 @@ impl Client {
         let (_, objects) = object_update::decode(body).expect("whole blocks");
         for object in objects {
             if object.p_code != object_update::PCODE_AVATAR {
-                let (_, times) = self.things.get(&object.local_id.0).copied().unwrap_or_default();
-                self.things.insert(object.local_id.0, (object.motion.position, times + 1));
+                let (_, times) = self.objects.get(&object.local_id.0).copied().unwrap_or_default();
+                self.objects.insert(object.local_id.0, (object.motion.position, times + 1));
                 continue;
             }
             let seen = Seen {

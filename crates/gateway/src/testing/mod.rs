@@ -187,10 +187,10 @@ impl Node {
 
     pub(crate) fn with(setup: Setup) -> Self {
         let place = |n, name: &str, x, size_m| {
-            let (land, portals) = (land(size_m, setup.boxes), gate(PortalTo::Own("cave".into())));
+            let (ground, portals) = (ground(size_m, setup.boxes), gate(PortalTo::Own("cave".into())));
             let max_avatars = setup.max_avatars;
-            let spec = WorldSpec { is_shared: true, portals, max_avatars, ..spec(n, name, &land) };
-            PlaceSettings { grid: (x, 1_000), spec, land }
+            let spec = WorldSpec { is_shared: true, portals, max_avatars, ..spec(n, name, &ground) };
+            PlaceSettings { grid: (x, 1_000), spec, ground }
         };
         let places =
             Arc::new(Places::new(vec![place(0, "Harbour", 1_000, 256), place(1, "Meadow", 1_004, 512)]));
@@ -263,9 +263,9 @@ impl Node {
         max_avatars: u32,
         world_max_avatars: usize,
     ) -> Arc<Scene> {
-        let (land, portals) = (land(size_m, boxes), gate(PortalTo::Back));
-        let spec = WorldSpec { max_avatars, portals, ..spec(self.regions.len() as u32, name, &land) };
-        let scene = Arc::new(Scene::new(spec, land));
+        let (ground, portals) = (ground(size_m, boxes), gate(PortalTo::Back));
+        let spec = WorldSpec { max_avatars, portals, ..spec(self.regions.len() as u32, name, &ground) };
+        let scene = Arc::new(Scene::new(spec, ground));
         self.places.add_instance(Arc::clone(&scene));
         self.regions.push(Region::new(&scene, world_max_avatars));
         scene
@@ -440,7 +440,7 @@ impl Node {
 
     /// Static objects of a region.
     pub(crate) fn scenery(&self, place: PlaceId) -> &Scenery {
-        &self.places.get(place).land().scenery
+        &self.places.get(place).ground().scenery
     }
 
     pub(crate) fn run_for(&mut self, duration: Duration) {
@@ -651,14 +651,14 @@ const fn local_ids(n: u32) -> Range<u32> {
 }
 
 /// Flat ground with boxes on it.
-fn land(size_m: u32, boxes: u32) -> Arc<EncodedGround> {
+fn ground(size_m: u32, boxes: u32) -> Arc<EncodedGround> {
     let terrain = Terrain::flat(size_m, GROUND_M);
     let scenery = Scenery::boxes(boxes, &terrain, 1);
     Arc::new(EncodedGround::new(GroundSpec::new(Arc::new(terrain), Arc::new(scenery), 20.0)))
 }
 
 /// World number `n`: an instance without portals.
-fn spec(n: u32, name: &str, land: &EncodedGround) -> WorldSpec {
+fn spec(n: u32, name: &str, ground: &EncodedGround) -> WorldSpec {
     WorldSpec {
         world: world_of(n),
         epoch: Epoch(0),
@@ -667,7 +667,7 @@ fn spec(n: u32, name: &str, land: &EncodedGround) -> WorldSpec {
         max_avatars: 0,
         hz: HZ,
         local_ids: local_ids(n),
-        ground: Arc::clone(land.spec()),
+        ground: Arc::clone(ground.spec()),
         portals: Arc::default(),
         seed: 11,
     }

@@ -1,9 +1,9 @@
 //! Steering around others.
 //!
-//! A wish without a meeting in the next seconds is granted bit for bit. Otherwise a few candidates are rated, the wish turned to either
-//! side and slowed down, and the best is taken: time until the meeting against detour. Turned wishes stay the same from tick to tick as
-//! long as the wish does, so that velocities change rarely: each change is sent to every client that shows the walker. Ties go to the
-//! right. Last, no walker comes closer to another than contact by its own step.
+//! A preferred velocity without a meeting in the next seconds is granted bit for bit. Otherwise a few candidates are rated, which are it
+//! turned to either side and slowed down, and the best is taken: time until the meeting against detour. The candidates stay the same from
+//! tick to tick as long as the preferred velocity does, so that velocities change rarely: each change is sent to every client that shows
+//! the walker. Ties go to the right. Last, no walker comes closer to another than contact by its own step.
 
 use super::{CREEP_M_PER_S, CrowdBody, NEIGHBOURS_MAX, OVERLAP_MAX_M, SteeredBody};
 use glam::Vec2;
@@ -47,15 +47,15 @@ const WAYS: [(f32, f32, f32); 11] = [
 /// Additional weight of a turn to the left: two walkers head on both turn right, and pass.
 const LEFT: f32 = 0.04;
 
-/// Chosen velocity. `others` are the nearest, without the mover; the first [`NEIGHBOURS_MAX`] count. A wish that is not finite counts
-/// as zero.
+/// Chosen velocity. `others` are the nearest, without the mover; the first [`NEIGHBOURS_MAX`] count. A preferred velocity that is not
+/// finite counts as zero.
 #[must_use]
 pub fn steer(mover: &SteeredBody, others: &[CrowdBody], dt: f32) -> Vec2 {
     let others = &others[..others.len().min(NEIGHBOURS_MAX)];
-    if !mover.body.wish.is_finite() || mover.body.wish == Vec2::ZERO {
+    if !mover.body.preferred.is_finite() || mover.body.preferred == Vec2::ZERO {
         return part(mover, others, SLACK_M, dt);
     }
-    let wish = mover.body.wish;
+    let preferred = mover.body.preferred;
     // A jam needs an order. It is total, so that the first one is held by none.
     if others.iter().any(|other| overlap_m(mover, other) > YIELD_M && !goes_first(mover, other)) {
         return part(mover, others, YIELD_M, dt);
@@ -64,9 +64,9 @@ pub fn steer(mover: &SteeredBody, others: &[CrowdBody], dt: f32) -> Vec2 {
         return press(mover, others, Vec2::ZERO, dt);
     }
     let threats: SmallVec<[Threat; NEIGHBOURS_MAX]> =
-        others.iter().filter_map(|other| Threat::new(mover, other, wish)).collect();
-    if threats.iter().all(|threat| threat.time(wish) >= HORIZON_S) {
-        return keep_off(mover, others, wish, dt);
+        others.iter().filter_map(|other| Threat::new(mover, other, preferred)).collect();
+    if threats.iter().all(|threat| threat.time(preferred) >= HORIZON_S) {
+        return keep_off(mover, others, preferred, dt);
     }
     keep_off(mover, others, choose(mover, &threats, Vec2::ZERO), dt)
 }
@@ -78,7 +78,7 @@ pub(super) fn steer_along(mover: &SteeredBody, others: &[CrowdBody], wall: Vec2,
         return press(mover, others, wall, dt);
     }
     let threats: SmallVec<[Threat; NEIGHBOURS_MAX]> =
-        others.iter().filter_map(|other| Threat::new(mover, other, mover.body.wish)).collect();
+        others.iter().filter_map(|other| Threat::new(mover, other, mover.body.preferred)).collect();
     keep_off(mover, others, choose(mover, &threats, wall), dt)
 }
 
@@ -92,15 +92,16 @@ pub(super) fn is_closer(mover: &SteeredBody, other: &CrowdBody, from: Vec2, to: 
 
 /// The best of the ways, of which nothing goes toward the wall.
 fn choose(mover: &SteeredBody, threats: &[Threat], wall: Vec2) -> Vec2 {
-    let wish = mover.body.wish;
-    let square = wish.length_squared().max(1e-6);
+    let preferred = mover.body.preferred;
+    let square = preferred.length_squared().max(1e-6);
     let mut best = (f32::INFINITY, Vec2::ZERO);
     for (cos, sin, speed) in WAYS {
-        let way = Vec2::new(wish.x * cos - wish.y * sin, wish.x * sin + wish.y * cos) * speed;
+        let way =
+            Vec2::new(preferred.x * cos - preferred.y * sin, preferred.x * sin + preferred.y * cos) * speed;
         let way = way - wall * way.dot(wall).max(0.0);
         let time = threats.iter().map(|threat| threat.time(way)).fold(HORIZON_S, f32::min);
         let length = way.length();
-        let cost = (1.0 - if length > 0.0 { way.dot(wish) / (length * square.sqrt()) } else { 1.0 })
+        let cost = (1.0 - if length > 0.0 { way.dot(preferred) / (length * square.sqrt()) } else { 1.0 })
             + (1.0 - length / square.sqrt()) * SLOWNESS
             + if sin > 0.0 { LEFT } else { 0.0 }
             + (HORIZON_S - time) * DANGER / (time + 0.25)
@@ -114,13 +115,14 @@ fn choose(mover: &SteeredBody, threats: &[Threat], wall: Vec2) -> Vec2 {
 
 /// The way on which one gets on most at once, however close others are.
 fn press(mover: &SteeredBody, others: &[CrowdBody], wall: Vec2, dt: f32) -> Vec2 {
-    let wish = mover.body.wish;
-    let square = wish.length_squared().max(1e-6);
+    let preferred = mover.body.preferred;
+    let square = preferred.length_squared().max(1e-6);
     let mut best = (f32::INFINITY, Vec2::ZERO);
     for (cos, sin, speed) in WAYS {
-        let way = Vec2::new(wish.x * cos - wish.y * sin, wish.x * sin + wish.y * cos) * speed;
+        let way =
+            Vec2::new(preferred.x * cos - preferred.y * sin, preferred.x * sin + preferred.y * cos) * speed;
         let way = keep_off(mover, others, way - wall * way.dot(wall).max(0.0), dt);
-        let cost = (1.0 - way.dot(wish) / square)
+        let cost = (1.0 - way.dot(preferred) / square)
             + (1.0 - (way.length_squared() / square).sqrt()) * SLOWNESS
             + if sin > 0.0 { LEFT } else { 0.0 };
         if cost < best.0 {
@@ -141,9 +143,9 @@ struct Threat {
 
 impl Threat {
     /// `None` for a body behind, which has to avoid the mover itself.
-    fn new(mover: &SteeredBody, other: &CrowdBody, wish: Vec2) -> Option<Self> {
+    fn new(mover: &SteeredBody, other: &CrowdBody, preferred: Vec2) -> Option<Self> {
         let rel = other.at - mover.body.at;
-        if rel.dot(wish) < 0.0 {
+        if rel.dot(preferred) < 0.0 {
             return None;
         }
         let distance = rel.length();
@@ -180,11 +182,11 @@ fn contact_m(mover: &SteeredBody, other: &CrowdBody) -> f32 {
 /// neither's, the one farther from its next corner does.
 fn goes_first(mover: &SteeredBody, other: &CrowdBody) -> bool {
     let me = &mover.body;
-    if other.left_m <= 0.0 || other.wish == Vec2::ZERO {
+    if other.left_m <= 0.0 || other.preferred == Vec2::ZERO {
         return other.left_m > 0.0;
     }
     let rel = other.at - me.at;
-    let (has_ahead, is_ahead) = (rel.dot(me.wish) > 0.0, rel.dot(other.wish) < 0.0);
+    let (has_ahead, is_ahead) = (rel.dot(me.preferred) > 0.0, rel.dot(other.preferred) < 0.0);
     if has_ahead == is_ahead {
         let key = |body: &CrowdBody| (body.left_m, body.at.x, body.at.y);
         return key(me) < key(other);
@@ -219,7 +221,7 @@ fn keep_off(mover: &SteeredBody, others: &[CrowdBody], velocity: Vec2, dt: f32) 
     if share < 1.0 {
         kept *= share;
     }
-    // The rest of a wish must not creep.
+    // The rest of a preferred velocity must not creep.
     let is_creep = kept != velocity && kept.length_squared() < CREEP_M_PER_S * CREEP_M_PER_S;
     if is_creep { Vec2::ZERO } else { kept }
 }
@@ -233,7 +235,7 @@ fn room(mover: &SteeredBody, other: &CrowdBody) -> (Vec2, f32) {
     (toward, distance - contact_m(mover, other))
 }
 
-/// Velocity away from bodies that overlap by more than the slack; otherwise a walker without a wish stands.
+/// Velocity away from bodies that overlap by more than the slack; otherwise a walker without a preferred velocity stands.
 fn part(mover: &SteeredBody, others: &[CrowdBody], slack: f32, dt: f32) -> Vec2 {
     let mut away = Vec2::ZERO;
     for other in others {
@@ -241,7 +243,7 @@ fn part(mover: &SteeredBody, others: &[CrowdBody], slack: f32, dt: f32) -> Vec2 
         let contact = mover.body.radius + other.radius - slack;
         let square = rel.length_squared();
         // A walker on its way holds its place against those behind it.
-        let is_mine = mover.body.wish != Vec2::ZERO && goes_first(mover, other);
+        let is_mine = mover.body.preferred != Vec2::ZERO && goes_first(mover, other);
         if square < contact * contact && !is_mine {
             let distance = square.sqrt();
             away += if distance > 1e-4 { rel / distance } else { -Vec2::X };

@@ -18,7 +18,7 @@ pub struct Slid {
 /// Result of a straight line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ray {
-    /// The end: the wished point, or the last one before a wall.
+    /// The end: the goal, or the last one before a wall.
     pub spot: MeshPoint,
     /// True if the end is the requested point.
     pub clear: bool,
@@ -56,7 +56,7 @@ impl NavMesh {
         }
         let (mut reference, mut at, mut goal) = (from.poly, from.at * CELLS_PER_M, to * CELLS_PER_M);
         let mut before = reference;
-        let wish = goal - at;
+        let way = goal - at;
         let mut walls = 0;
         for _ in 0..STEPS_MAX {
             let Some(poly) = self.poly(reference) else { return stay };
@@ -78,7 +78,7 @@ impl NavMesh {
             let along = (end - begin).normalize_or_zero();
             goal = at + along * (goal - at).dot(along);
             // In a corner that closes, sliding on would lead back.
-            if walls > WALLS_MAX || (goal - at).dot(wish) <= 0.0 {
+            if walls > WALLS_MAX || (goal - at).dot(way) <= 0.0 {
                 break;
             }
         }
@@ -139,7 +139,13 @@ impl NavMesh {
     }
 
     /// Turns from polygon to polygon around a corner: across the edges that begin there, or `backwards` across those that end there.
-    fn turn_corner(&self, from: PolyRef, corner: [u16; 2], goal: Vec2, backwards: bool) -> Option<(PolyRef, Vec2)> {
+    fn turn_corner(
+        &self,
+        from: PolyRef,
+        corner: [u16; 2],
+        goal: Vec2,
+        backwards: bool,
+    ) -> Option<(PolyRef, Vec2)> {
         let mut reference = from;
         for n in 0..=FAN_MAX {
             let poly = self.poly(reference)?;

@@ -21,7 +21,7 @@ pub(crate) struct WalkerSize {
     z: f32,
     pub(crate) velocity: Vec2,
     hindered: bool,
-    wish: Vec2,
+    preferred: Vec2,
     left_m: f32,
     pub(crate) follower: PathFollower,
     /// Ticks without 10 cm of way, while it wants to go somewhere.
@@ -55,7 +55,7 @@ impl<'a> Crowd<'a> {
                 z: mesh.height(site.ground(), spot),
                 velocity: Vec2::ZERO,
                 hindered: false,
-                wish: Vec2::ZERO,
+                preferred: Vec2::ZERO,
                 left_m: f32::MAX,
                 follower: PathFollower::default(),
                 waiting: 0,
@@ -79,7 +79,7 @@ impl<'a> Crowd<'a> {
             velocity: walker.velocity,
             z: walker.z,
             radius: RADIUS_M,
-            wish: walker.wish,
+            preferred: walker.preferred,
             left_m: walker.left_m,
         };
         self.neighbours.rebuild(self.walkers.iter().map(body));
@@ -91,7 +91,7 @@ impl<'a> Crowd<'a> {
                 self.finder.find(&self.mesh, walker.spot, goal, 2_000, &mut path);
                 walker.follower.set_path(&path);
             }
-            (walker.wish, walker.left_m) = (pace.velocity, pace.left_m);
+            (walker.preferred, walker.left_m) = (pace.velocity, pace.left_m);
             self.neighbours.around(index, &mut nearby);
             let mover = SteeredBody { body: body(walker), pressing: pace.pressing };
             let step = crowd::walk(&self.mesh, walker.spot, &mover, &nearby, DT);
@@ -130,10 +130,13 @@ impl<'a> Crowd<'a> {
             .filter(|other| (0.001..2.0).contains(&other.spot.at.distance(at)))
             .map(|other| {
                 let (at, goal) = (other.spot.at, other.follower.goal().map(|goal| goal.at));
-                format!("{at} to {goal:?}, waiting {}, wish {}", other.waiting, other.wish)
+                format!("{at} to {goal:?}, waiting {}, preferred {}", other.waiting, other.preferred)
             })
             .collect();
-        format!("at {at} to {goal:?}, wish {}, hindered {}; near: {near:#?}", walker.wish, walker.hindered)
+        format!(
+            "at {at} to {goal:?}, preferred {}, hindered {}; near: {near:#?}",
+            walker.preferred, walker.hindered
+        )
     }
 
     /// Ticks until no walker has a goal any more.

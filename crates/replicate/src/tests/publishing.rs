@@ -147,8 +147,8 @@ fn a_reader_that_holds_a_state_over_two_frames_costs_one_copy() {
         publish_next(&mut source, &mut follower, &mut publisher);
     }
     assert_eq!(publisher.copies, 1);
-    let things = [&held, publisher.current()].map(|replica| replica.scenery().things());
-    assert!(Arc::ptr_eq(things[0], things[1]), "what stands is in no copy");
+    let objects = [&held, publisher.current()].map(|replica| replica.scenery().objects());
+    assert!(Arc::ptr_eq(objects[0], objects[1]), "what stands is in no copy");
     assert_eq!(held.sequence, 0);
     assert_eq!(publisher.current().sequence, 6);
 }

@@ -60,7 +60,7 @@ impl CensusEntry {
 pub(crate) struct Census {
     here: BTreeMap<LocalId, CensusEntry>,
     /// Positions of static objects. They are in no frame.
-    things: BTreeMap<LocalId, Vec3>,
+    objects: BTreeMap<LocalId, Vec3>,
     by_agent: BTreeMap<AgentId, LocalId>,
     /// Departure times of absent avatars.
     left_at: BTreeMap<AgentId, Instant>,
@@ -81,8 +81,8 @@ pub(crate) enum CensusChange {
 
 impl Census {
     /// A world with these static objects, and no avatar yet.
-    pub(crate) fn among(things: BTreeMap<LocalId, Vec3>) -> Self {
-        Self { things, ..Self::default() }
+    pub(crate) fn among(objects: BTreeMap<LocalId, Vec3>) -> Self {
+        Self { objects, ..Self::default() }
     }
 
     /// Takes a frame in; says who came and went.
@@ -211,8 +211,8 @@ impl Census {
     }
 
     /// Everything that stands here.
-    pub(crate) fn things(&self) -> impl Iterator<Item = (LocalId, Vec3)> {
-        self.things.iter().map(|(id, position)| (*id, *position))
+    pub(crate) fn objects(&self) -> impl Iterator<Item = (LocalId, Vec3)> {
+        self.objects.iter().map(|(id, position)| (*id, *position))
     }
 
     /// All avatars, by local id.

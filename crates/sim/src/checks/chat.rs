@@ -17,7 +17,7 @@ const DIES_WITH_WORLD: Duration = Duration::from_secs(1);
 
 /// Everything said in a run. Texts are unique.
 #[derive(Debug, Default)]
-pub(crate) struct ChatLedger {
+pub(crate) struct ChatAudit {
     said: BTreeMap<String, Said>,
     heard: BTreeMap<(u32, usize), BTreeMap<String, u32>>,
     /// Lines of NPCs.
@@ -53,7 +53,7 @@ struct Sounded {
     was_told: bool,
 }
 
-impl ChatLedger {
+impl ChatAudit {
     /// Records a line that a client said or heard.
     pub(crate) fn record_word(&mut self, now: Instant, client: u32, word: Word) {
         match word {
@@ -218,9 +218,9 @@ mod tests {
 
     /// Ada (client 0) sends a line, Bob (client 1) stands beside her, hears it `heard_by_bob` times, and leaves then.
     fn check(sounds: bool, heard_by_bob: usize, bob_leaves_at_ms: Option<u64>) -> Result<(), Failure> {
-        let mut ledger = ChatLedger::default();
+        let mut chat_audit = ChatAudit::default();
         let second = Instant::from_millis(1_000);
-        ledger.record_word(second, 0, Word::Said { visit: 0, text: "a word".into() });
+        chat_audit.record_word(second, 0, Word::Said { visit: 0, text: "a word".into() });
         if sounds {
             let chat = Chat {
                 source: ADA.0,
@@ -232,11 +232,11 @@ mod tests {
                 channel: 0,
                 text: "a word".into(),
             };
-            ledger.sounded(second, HERE, &chat, &census_of(&[ADA, BOB]), true)?;
-            ledger.record_word(second, 0, Word::Heard { visit: 0, text: "a word".into() });
+            chat_audit.sounded(second, HERE, &chat, &census_of(&[ADA, BOB]), true)?;
+            chat_audit.record_word(second, 0, Word::Heard { visit: 0, text: "a word".into() });
         }
         for _ in 0..heard_by_bob {
-            ledger.record_word(second, 1, Word::Heard { visit: 0, text: "a word".into() });
+            chat_audit.record_word(second, 1, Word::Heard { visit: 0, text: "a word".into() });
         }
         let visit = |ended_at| {
             [Visit { region: HERE, began_at: Instant::ZERO, arrived_at: Some(Instant::ZERO), ended_at }]
@@ -245,7 +245,7 @@ mod tests {
         let pauses = Cuts::default();
         let attendance = |agent, visits| Attendance { agent, visits, pauses: [&pauses; 2] };
         let clients = [attendance(ADA, &of_ada), attendance(BOB, &of_bob)];
-        ledger.check(Instant::from_millis(60_000), &clients, 0)
+        chat_audit.check(Instant::from_millis(60_000), &clients, 0)
     }
 
     #[test]

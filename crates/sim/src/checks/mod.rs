@@ -11,7 +11,7 @@ mod stops;
 mod views;
 
 pub(crate) use census::Census;
-pub(crate) use chat::{Attendance, ChatLedger};
+pub(crate) use chat::{Attendance, ChatAudit};
 pub(crate) use presence::Presences;
 pub(crate) use rates::{CpuSupply, UpdateRates};
 pub(crate) use stops::{Look, Stops};

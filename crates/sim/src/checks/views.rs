@@ -91,9 +91,9 @@ pub(crate) fn unlike_the_world(
             return Some(format!("{whose}, {agent:?}, {difference}"));
         }
     }
-    for (id, place) in census.things().filter(|(_, place)| place.distance(own_place) <= REACH_M) {
-        if observer.thing(id) != Some(place) {
-            return Some(format!("{id:?}, a thing at {place}, is shown at {:?}", observer.thing(id)));
+    for (id, place) in census.objects().filter(|(_, place)| place.distance(own_place) <= REACH_M) {
+        if observer.object_at(id) != Some(place) {
+            return Some(format!("{id:?}, a thing at {place}, is shown at {:?}", observer.object_at(id)));
         }
     }
     let due = 1 + squares.len().min(visible_max);

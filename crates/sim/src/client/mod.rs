@@ -272,7 +272,7 @@ impl Client {
             },
             simulator: SocketAddrV4::new(SERVER_IP, admission.sim_port),
             region: admission.place.handle,
-            region_size_m: admission.place.land().size_m,
+            region_size_m: admission.place.ground().size_m,
             seed_capability: admission.seed_url.clone(),
             inventory_root: Uuid::nil(),
         };

@@ -34,7 +34,7 @@ impl Process {
             let (land, portals) = (Arc::clone(&lands[0]), Arc::clone(&portals));
             let spec = spec(WorldId(n + 1), format!("Region {n}"), 1 + n * 1_000..(n + 1) * 1_000, &land);
             let spec = WorldSpec { is_shared: true, portals, max_avatars: 100, ..spec };
-            PlaceSettings { grid: (1_000 + n, 1_000), spec, land }
+            PlaceSettings { grid: (1_000 + n, 1_000), spec, ground: land }
         };
         let places = Arc::new(Places::new((0..N_REGIONS).map(region).collect()));
         let config = HubConfig {

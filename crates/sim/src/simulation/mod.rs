@@ -8,7 +8,7 @@ mod shortage;
 
 use crate::carrier::{Carrier, CarrierEvent, Pair};
 use crate::checks::{
-    BACKLOG_MAX, Census, ChatLedger, Failure, Look, Presences, Rule, Stops, UpdateRates, ghosts,
+    BACKLOG_MAX, Census, ChatAudit, Failure, Look, Presences, Rule, Stops, UpdateRates, ghosts,
 };
 use crate::client::{Answer, Client, Request, Visit};
 use crate::network::Cuts;
@@ -68,7 +68,7 @@ pub(crate) struct Simulation {
     reloads: BTreeSet<Tick>,
     censuses: [Census; 2],
     presences: Presences,
-    ledger: ChatLedger,
+    chat_audit: ChatAudit,
     stops: Stops,
     rates: UpdateRates,
     /// Last time at which the shards lacked a world's state: a frame was missed, or a world was down.
@@ -110,14 +110,14 @@ impl Simulation {
             strangers: Strangers::new(scenario.seed),
             phase: Phase::Storm { until: storm_ends_at },
             freezes: Cuts::of(freeze),
-            censuses: [0, 1].map(|n| Census::among(node.things(WorldId(n)))),
+            censuses: [0, 1].map(|n| Census::among(node.objects(WorldId(n)))),
             node,
             carrier,
             scenario,
             tick: Tick(0),
             polls: BTreeMap::new(),
             presences: Presences::default(),
-            ledger: ChatLedger::default(),
+            chat_audit: ChatAudit::default(),
             stops: Stops::default(),
             rates: UpdateRates::default(),
             disturbed_at: None,
@@ -260,7 +260,7 @@ impl Simulation {
         self.node.check_moves(now)?;
         if self.node.is_recovering(now) {
             self.presences.excuse(now);
-            self.ledger.note_recovery(now);
+            self.chat_audit.note_recovery(now);
             self.disturbed_at = Some(now);
         }
         self.check_frames(now)?;
@@ -293,7 +293,7 @@ impl Simulation {
                 if let WorldEvent::Chat(chat) = event {
                     let chat: &Chat = chat;
                     let handle = self.node.places().get(PlaceId(frame.world.0 as u16)).handle;
-                    self.ledger.sounded(now, handle, chat, census, was_told)?;
+                    self.chat_audit.sounded(now, handle, chat, census, was_told)?;
                 }
             }
         }
@@ -414,7 +414,7 @@ impl Simulation {
     fn follow_up(&mut self, now: Instant, index: u32) {
         let client = &mut self.clients[index as usize];
         for word in client.words.drain(..) {
-            self.ledger.record_word(now, index, word);
+            self.chat_audit.record_word(now, index, word);
         }
         let generation = client.generation();
         self.scratch.clear();
@@ -450,7 +450,7 @@ impl Simulation {
             took: now - Instant::ZERO,
             logins: hub.logins,
             teleports: (hub.teleports, hub.teleports_failed),
-            chats_heard: self.ledger.n_heard(),
+            chats_heard: self.chat_audit.n_heard(),
             latest_stop: self.stops.latest(),
             datagrams: (self.carrier.n_sent, self.carrier.n_lost),
             resyncs: self.node.resyncs(),

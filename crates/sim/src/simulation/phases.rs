@@ -96,7 +96,7 @@ impl Simulation {
             pauses: [&client.cuts, &self.freezes],
         });
         let left_out = self.node.counters().map(|counters| counters.chat_dropped).sum();
-        self.ledger.check(now, &attendances.collect::<Vec<_>>(), left_out)
+        self.chat_audit.check(now, &attendances.collect::<Vec<_>>(), left_out)
     }
 
     fn set_mood(&mut self, now: Instant, mood: Mood) {

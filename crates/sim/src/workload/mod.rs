@@ -5,7 +5,7 @@
 //! whose work is no cost of the server and would dominate a profile. Clients answer to what the build under test sends them: each build
 //! prepares its own file.
 //!
-//! One function is measured, [`Outcome::measured`], which plays the ticks after all clients are in. Crate `preflight` reads and
+//! One function is measured, [`WorkloadResult::measured`], which plays the ticks after all clients are in. Crate `preflight` reads and
 //! compares the costs.
 
 mod crowd;
@@ -16,7 +16,7 @@ mod worlds;
 
 pub(crate) use inputs::Input;
 pub use inputs::InputsError;
-pub use outcome::{FORMAT, Mark, Outcome, SystemInfo, WorldMark};
+pub use outcome::{FORMAT, Mark, SystemInfo, WorkloadResult, WorldMark};
 
 use crate::checks::Failure;
 use crowd::Crowd;
@@ -160,14 +160,14 @@ pub fn prepare(workload: Workload, ticks: u64, path: &Path) -> Result<(), Worklo
 ///
 /// # Panics
 /// If the system gives no thread, or the run panics.
-pub fn run(path: &Path, ticks: u64, burdens: &[(System, u64)]) -> Result<Outcome, WorkloadError> {
+pub fn run(path: &Path, ticks: u64, burdens: &[(System, u64)]) -> Result<WorkloadResult, WorkloadError> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| play(path, ticks, burdens));
         thread.join().unwrap_or_else(|panic| resume_unwind(panic))
     })
 }
 
-fn play(path: &Path, ticks: u64, burdens: &[(System, u64)]) -> Result<Outcome, WorkloadError> {
+fn play(path: &Path, ticks: u64, burdens: &[(System, u64)]) -> Result<WorkloadResult, WorkloadError> {
     let mut plan = plan(path, ticks)?;
     let Plan { course, warm_up_ticks, ticks, .. } = &mut plan;
 
@@ -188,7 +188,7 @@ fn play(path: &Path, ticks: u64, burdens: &[(System, u64)]) -> Result<Outcome, W
     }
     marks.drain(..plan.warm_up_ticks as usize);
     let work = after.into_iter().map(|(name, n)| (name.to_owned(), n - before[name])).collect();
-    Ok(Outcome {
+    Ok(WorkloadResult {
         format: FORMAT,
         workload: plan.name,
         warm_up_ticks: plan.warm_up_ticks,

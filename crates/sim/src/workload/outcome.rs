@@ -9,7 +9,7 @@ pub const FORMAT: u32 = 1;
 
 /// Result of one workload with one build.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct WorkloadResult {
     /// [`FORMAT`] of the build that ran it.
     pub format: u32,
     /// Name of the workload.

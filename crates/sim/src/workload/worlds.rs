@@ -50,7 +50,7 @@ pub(super) fn prepare(workload: Workload, ticks: u64) -> Inputs {
 
 /// Worlds that step together.
 pub(super) struct Worlds {
-    lines: Vec<WorldRun>,
+    runs: Vec<WorldRun>,
     n_commands: u64,
     bytes: u64,
     scratch: Vec<u8>,
@@ -73,25 +73,27 @@ impl Worlds {
     pub(super) fn new(workload: Workload, inputs: &Inputs) -> Self {
         let ticks = inputs.warm_up_ticks + inputs.ticks;
         let seed = inputs.seed;
-        let lines = match workload {
+        let runs = match workload {
             // All worlds of a template have the same ground, the same that stands on it, and the same cast.
             Workload::Npcs => {
                 let terrain = Arc::new(Terrain::hills(REGION_M, seed));
                 let scenery = Arc::new(Scenery::boxes(VILLAGE_BOXES, &terrain, seed));
                 let cast = Some(village::cast(&terrain, &scenery, WATER_M));
-                let things = Arc::new(StaticObjects::new(&scenery, REGION_M as f32));
+                let objects = Arc::new(StaticObjects::new(&scenery, REGION_M as f32));
                 let config = |n| {
                     let (terrain, scenery) = (Arc::clone(&terrain), Arc::clone(&scenery));
                     WorldConfig { terrain, scenery, cast: cast.clone(), ..config(seed, n) }
                 };
-                (0..WORLDS).map(|n| WorldRun::drawn(seed, VISITORS, config(n), &things, ticks)).collect()
+                (0..WORLDS).map(|n| WorldRun::drawn(seed, VISITORS, config(n), &objects, ticks)).collect()
             }
             Workload::Worlds | Workload::Crowd => {
-                let things = Arc::default();
-                (0..WORLDS).map(|n| WorldRun::drawn(seed, AVATARS, config(seed, n), &things, ticks)).collect()
+                let objects = Arc::default();
+                (0..WORLDS)
+                    .map(|n| WorldRun::drawn(seed, AVATARS, config(seed, n), &objects, ticks))
+                    .collect()
             }
         };
-        Self::of(lines)
+        Self::of(runs)
     }
 
     /// The world of a recording with its first ticks, up to the given number. A last tick that panicked is left out.
@@ -108,43 +110,43 @@ impl Worlds {
         Ok((Self::of(vec![WorldRun::new(replica, world, steps, None)]), ticks))
     }
 
-    fn of(lines: Vec<WorldRun>) -> Self {
-        Self { lines, n_commands: 0, bytes: 0, scratch: Vec::new() }
+    fn of(runs: Vec<WorldRun>) -> Self {
+        Self { runs, n_commands: 0, bytes: 0, scratch: Vec::new() }
     }
 
     pub(super) fn tick(&mut self) -> Mark {
         let mut tick = Tick(0);
-        let mut worlds = Vec::with_capacity(self.lines.len());
-        for line in &mut self.lines {
-            let mut step = line.steps.pop().expect("there is a step for every tick");
+        let mut worlds = Vec::with_capacity(self.runs.len());
+        for run in &mut self.runs {
+            let mut step = run.steps.pop().expect("there is a step for every tick");
             tick = step.tick;
             self.n_commands += step.commands.len() as u64;
-            line.inbox.append(&mut step.commands);
-            line.world.step(step.tick, step.dt, step.dilation, &mut line.inbox, &mut line.frame);
-            if line.hears_of(tick) {
-                line.inbox.extend(line.follower.handle_frame(&line.frame, &line.feed));
+            run.inbox.append(&mut step.commands);
+            run.world.step(step.tick, step.dt, step.dilation, &mut run.inbox, &mut run.frame);
+            if run.hears_of(tick) {
+                run.inbox.extend(run.follower.handle_frame(&run.frame, &run.feed));
             }
-            worlds.push(world_mark(&line.frame, &mut self.scratch));
+            worlds.push(world_mark(&run.frame, &mut self.scratch));
             self.bytes += self.scratch.len() as u64;
         }
         Mark { tick: tick.0, worlds, sent: 0 }
     }
 
     pub(super) fn work_done(&self) -> BTreeMap<&'static str, u64> {
-        let sum = |of: fn(&WorldRun) -> u64| self.lines.iter().map(of).sum();
+        let sum = |of: fn(&WorldRun) -> u64| self.runs.iter().map(of).sum();
         let of_npcs = [
-            ("NPCs moved", sum(|line| line.world.npc_counts().moving)),
-            ("thoughts", sum(|line| line.world.npc_counts().thoughts)),
-            ("looks", sum(|line| line.world.npc_counts().looks)),
-            ("paths", sum(|line| line.world.npc_counts().paths)),
+            ("NPCs moved", sum(|run| run.world.npc_counts().moving)),
+            ("thoughts", sum(|run| run.world.npc_counts().thoughts)),
+            ("looks", sum(|run| run.world.npc_counts().looks)),
+            ("paths", sum(|run| run.world.npc_counts().paths)),
         ];
-        let has_npcs = self.lines.iter().any(|line| line.world.n_npcs() > 0);
+        let has_npcs = self.runs.iter().any(|run| run.world.n_npcs() > 0);
         let mut work = BTreeMap::from([
             ("commands", self.n_commands),
             ("frame bytes", self.bytes),
-            ("avatars changed", sum(|line| line.world.counters().entities_dirtied)),
-            ("blocks encoded", sum(|line| line.follower.encoder.blocks_encoded)),
-            ("resyncs", sum(|line| line.follower.encoder.resyncs)),
+            ("avatars changed", sum(|run| run.world.counters().entities_dirtied)),
+            ("blocks encoded", sum(|run| run.follower.encoder.blocks_encoded)),
+            ("resyncs", sum(|run| run.follower.encoder.resyncs)),
         ]);
         work.extend(of_npcs.into_iter().filter(|_| has_npcs));
         work
@@ -166,7 +168,13 @@ impl WorldRun {
     }
 
     /// A world with `n_owners` owners of avatars, drawn from the seed.
-    fn drawn(seed: u64, n_owners: u64, config: WorldConfig, things: &Arc<StaticObjects>, ticks: u64) -> Self {
+    fn drawn(
+        seed: u64,
+        n_owners: u64,
+        config: WorldConfig,
+        objects: &Arc<StaticObjects>,
+        ticks: u64,
+    ) -> Self {
         let mut owners = AvatarOwners::new(seed, config.id.0, n_owners);
         let step = |tick| Step {
             tick: Tick(tick),
@@ -176,7 +184,7 @@ impl WorldRun {
             commands: owners.act(tick),
             state_hash: None,
         };
-        let replica = replica(&config, Arc::clone(things));
+        let replica = replica(&config, Arc::clone(objects));
         Self::new(replica, World::new(config), (0..ticks).map(step).collect(), Some(MISS_TICKS))
     }
 
@@ -187,8 +195,8 @@ impl WorldRun {
 }
 
 /// The replica of a world before its first frame.
-fn replica(config: &WorldConfig, things: Arc<StaticObjects>) -> Replica {
-    let scenery = replicate::scenery::SceneryReplica::new(things, config.local_ids.start);
+fn replica(config: &WorldConfig, objects: Arc<StaticObjects>) -> Replica {
+    let scenery = replicate::scenery::SceneryReplica::new(objects, config.local_ids.start);
     Replica::new(config.id, config.size_m as f32, scenery)
 }
 

@@ -30,7 +30,7 @@ pub(super) struct TransactionMark {
 
 /// Outcome of a commit with a lost reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum CommitOutcome {
     Committed,
     /// It has had no effect, and never will have.
     Fenced,
@@ -154,7 +154,7 @@ impl Connection {
     }
 
     /// Outcome of another connection's last commit. Waits for it while it runs.
-    pub(super) fn resolve(&mut self, mark: &TransactionMark) -> Result<Outcome, EngineError> {
+    pub(super) fn resolve(&mut self, mark: &TransactionMark) -> Result<CommitOutcome, EngineError> {
         let TransactionMark { writer, number } = mark;
         self.batch(&format!(
             "INSERT INTO commit_marks (writer, number, is_fence) VALUES ('{writer}', {number}, 1) ON CONFLICT DO NOTHING"
@@ -163,7 +163,7 @@ impl Connection {
         let number = Value::Integer(number.cast_signed());
         let rows = self.query(select, &[Value::Text(writer), number])?;
         let row = rows.first().ok_or_else(|| EngineError::unfit("a mark in commit_marks was removed"))?;
-        Ok(if row.try_get::<_, i64>(0)? == 0 { Outcome::Committed } else { Outcome::Fenced })
+        Ok(if row.try_get::<_, i64>(0)? == 0 { CommitOutcome::Committed } else { CommitOutcome::Fenced })
     }
 
     fn statement(&mut self, sql: &'static str) -> Result<Statement, EngineError> {

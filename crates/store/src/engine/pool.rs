@@ -10,7 +10,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::connection::{Connection, Outcome, TransactionMark, wait};
+use super::connection::{CommitOutcome, Connection, TransactionMark, wait};
 use super::{EngineError, Session};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -120,9 +120,9 @@ impl Pool {
                 Err(CommitFailure::Without(why)) if why.is_passing() && attempts.pause() => {}
                 Err(CommitFailure::Without(why)) => return Err(why),
                 Err(CommitFailure::Unknown { result, mark, why }) => match self.resolve(&mark) {
-                    Ok(Outcome::Committed) => return Ok(result),
-                    Ok(Outcome::Fenced) if attempts.pause() => {}
-                    Ok(Outcome::Fenced) => return Err(why),
+                    Ok(CommitOutcome::Committed) => return Ok(result),
+                    Ok(CommitOutcome::Fenced) if attempts.pause() => {}
+                    Ok(CommitOutcome::Fenced) => return Err(why),
                     Err(why) => return Err(why.commit_unknown()),
                 },
             }
@@ -165,7 +165,7 @@ impl Pool {
     }
 
     /// Has the time of a call to itself: the server may have been silent for that of the write.
-    fn resolve(&self, mark: &TransactionMark) -> Result<Outcome, EngineError> {
+    fn resolve(&self, mark: &TransactionMark) -> Result<CommitOutcome, EngineError> {
         let mut attempts = Attempts::new(self);
         loop {
             let outcome = self.borrow(attempts.end).and_then(|mut one| one.connection().resolve(mark));

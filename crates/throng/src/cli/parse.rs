@@ -22,9 +22,9 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 
 /// Parses `world.movement=1500`.
 pub(super) fn burden(text: &str) -> Result<(System, u64), String> {
-    let (name, laps) = text.split_once('=').ok_or("a burden looks like world.movement=1500")?;
+    let (name, spins) = text.split_once('=').ok_or("a burden looks like world.movement=1500")?;
     let system = System::named(name).ok_or_else(|| format!("there is no system {name:?}"))?;
-    Ok((system, laps.parse().map_err(|_| format!("{laps:?} is not a number"))?))
+    Ok((system, spins.parse().map_err(|_| format!("{spins:?} is not a number"))?))
 }
 
 /// Parses `1=Harbour`: the id and the name of a world. A name may contain `=`.

@@ -36,7 +36,7 @@ use gateway::http::door::Door;
 use gateway::http::fault::Faults;
 use gateway::http::listener::{self, Site};
 use gateway::http::live::{self, Live};
-use gateway::http::{BODY_BYTES_MAX, HttpCounters, Portal};
+use gateway::http::{BODY_BYTES_MAX, HttpCounters, HttpState};
 use gateway::places::{EncodedGround, Places};
 use grid::capability::HeldTextures;
 use grid::login::LoginService;
@@ -156,7 +156,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let tunables = Arc::new(Tunables::new(config, recorder));
     tunables.restore(&data)?;
     let textures = Arc::new(HeldTextures::default());
-    places.iter().for_each(|place| hold_map(&textures, place.land()));
+    places.iter().for_each(|place| hold_map(&textures, place.ground()));
     let shards = shards::start(shards::ShardThreadsConfig {
         config,
         tunables: &tunables,
@@ -189,7 +189,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         login.map_err(ServeError::Random)?.with_metrics(&metrics, "logins")
     };
     let http_port = config.server.advertise.http_port.unwrap_or_else(|| bound.http_addr.port());
-    let portal = Arc::new(Portal {
+    let portal = Arc::new(HttpState {
         sessions: Arc::clone(&sessions.sessions),
         store,
         login,

@@ -37,7 +37,7 @@ pub(super) fn settings(config: &Config) -> Vec<PlaceSettings> {
             portals,
             seed: RegionHandle::from_grid(region.x, region.y).0,
         };
-        PlaceSettings { grid: (region.x, region.y), spec, land }
+        PlaceSettings { grid: (region.x, region.y), spec, ground: land }
     };
     config.region.iter().enumerate().map(place).collect()
 }

@@ -4,7 +4,7 @@ use super::Clock;
 use super::inboxes::Inbox;
 use super::worlds::Worlds;
 use crossbeam_channel::Sender;
-use gateway::http::record::{Outcome, RecordingOrder};
+use gateway::http::record::{RecordingOrder, RecordingReply};
 use gateway::places::{Place, Places};
 use recording::{About, End, Tape, WriteError};
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -62,7 +62,7 @@ impl Recordings {
     ///
     /// # Errors
     /// A sentence for the operator: no such world, a file that cannot be made, a recording that is under way.
-    pub(super) fn begin(&self, order: RecordingOrder) -> Result<Outcome, String> {
+    pub(super) fn begin(&self, order: RecordingOrder) -> Result<RecordingReply, String> {
         let RecordingOrder { world, seconds, out } = order;
         let line = self.lines.iter().find(|line| line.place.name().eq_ignore_ascii_case(&world));
         let line = line.ok_or_else(|| {
@@ -108,8 +108,8 @@ impl Recordings {
             let result = recording::write(
                 &reel,
                 &about,
-                &place.land().terrain,
-                &place.land().scenery,
+                &place.ground().terrain,
+                &place.ground().scenery,
                 BufWriter::new(file),
             );
             // The world notices at its next step that the reader is gone.

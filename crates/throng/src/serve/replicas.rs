@@ -7,7 +7,7 @@ use super::lines::{Followed, FrameFollower};
 use super::world_map::WorldMap;
 use super::worlds::Worlds;
 use crossbeam_channel::{Receiver, Sender, select};
-use gateway::http::Portal;
+use gateway::http::HttpState;
 use gateway::mail::ToShard;
 use gateway::places::{Places, Scene};
 use gateway::sessions::Sessions;
@@ -43,7 +43,7 @@ pub(super) struct ReplicaThreadConfig<'a> {
     /// True if dead reckoning suppresses updates.
     pub(super) dead_reckoning: bool,
     pub(super) sessions: &'a Arc<Sessions>,
-    pub(super) portal: Arc<Portal>,
+    pub(super) portal: Arc<HttpState>,
     pub(super) metrics: &'a Metrics,
     pub(super) recorder: Recorder,
     pub(super) fuse: Arc<Fuse>,
@@ -119,7 +119,7 @@ struct ReplicaThread {
     spent: Sender<Box<Frame>>,
     stopped: Receiver<()>,
     sessions: Arc<Sessions>,
-    portal: Arc<Portal>,
+    portal: Arc<HttpState>,
     counters: Arc<ReplicaCounters>,
     fuse: Arc<Fuse>,
 }

@@ -17,7 +17,7 @@ use crate::serve::shards;
 use admission::Admission;
 use export::Export;
 pub(super) use frames::PoolTracer;
-use gateway::http::{Figures, Portal};
+use gateway::http::{Figures, HttpState};
 use grid::password::LoadHint;
 use ids::{Instant, WorldId};
 use operator_api::FrameLog;
@@ -57,7 +57,7 @@ pub(super) struct WatchThreadConfig {
     pub(super) standings: Standings,
     pub(super) shards: Vec<Arc<Watched>>,
     pub(super) replicas: Arc<replicas::ReplicaCounters>,
-    pub(super) portal: Arc<Portal>,
+    pub(super) portal: Arc<HttpState>,
     pub(super) http: HttpConnections,
     pub(super) load: LoadHint,
     pub(super) tunables: Arc<Tunables>,

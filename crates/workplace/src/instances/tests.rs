@@ -172,7 +172,7 @@ fn regions(templates: [&str; 2]) -> Places {
             portals: portals(&[PortalTo::Own(template.into())]),
             seed: n.into(),
         };
-        PlaceSettings { grid: (1_000 + 10 * n, 1_000), spec, land }
+        PlaceSettings { grid: (1_000 + 10 * n, 1_000), spec, ground: land }
     };
     Places::new((0..).zip(templates).map(region).collect())
 }

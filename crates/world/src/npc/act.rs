@@ -1,7 +1,7 @@
 //! Execution of intents: what legs, mouth and fists do until the next thought.
 
 use super::{
-    Errand, GESTURE_MS, HALF_HEIGHT_M, NpcCast, NpcStanding, Npcs, Scratch, Target, Toward, tell::agent_of,
+    Errand, GESTURE_MS, HALF_HEIGHT_M, NpcCast, NpcCondition, Npcs, Scratch, Target, Toward, tell::agent_of,
 };
 use crate::{cast::ground_of, outcome::Blow, presence::SPEED_MAX_M_PER_S, setting::WorldSetting};
 use behavior::{
@@ -60,7 +60,7 @@ impl Npcs {
             head.gesture = Some((gesture.0, now.after(GESTURE_MS)));
         }
         if !changes.is_empty() {
-            legs.news.animated |= head.animator.choose(&changes);
+            legs.dirty.animated |= head.animator.choose(&changes);
         }
         if let Some(made) = intent.sound {
             let role = &cast.roles[number];
@@ -205,7 +205,7 @@ impl Npcs {
         if there >= self.len() {
             let by = self.legs[number].id;
             self.outcome.blows.push(Blow { to: LocalId(attack.who.get()), by, points: damage });
-        } else if self.legs[there].standing == NpcStanding::Up {
+        } else if self.legs[there].condition == NpcCondition::Up {
             self.hurt(cast, there, damage, by, cast.roles[number].kind, from, now);
         }
     }

@@ -153,12 +153,12 @@ impl Npcs {
                 head.mind.set_home(home_of(to, is, terrain));
             }
             head.health = head.health.min(to.actor(is.kind).health);
-            legs.news.appeared |= was.appearance != is.appearance;
+            legs.dirty.appeared |= was.appearance != is.appearance;
             // Numbers of animations may differ now; the next thought restarts the current one if it is wanted.
             let played = [head.plays.take(), head.gesture.take().map(|(gesture, _)| gesture)];
             let id_of = |played: u16| from.animations.get(usize::from(played)).copied();
             for id in played.into_iter().flatten().filter_map(id_of) {
-                legs.news.animated |= head.animator.choose(&[(id, false)]);
+                legs.dirty.animated |= head.animator.choose(&[(id, false)]);
             }
             legs.attention.hasten(now);
         }

@@ -1,7 +1,7 @@
 //! Blows and their effects: an NPC falls, lies, vanishes, and respawns at its spawn.
 
 use super::{
-    Legs, NpcCast, NpcHead, NpcNews, NpcStanding, Npcs, STRUCK_MAX, Scratch, Surroundings, home_of,
+    Legs, NpcCast, NpcCondition, NpcDirtyFlags, NpcHead, Npcs, STRUCK_MAX, Scratch, Surroundings, home_of,
     state::rehash,
 };
 use crate::{
@@ -27,7 +27,7 @@ const PUNCH_GAP_MS: u32 = 500;
 
 /// True for a strike.
 pub(crate) fn is_punch(action: &Action) -> bool {
-    matches!(action, Action::Animate(wishes) if wishes.iter().any(|(id, on)| *on && PUNCHES.contains(id)))
+    matches!(action, Action::Animate(changes) if changes.iter().any(|(id, on)| *on && PUNCHES.contains(id)))
 }
 
 impl Npcs {
@@ -55,14 +55,14 @@ impl Npcs {
             legs.follower.stop();
             (legs.velocity, legs.climb, legs.wants_path) = (glam::Vec2::ZERO, 0.0, false);
             let lies_s = cast.actor(cast.roles[number].kind).lies_s;
-            legs.standing = NpcStanding::Fallen(now.stamp().after(u32::from(lies_s) * 1_000));
-            legs.news.moved = true;
+            legs.condition = NpcCondition::Fallen(now.stamp().after(u32::from(lies_s) * 1_000));
+            legs.dirty.moved = true;
             let ended = [head.plays.take(), head.gesture.take().map(|(gesture, _)| gesture)];
             let id_of = |animation: u16| cast.animations.get(usize::from(animation)).copied();
             for id in ended.into_iter().flatten().filter_map(id_of) {
-                legs.news.animated |= head.animator.choose(&[(id, false)]);
+                legs.dirty.animated |= head.animator.choose(&[(id, false)]);
             }
-            legs.news.animated |= head.animator.show_movement(animations::DEAD);
+            legs.dirty.animated |= head.animator.show_movement(animations::DEAD);
         }
     }
 }
@@ -70,7 +70,7 @@ impl Npcs {
 impl Npcs {
     /// NPCs that are not up.
     pub(crate) fn down(&self) -> NpcSet {
-        (0..self.len()).filter(|number| self.legs[*number].standing != NpcStanding::Up).collect()
+        (0..self.len()).filter(|number| self.legs[*number].condition != NpcCondition::Up).collect()
     }
 
     /// Lays these NPCs out of sight until their respawn and brings back the others; returns the local ids that are gone.
@@ -78,14 +78,14 @@ impl Npcs {
         let now = self.now().stamp();
         let mut gone = Vec::new();
         for number in 0..self.len() {
-            let is_up = self.legs[number].standing == NpcStanding::Up;
+            let is_up = self.legs[number].condition == NpcCondition::Up;
             if is_up != down.has(number) {
                 continue;
             }
             let respawn_s = cast.actor(cast.roles[number].kind).respawn_s;
             let back = now.after(u32::from(respawn_s) * 1_000);
             let (legs, head) = (&mut self.legs[number], &mut self.heads[number]);
-            legs.standing = NpcStanding::Gone(match down.has(number) {
+            legs.condition = NpcCondition::Gone(match down.has(number) {
                 true => (respawn_s > 0).then_some(back),
                 false => Some(now),
             });
@@ -93,8 +93,8 @@ impl Npcs {
             (legs.velocity, legs.climb, legs.wants_path) = (glam::Vec2::ZERO, 0.0, false);
             legs.head_changed = true;
             // An NPC that no frame has announced needs no removal.
-            gone.extend(legs.id.take().filter(|_| !legs.news.created));
-            legs.news = NpcNews::default();
+            gone.extend(legs.id.take().filter(|_| !legs.dirty.created));
+            legs.dirty = NpcDirtyFlags::default();
             rehash(&mut self.hash, number, legs, head);
         }
         gone.into_iter()
@@ -134,7 +134,7 @@ impl Npcs {
             });
             let nearest = in_reach.min_by(|a, b| a.0.total_cmp(&b.0));
             if let Some((_, number)) =
-                nearest.filter(|(_, number)| self.legs[*number].standing == NpcStanding::Up)
+                nearest.filter(|(_, number)| self.legs[*number].condition == NpcCondition::Up)
             {
                 let hit = self.legs[number].id.map(|to| Blow { to, by: Some(id), points: PUNCH_DAMAGE });
                 self.outcome.hits.extend(hit);
@@ -150,19 +150,19 @@ impl Npcs {
         for number in 0..self.len() {
             let role = &cast.roles[number];
             let actor = cast.actor(role.kind);
-            match self.legs[number].standing {
+            match self.legs[number].condition {
                 // Not in the tick of its fall, whose event carries its number; an NPC with a lying time of 0 is removed in the next
                 // tick.
-                NpcStanding::Fallen(until)
+                NpcCondition::Fallen(until)
                     if now.stamp().has_reached(until) && !self.outcome.fell.has(number) =>
                 {
                     let legs = &mut self.legs[number];
                     let back = now.stamp().after(u32::from(actor.respawn_s) * 1_000);
-                    legs.standing = NpcStanding::Gone((actor.respawn_s > 0).then_some(back));
-                    legs.news = NpcNews::default();
+                    legs.condition = NpcCondition::Gone((actor.respawn_s > 0).then_some(back));
+                    legs.dirty = NpcDirtyFlags::default();
                     around.departures.extend(legs.id.take());
                 }
-                NpcStanding::Gone(Some(until)) if now.stamp().has_reached(until) => {
+                NpcCondition::Gone(Some(until)) if now.stamp().has_reached(until) => {
                     // A new local id, so that no replica takes it for the fallen NPC.
                     let id = self.next_local_id(around.local_ids, around.roster);
                     let hash = self.legs[number].hash;
@@ -173,8 +173,8 @@ impl Npcs {
                     self.counts.respawns += 1;
                     self.outcome.rose.insert(number);
                 }
-                NpcStanding::Up => continue,
-                NpcStanding::Fallen(_) | NpcStanding::Gone(_) => {}
+                NpcCondition::Up => continue,
+                NpcCondition::Fallen(_) | NpcCondition::Gone(_) => {}
             }
             let (legs, head) = (&mut self.legs[number], &self.heads[number]);
             rehash(&mut self.hash, number, legs, head);

@@ -189,8 +189,8 @@ pub(crate) struct Legs {
     /// Height of the soles, metres.
     pub(crate) feet_m: f32,
     pub(crate) velocity: Vec2,
-    /// Velocity without obstacles.
-    wish: Vec2,
+    /// Preferred velocity: the one without obstacles.
+    preferred: Vec2,
     /// Metres to the next corner of its way.
     left_m: f32,
     /// Metres a second upward, as clients go on to show it.
@@ -199,7 +199,7 @@ pub(crate) struct Legs {
     pub(crate) facing: Vec2,
     pub(crate) follower: PathFollower,
     pub(crate) attention: Attention,
-    pub(crate) standing: NpcStanding,
+    pub(crate) condition: NpcCondition,
     /// Its number in messages; none while it is not in the world.
     pub(crate) id: Option<LocalId>,
     /// A wall was in the way in the last step.
@@ -208,7 +208,7 @@ pub(crate) struct Legs {
     wants_path: bool,
     sits: bool,
     /// Between steps, of a world before its first one only.
-    pub(crate) news: NpcNews,
+    pub(crate) dirty: NpcDirtyFlags,
     /// The animation of movement that the head's animator shows; nil when that has to be asked. Most ticks need nothing else of a head,
     /// which would have to come out of memory.
     #[serde(skip)]
@@ -224,7 +224,7 @@ pub(crate) struct Legs {
 
 /// Condition of an NPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum NpcStanding {
+pub(crate) enum NpcCondition {
     Up,
     /// It lies where it fell, until then.
     Fallen(Stamp),
@@ -234,7 +234,7 @@ pub(crate) enum NpcStanding {
 
 /// Changes of an NPC for the next frame.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct NpcNews {
+pub(crate) struct NpcDirtyFlags {
     pub(crate) created: bool,
     pub(crate) moved: bool,
     pub(crate) animated: bool,
@@ -389,18 +389,18 @@ impl Legs {
             spot: role.spot,
             feet_m: cast.mesh.height(ground_of(terrain), role.spot),
             velocity: Vec2::ZERO,
-            wish: Vec2::ZERO,
+            preferred: Vec2::ZERO,
             left_m: f32::MAX,
             climb: 0.0,
             facing: role.facing,
             follower: PathFollower::default(),
             attention: Attention::new(number, &cast.policy, now),
-            standing: NpcStanding::Up,
+            condition: NpcCondition::Up,
             id: Some(id),
             hindered: false,
             wants_path: false,
             sits: false,
-            news: NpcNews { created: true, ..NpcNews::default() },
+            dirty: NpcDirtyFlags { created: true, ..NpcDirtyFlags::default() },
             movement: Uuid::nil(),
             head_hash: 0,
             head_changed: true,
@@ -421,7 +421,7 @@ impl Legs {
         CrowdBody {
             at: self.spot.at,
             velocity: self.velocity,
-            wish: self.wish,
+            preferred: self.preferred,
             z: self.feet_m,
             radius: RADIUS_M,
             left_m: self.left_m,

@@ -1,6 +1,6 @@
 //! NPCs as state: hashed, copied into checkpoints, checked when they come out of a snapshot, and given other local ids.
 
-use super::{Errand, Legs, NpcCast, NpcHead, NpcStanding, Npcs, STRUCK_MAX, Target, Toward};
+use super::{Errand, Legs, NpcCast, NpcCondition, NpcHead, Npcs, STRUCK_MAX, Target, Toward};
 use crate::{ground::SolidGround, periods::TIME_MAX, presence::SPEED_MAX_M_PER_S, renaming::Renaming};
 use behavior::senses::{EntityId, WorldTime};
 use glam::Vec3;
@@ -105,7 +105,7 @@ impl Npcs {
 
     /// Drops pending changes: between steps only a world before its first step has any.
     pub(crate) fn forget_news(&mut self) {
-        self.legs.iter_mut().for_each(|legs| legs.news = super::NpcNews::default());
+        self.legs.iter_mut().for_each(|legs| legs.dirty = super::NpcDirtyFlags::default());
     }
 
     /// World time since the beginning.
@@ -121,17 +121,19 @@ impl Npcs {
 
 impl Legs {
     fn is_sound(&self, cast: &NpcCast, ground: &SolidGround) -> bool {
-        let Self { spot, feet_m, velocity, wish, left_m, climb, facing, follower, standing, id, .. } = self;
+        let Self {
+            spot, feet_m, velocity, preferred, left_m, climb, facing, follower, condition, id, ..
+        } = self;
         let slow = |speed: glam::Vec2| speed.is_finite() && speed.abs().max_element() <= SPEED_MAX_M_PER_S;
         cast.mesh.holds(*spot)
             && (cast.mesh.height(super::ground_of(&ground.terrain), *spot) - feet_m).abs() <= SOLES_M
             && slow(*velocity)
-            && slow(*wish)
+            && slow(*preferred)
             && *left_m >= 0.0
             && climb.abs() <= CLIMB_MAX_M_PER_S
             && (facing.length_squared() - 1.0).abs() < 1e-3
             && follower.is_sound(&cast.mesh, SPEED_MAX_M_PER_S)
-            && id.is_some() != matches!(standing, NpcStanding::Gone(_))
+            && id.is_some() != matches!(condition, NpcCondition::Gone(_))
     }
 
     /// Hash of all that decides its future, its mind included.
@@ -141,12 +143,12 @@ impl Legs {
         hasher.vec3(self.spot.at.extend(self.feet_m));
         hasher.u32(self.spot.poly.0);
         hasher.vec3(self.velocity.extend(self.climb));
-        hasher.vec3(self.wish.extend(self.left_m));
+        hasher.vec3(self.preferred.extend(self.left_m));
         hasher.u64(u64::from(self.facing.x.to_bits()) << 32 | u64::from(self.facing.y.to_bits()));
-        let (kind, until) = match self.standing {
-            NpcStanding::Up => (0, 0),
-            NpcStanding::Fallen(until) => (1, until.0),
-            NpcStanding::Gone(until) => (2 + u64::from(until.is_some()), until.map_or(0, |until| until.0)),
+        let (kind, until) = match self.condition {
+            NpcCondition::Up => (0, 0),
+            NpcCondition::Fallen(until) => (1, until.0),
+            NpcCondition::Gone(until) => (2 + u64::from(until.is_some()), until.map_or(0, |until| until.0)),
         };
         let flags = u64::from(self.hindered) | u64::from(self.wants_path) << 1 | u64::from(self.sits) << 2;
         hasher.u64(u64::from(until) << 32 | kind << 8 | flags);
@@ -218,7 +220,7 @@ impl Errand {
 /// Brings the sum of all hashes up to date with one NPC: once a tick, after everything that happens to it.
 pub(super) fn rehash(sum: &mut u64, number: usize, legs: &mut Legs, head: &NpcHead) {
     // The head is large and changes only with thoughts and looks.
-    if std::mem::take(&mut legs.head_changed) || legs.news.animated {
+    if std::mem::take(&mut legs.head_changed) || legs.dirty.animated {
         legs.head_hash = head.state_hash(&legs.follower);
     }
     let hash = legs.state_hash(number as u64);

@@ -14,7 +14,7 @@ impl Npcs {
     /// Reports newcomers, by number.
     pub(crate) fn tell_newcomers(&self, setting: &WorldSetting, out: &mut Frame) {
         for number in 0..self.len() {
-            if self.legs[number].news.created {
+            if self.legs[number].dirty.created {
                 out.changes.extend(self.entity(number, setting).map(Change::Created));
             }
         }
@@ -29,21 +29,21 @@ impl Npcs {
     ) {
         let roles = setting.cast.iter().flat_map(|cast| &cast.roles);
         for ((legs, head), role) in self.legs.iter_mut().zip(&self.heads).zip(roles) {
-            let news = std::mem::take(&mut legs.news);
-            let Some(id) = legs.id.filter(|_| !news.created) else {
-                counters.entities_dirtied += u64::from(news.created);
+            let dirty = std::mem::take(&mut legs.dirty);
+            let Some(id) = legs.id.filter(|_| !dirty.created) else {
+                counters.entities_dirtied += u64::from(dirty.created);
                 continue;
             };
-            if news.appeared {
+            if dirty.appeared {
                 out.changes.push(Change::Appeared(id, role.appearance.clone()));
             }
-            if news.animated {
+            if dirty.animated {
                 out.changes.push(Change::Animated(id, head.animator.list().clone()));
             }
-            if news.moved {
+            if dirty.moved {
                 out.changes.push(Change::Moved(id, legs.motion()));
             }
-            counters.entities_dirtied += u64::from(news.animated | news.moved | news.appeared);
+            counters.entities_dirtied += u64::from(dirty.animated | dirty.moved | dirty.appeared);
         }
     }
 

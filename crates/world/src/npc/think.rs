@@ -1,6 +1,6 @@
 //! Looks, hearing and thoughts of the NPCs that are due.
 
-use super::{HALF_HEIGHT_M, NpcCast, NpcStanding, Npcs, OBSERVE_MS, OBSERVE_SHARES, Scratch};
+use super::{HALF_HEIGHT_M, NpcCast, NpcCondition, Npcs, OBSERVE_MS, OBSERVE_SHARES, Scratch};
 use crate::{cast::ground_of, game::GameState, periods::Span, roster::Roster, setting::WorldSetting};
 use behavior::{
     Intent,
@@ -43,7 +43,7 @@ impl Npcs {
         let npc = |(legs, role): (&super::Legs, &super::SpawnRole)| Candidate {
             who: legs.entity().unwrap_or(NOBODY),
             kind: role.kind,
-            has_fallen: legs.standing != NpcStanding::Up,
+            has_fallen: legs.condition != NpcCondition::Up,
             position: if legs.id.is_some() { legs.position() } else { Vec3::INFINITY },
         };
         scratch.candidates.extend(self.legs.iter().zip(&cast.roles).map(npc));
@@ -110,7 +110,7 @@ impl Npcs {
         let ground = ground_of(&setting.ground.terrain);
         for number in 0..self.len() {
             let legs = &mut self.legs[number];
-            if legs.standing != NpcStanding::Up {
+            if legs.condition != NpcCondition::Up {
                 continue;
             }
             let (looks, thinks) = (legs.attention.is_look_due(now), legs.attention.is_think_due(now));

@@ -1,7 +1,7 @@
 //! Moves NPCs by one tick: along their paths, around others, on the mesh.
 
 use super::{
-    Legs, NpcCast, NpcHead, NpcStanding, Npcs, PATH_NODES_MAX, PATHS_PER_S, PATHS_PER_TICK_MAX, Scratch,
+    Legs, NpcCast, NpcCondition, NpcHead, Npcs, PATH_NODES_MAX, PATHS_PER_S, PATHS_PER_TICK_MAX, Scratch,
     Toward, act::direction, state::rehash,
 };
 use crate::{animations, cast::ground_of, periods::Span, setting::WorldSetting};
@@ -26,7 +26,7 @@ impl Npcs {
         let now = self.now();
         for number in (first..n).chain(0..first) {
             let legs = &mut self.legs[number];
-            if !legs.wants_path || legs.standing != NpcStanding::Up {
+            if !legs.wants_path || legs.condition != NpcCondition::Up {
                 continue;
             }
             if left == 0 {
@@ -67,12 +67,12 @@ impl Npcs {
         scratch.bodies.clear();
         let mut n_bodies = 0;
         for legs in &self.legs {
-            let is_up = legs.standing == NpcStanding::Up;
+            let is_up = legs.condition == NpcCondition::Up;
             scratch.bodies.push(if is_up { n_bodies } else { u32::MAX });
             n_bodies += u32::from(is_up);
         }
         let visitors = scratch.candidates[self.len()..].iter().map(visitor_body);
-        let up = self.legs.iter().filter(|legs| legs.standing == NpcStanding::Up).map(Legs::body);
+        let up = self.legs.iter().filter(|legs| legs.condition == NpcCondition::Up).map(Legs::body);
         scratch.neighbours.rebuild(up.chain(visitors));
         let span = Span::new(self.elapsed_ns, dt);
         let makes_room: [bool; STANDERS_SHARES] = std::array::from_fn(|share| {
@@ -81,7 +81,7 @@ impl Npcs {
 
         for number in 0..self.len() {
             let (legs, head) = (&mut self.legs[number], &mut self.heads[number]);
-            if legs.standing != NpcStanding::Up {
+            if legs.condition != NpcCondition::Up {
                 continue;
             }
             self.counts.ticks += 1;
@@ -100,11 +100,11 @@ impl Npcs {
                 }
                 Status::Idle | Status::Walking => {}
             }
-            (legs.wish, legs.left_m) = (pace.velocity, pace.left_m);
+            (legs.preferred, legs.left_m) = (pace.velocity, pace.left_m);
             let stands = pace.velocity == Vec2::ZERO && legs.velocity == Vec2::ZERO;
             // A standing NPC makes room for others in the same place when its group is due.
             if stands && !makes_room[number % STANDERS_SHARES] {
-                legs.news.moved |= turn_toward(legs, &head.errand.face, &scratch.candidates);
+                legs.dirty.moved |= turn_toward(legs, &head.errand.face, &scratch.candidates);
                 show_movement(legs, head, resting(legs));
                 rehash(&mut self.hash, number, legs, head);
                 continue;
@@ -128,7 +128,7 @@ impl Npcs {
             } else {
                 turn_toward(legs, &head.errand.face, &scratch.candidates);
             }
-            legs.news.moved |= was != (legs.spot.at, legs.velocity, legs.facing);
+            legs.dirty.moved |= was != (legs.spot.at, legs.velocity, legs.facing);
             let shown = movement(legs, pace.velocity, cast.actor(cast.roles[number].kind).walk_m_per_s);
             show_movement(legs, head, shown);
             scratch.neighbours.relocate(body, legs.body());
@@ -146,7 +146,7 @@ fn visitor_body(candidate: &Candidate) -> CrowdBody {
     CrowdBody {
         at: candidate.position.truncate(),
         velocity: Vec2::ZERO,
-        wish: Vec2::ZERO,
+        preferred: Vec2::ZERO,
         z: candidate.position.z - super::HALF_HEIGHT_M,
         radius: super::RADIUS_M,
         left_m: 0.0,
@@ -182,7 +182,7 @@ fn turn_toward(legs: &mut Legs, face: &Toward, candidates: &[Candidate]) -> bool
 fn show_movement(legs: &mut Legs, head: &mut NpcHead, movement: Uuid) {
     if legs.movement != movement {
         legs.movement = movement;
-        legs.news.animated |= head.animator.show_movement(movement);
+        legs.dirty.animated |= head.animator.show_movement(movement);
     }
 }
 
@@ -191,12 +191,16 @@ const fn resting(legs: &Legs) -> Uuid {
 }
 
 /// The animation of how it gets on.
-fn movement(legs: &Legs, wish: Vec2, walk_m_per_s: f32) -> Uuid {
-    if legs.velocity == Vec2::ZERO && wish == Vec2::ZERO {
+fn movement(legs: &Legs, preferred: Vec2, walk_m_per_s: f32) -> Uuid {
+    if legs.velocity == Vec2::ZERO && preferred == Vec2::ZERO {
         return resting(legs);
     }
-    // Threshold between walk and run, from the wished speed: an NPC that is slowed down by others keeps its gait.
-    if wish.length_squared() > walk_m_per_s * walk_m_per_s * 1.2 { animations::RUN } else { animations::WALK }
+    // Threshold between walk and run, from the preferred speed: an NPC that is slowed down by others keeps its gait.
+    if preferred.length_squared() > walk_m_per_s * walk_m_per_s * 1.2 {
+        animations::RUN
+    } else {
+        animations::WALK
+    }
 }
 
 #[cfg(test)]

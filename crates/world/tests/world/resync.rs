@@ -84,7 +84,7 @@ fn an_empty_world_answers_with_one_empty_part() {
 }
 
 #[test]
-fn wishes_during_a_snapshot_make_exactly_one_more() {
+fn requests_during_a_snapshot_make_exactly_one_more() {
     let mut stage = Stage::flat();
     for session in 1..=300 {
         stage.send(session, enter_at(Vec3::new(128.0, 128.0, 22.0)));

@@ -173,7 +173,11 @@ impl ConnectionTable {
     ///
     /// # Errors
     /// If its client has its share. The connection keeps waiting.
-    pub(super) fn begin_service(&mut self, id: ConnectionId, client: ConnectionOrigin) -> Result<(), ShareTaken> {
+    pub(super) fn begin_service(
+        &mut self,
+        id: ConnectionId,
+        client: ConnectionOrigin,
+    ) -> Result<(), ShareTaken> {
         self.enter(id, ConnectionPhase::Reading);
         let own = self.served.get(&client).copied().unwrap_or(0);
         let left = self.caps.open_max.saturating_sub(self.open() - self.waiting);

@@ -172,7 +172,7 @@ fn an_arrival_is_recorded_so_that_a_crash_forgets_only_the_walk_since() {
     let spot = node.spot(MEADOW, 300.0, 200.0);
     node.enter_at("Ada", spot);
     let expected =
-        crate::mail::Spot { position: node.places.get(MEADOW).land().clamp(spot.position), ..spot };
+        crate::mail::Spot { position: node.places.get(MEADOW).ground().clamp(spot.position), ..spot };
     assert_eq!(node.records, [Record::LastLocation(agent("Ada"), expected)]);
 }
 
@@ -292,9 +292,9 @@ fn a_session_that_is_about_to_be_replaced_says_where_its_avatar_stands() {
     node.run_ms(2_000);
     let walked = node.position_in(MEADOW, "Ada").expect("here");
     assert!(walked.x > spot.position.x + 2.0, "{walked}");
-    let standing = node.hub.standing(agent("Ada")).expect("she is here");
-    assert_eq!((standing.place, standing.position), (MEADOW, walked));
-    assert_eq!(node.hub.standing(agent("Bob")), None);
+    let shared_spot = node.hub.shared_spot(agent("Ada")).expect("she is here");
+    assert_eq!((shared_spot.place, shared_spot.position), (MEADOW, walked));
+    assert_eq!(node.hub.shared_spot(agent("Bob")), None);
 }
 
 #[test]
@@ -308,9 +308,9 @@ fn out_of_an_instance_a_replaced_session_comes_back_to_where_it_went_in() {
     node.relay();
     node.run_ms(1_000);
     assert!(node.clients[ada].sees_itself());
-    let standing = node.hub.standing(agent("Ada")).expect("she is here");
-    assert_eq!(standing.place, HARBOUR);
-    assert!(standing.position.distance(spot.position) < 2.0, "{standing:?}");
+    let shared_spot = node.hub.shared_spot(agent("Ada")).expect("she is here");
+    assert_eq!(shared_spot.place, HARBOUR);
+    assert!(shared_spot.position.distance(spot.position) < 2.0, "{shared_spot:?}");
 }
 
 #[test]

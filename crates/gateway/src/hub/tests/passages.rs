@@ -58,8 +58,8 @@ fn assert_shows_only(node: &Node, client: usize, scene: &Scene) {
     for (id, seen) in &shown.avatars {
         assert!(replica.of_id(ids::LocalId(*id)).is_some(), "{seen:?} is not in {}", scene.name);
     }
-    for id in shown.things.keys() {
-        assert!(replica.scenery().of_id(ids::LocalId(*id)).is_some(), "thing {id} is not in {}", scene.name);
+    for id in shown.objects.keys() {
+        assert!(replica.scenery().of_id(ids::LocalId(*id)).is_some(), "object {id} is not in {}", scene.name);
     }
 }
 
@@ -68,8 +68,8 @@ fn another_world_comes_behind_the_circuit_and_nothing_is_left_of_the_first() {
     let (mut node, ada, session, cave) = visitor();
     let bob = node.enter("Bob");
     node.run_until(|node| node.clients[bob].sees("Ada").is_some() && node.clients[ada].sees("Bob").is_some());
-    let things = node.clients[ada].things.len();
-    assert!(things > 20, "{things} things");
+    let objects = node.clients[ada].objects.len();
+    assert!(objects > 20, "{objects} objects");
     let harbour = Arc::clone(&node.places.get(HARBOUR).scene);
     let layers =
         |node: &Node| node.clients[ada].inbox.iter().filter(|m| matches!(m, Message::LayerData(_))).count();
@@ -79,9 +79,9 @@ fn another_world_comes_behind_the_circuit_and_nothing_is_left_of_the_first() {
     node.run_ms(5_000);
     assert_shows_only(&node, ada, &cave);
     assert_eq!(node.clients[ada].avatars.len(), 1, "her own avatar, once");
-    assert!(node.clients[ada].things.len() > 20, "what stands there");
+    assert!(node.clients[ada].objects.len() > 20, "what stands there");
     assert_eq!(handshakes(&node, ada).last().map(String::as_str), Some("Cave"));
-    assert_eq!(layers(&node) - layers_before, cave.land.layers.len(), "the ground, once");
+    assert_eq!(layers(&node) - layers_before, cave.ground.layers.len(), "the ground, once");
     let local = node.clients[ada].inbox.iter().rev().find_map(|message| match message {
         Message::TeleportLocal(m) => Some(m.info.position),
         _ => None,
@@ -276,11 +276,11 @@ fn a_user_that_does_not_appear_in_the_world_in_time_comes_back() {
     let (mut node, ada, session, _) = visitor();
     // It is never stepped.
     let void = {
-        let land = Arc::clone(&node.places.get(HARBOUR).scene.land);
+        let ground = Arc::clone(&node.places.get(HARBOUR).scene.ground);
         let local_ids = 77_000_001..78_000_000;
         let spec = node.places.get(HARBOUR).scene.spec().clone();
         let spec = WorldSpec { world: WorldId(77), is_shared: false, name: "Void".into(), local_ids, ..spec };
-        Arc::new(Scene::new(spec, land))
+        Arc::new(Scene::new(spec, ground))
     };
     node.places.add_instance(Arc::clone(&void));
     assert_eq!(node.hub.enter(node.now, session, void.world, None), Ok(Passage::Switched));
@@ -493,10 +493,11 @@ fn shards_learn_of_a_visitors_departure() {
 fn lacks(node: &Node, client: usize, scene: &Scene) -> usize {
     let client = &node.clients[client];
     let own = client.avatars.values().find(|seen| seen.agent == client.agent.0).expect("she sees herself");
-    let near = scene.land.scenery.prims().iter().filter(|thing| thing.position.distance(own.position) < 60.0);
+    let near =
+        scene.ground.scenery.prims().iter().filter(|object| object.position.distance(own.position) < 60.0);
     let shown: std::collections::BTreeSet<_> =
-        client.things.values().map(|(at, _)| at.to_array().map(f32::to_bits)).collect();
-    near.filter(|thing| !shown.contains(&thing.position.to_array().map(f32::to_bits))).count()
+        client.objects.values().map(|(at, _)| at.to_array().map(f32::to_bits)).collect();
+    near.filter(|object| !shown.contains(&object.position.to_array().map(f32::to_bits))).count()
 }
 
 #[test]
@@ -512,7 +513,7 @@ fn a_user_back_at_once_in_a_crowded_world_sees_its_static_objects() {
         let harbour = Arc::clone(&node.places.get(HARBOUR).scene);
         node.run_ms(fill_ms);
         assert_eq!(lacks(&node, ada, &harbour), 0);
-        assert!(node.clients[ada].things.len() > boxes as usize / 5, "{}", node.clients[ada].things.len());
+        assert!(node.clients[ada].objects.len() > boxes as usize / 5, "{}", node.clients[ada].objects.len());
         assert_eq!(node.hub.enter(node.now, session, cave.world, None), Ok(Passage::Switched));
         node.relay();
         let circuit = node.hub.circuit_of(session).expect("she is here");
@@ -533,8 +534,8 @@ fn nothing_of_a_world_is_left_however_much_stood_there_and_however_full_the_circ
     let session = node.hub.session_named("Ada Resident").expect("she is here");
     let cave = node.instance("Cave", 256, 300, 10);
     node.run_ms(45_000);
-    let things = node.clients[ada].things.len();
-    assert!(things > 5_096, "{things}");
+    let objects = node.clients[ada].objects.len();
+    assert!(objects > 5_096, "{objects}");
     assert_eq!(node.hub.enter(node.now, session, cave.world, None), Ok(Passage::Switched));
     node.relay();
     let circuit = node.hub.circuit_of(session).expect("she is here");

@@ -238,7 +238,7 @@ fn a_teleport_can_be_cancelled_until_the_client_shows_its_ticket() {
 }
 
 #[test]
-fn a_second_wish_while_on_the_way_is_refused_and_the_first_still_works() {
+fn a_second_request_on_the_way_is_refused_and_the_first_still_works() {
     let (mut node, ada, meadow) = visitor();
     ask(&mut node, ada, meadow);
     let body = finish(&mut node, ada);

@@ -102,7 +102,7 @@ impl Client {
     /// True if an avatar or object of its world was sent to it, and not killed since.
     fn shows(&self, id: LocalId, replica: &Replica) -> bool {
         match replica.scenery().of_id(id) {
-            Some(thing) => self.scenery.sight.has(thing),
+            Some(object) => self.scenery.sent.has(object),
             None => self.viewer.shows(id),
         }
     }
@@ -110,7 +110,7 @@ impl Client {
     /// The client may lack it: it is sent in full again.
     fn doubt(&mut self, id: LocalId, replica: &Replica) {
         match replica.scenery().of_id(id) {
-            Some(thing) if self.scenery.sight.has(thing) => self.scenery.sight.lost(thing),
+            Some(object) if self.scenery.sent.has(object) => self.scenery.sent.mark_lost(object),
             Some(_) => {}
             None => self.viewer.lost(id),
         }

@@ -83,7 +83,7 @@ fn the_own_avatar_is_in_the_first_object_update_with_the_flags_of_an_owner() {
 fn the_whole_ground_arrives_reliably_and_the_overlay_with_it() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
-    let expected = node.places.get(HARBOUR).land().layers.len();
+    let expected = node.places.get(HARBOUR).ground().layers.len();
     let layers = |client: &Client| client.count(|message| matches!(message, Message::LayerData(_)));
     node.run_until(|node| layers(&node.clients[ada]) == expected);
     let client = &node.clients[ada];
@@ -215,7 +215,7 @@ fn loss_of_any_message_of_an_arrival_heals() {
         node.run_ms(15_000);
         assert_eq!(node.loss.left(), 0, "{number:?} was lost");
         assert_arrived(&node, ada);
-        let ground = node.places.get(HARBOUR).land().layers.len() + 4;
+        let ground = node.places.get(HARBOUR).ground().layers.len() + 4;
         let is_ground =
             |message: &Message| matches!(message, Message::LayerData(_) | Message::ParcelOverlay(_));
         assert_eq!(node.clients[ada].count(is_ground), ground, "{number:?} was lost");

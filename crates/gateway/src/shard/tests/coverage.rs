@@ -5,7 +5,7 @@ mod conversations;
 mod objects;
 mod places;
 
-use crate::coverage::{Feature, MESSAGES, Outcome};
+use crate::coverage::{Feature, MESSAGES, MessageOutcome};
 use crate::testing::{Client, Node, Setup, agent};
 use ids::Uuid;
 use link::Action;
@@ -23,7 +23,7 @@ fn alerts(client: &Client) -> Vec<String> {
 }
 
 /// Counts of messages by outcome.
-fn outcomes(node: &Node) -> BTreeMap<(&'static str, Outcome), u64> {
+fn outcomes(node: &Node) -> BTreeMap<(&'static str, MessageOutcome), u64> {
     let occurred = node.shards.iter().flat_map(|shard| shard.outcomes().occurred());
     occurred.map(|(name, outcome, n)| ((name, outcome), n)).collect()
 }
@@ -34,7 +34,7 @@ fn last<T>(client: &Client, pick: impl Fn(&Message) -> Option<T>) -> T {
 
 /// The local id of an object that the client sees.
 fn seen_object(client: &Client) -> u32 {
-    *client.things.keys().next().expect("it sees objects")
+    *client.objects.keys().next().expect("it sees objects")
 }
 
 /// A request for a texture, from a part of it on.
@@ -46,7 +46,7 @@ fn image(image: Uuid, packet: u32) -> RequestImageRequestImage {
 fn furnished() -> (Node, usize) {
     let mut node = Node::with(Setup { boxes: 60, ..Setup::default() });
     let ada = node.enter("Ada");
-    node.run_until(|node| !node.clients[ada].things.is_empty());
+    node.run_until(|node| !node.clients[ada].objects.is_empty());
     node.run_ms(1_000);
     (node, ada)
 }
@@ -60,7 +60,7 @@ fn a_request_for_a_missing_feature_is_refused_by_name_within_a_second() {
         node.clients[ada].send_bare(row.name);
         node.run_ms(1_000);
         assert_eq!(alerts(&node.clients[ada]), [feature.to_string()], "{}", row.name.as_str());
-        assert_eq!(outcomes(&node).get(&(row.name.as_str(), Outcome::Refused)), Some(&1));
+        assert_eq!(outcomes(&node).get(&(row.name.as_str(), MessageOutcome::Refused)), Some(&1));
     }
 }
 
@@ -77,7 +77,7 @@ fn each_request_for_a_missing_feature_is_in_a_notice_within_a_second() {
     node.clients[ada].send_bare(MessageName::ActivateGroup);
     node.run_ms(1_000);
     assert_eq!(alerts(&node.clients[ada])[2..], [format!("{groups} Requests refused: 2.")]);
-    assert_eq!(outcomes(&node)[&("ActivateGroup", Outcome::Refused)], 3);
+    assert_eq!(outcomes(&node)[&("ActivateGroup", MessageOutcome::Refused)], 3);
 }
 
 #[test]
@@ -88,8 +88,9 @@ fn ignored_and_simulator_messages_change_nothing_and_are_counted() {
     let inbox = node.clients[ada].inbox.len();
     let reserved = MessageName::ALL.iter().filter(|name| name.is_trusted());
     let rows = MESSAGES.iter().map(|row| (row.name, row.outcome));
-    let silent = rows.filter(|(_, outcome)| matches!(outcome, Outcome::Ignored | Outcome::Dropped));
-    let silent: Vec<_> = silent.chain(reserved.map(|name| (*name, Outcome::Dropped))).collect();
+    let silent =
+        rows.filter(|(_, outcome)| matches!(outcome, MessageOutcome::Ignored | MessageOutcome::Dropped));
+    let silent: Vec<_> = silent.chain(reserved.map(|name| (*name, MessageOutcome::Dropped))).collect();
     let before = node.drops("not_for_clients");
     for (name, _) in &silent {
         node.clients[ada].send_bare(*name);
@@ -100,7 +101,7 @@ fn ignored_and_simulator_messages_change_nothing_and_are_counted() {
     for (name, outcome) in &silent {
         assert!(occurred.contains_key(&(name.as_str(), *outcome)), "{} is not {outcome:?}", name.as_str());
     }
-    let dropped = silent.iter().filter(|(_, outcome)| *outcome == Outcome::Dropped).count() as u64;
+    let dropped = silent.iter().filter(|(_, outcome)| *outcome == MessageOutcome::Dropped).count() as u64;
     assert_eq!(node.drops("not_for_clients") - before, dropped);
     let periodic = |message: &&Message| {
         matches!(
@@ -118,7 +119,7 @@ fn a_number_that_the_protocol_does_not_have_is_counted_as_unknown() {
     let ada = node.enter("Ada");
     node.clients[ada].send_body(&[0xFF, 0xFF, 0x7F, 0x01, 1, 2, 3]);
     node.run_ms(100);
-    assert_eq!(outcomes(&node)[&("unknown", Outcome::Dropped)], 1);
+    assert_eq!(outcomes(&node)[&("unknown", MessageOutcome::Dropped)], 1);
     assert_eq!(node.drops("unknown_message"), 1);
 }
 
@@ -139,8 +140,8 @@ fn dialogs_that_are_neither_passed_on_nor_refused_count_as_ignored() {
     node.run_ms(300);
     assert!(!node.clients[bob].got(ImprovedInstantMessage::NUMBER));
     let occurred = outcomes(&node);
-    assert_eq!(occurred[&("ImprovedInstantMessage", Outcome::Ignored)], dialogs.len() as u64);
-    assert!(!occurred.contains_key(&("ImprovedInstantMessage", Outcome::Done)));
+    assert_eq!(occurred[&("ImprovedInstantMessage", MessageOutcome::Ignored)], dialogs.len() as u64);
+    assert!(!occurred.contains_key(&("ImprovedInstantMessage", MessageOutcome::Done)));
 }
 
 #[test]

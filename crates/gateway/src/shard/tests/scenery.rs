@@ -17,12 +17,12 @@ fn node() -> Node {
 /// Everything within 64 m of a place, by local id, where it stands.
 fn near(node: &Node, place: Vec3) -> Vec<(u32, Vec3)> {
     // They have the first ids of their world.
-    let things = (1u32..).zip(node.scenery(HARBOUR).prims()).map(|(id, standing)| (id, standing.position));
-    things.filter(|(_, position)| position.distance(place) <= 64.0).collect()
+    let objects = (1u32..).zip(node.scenery(HARBOUR).prims()).map(|(id, object)| (id, object.position));
+    objects.filter(|(_, position)| position.distance(place) <= 64.0).collect()
 }
 
 fn lacks(client: &Client, near: &[(u32, Vec3)]) -> usize {
-    near.iter().filter(|(id, at)| client.things.get(id).map(|(seen, _)| seen) != Some(at)).count()
+    near.iter().filter(|(id, at)| client.objects.get(id).map(|(seen, _)| seen) != Some(at)).count()
 }
 
 #[test]
@@ -35,8 +35,8 @@ fn a_client_has_near_objects_soon_and_once() {
     node.run_ms(3_000);
     let client = &node.clients[ada];
     assert_eq!(lacks(client, &near), 0);
-    assert!(client.things.values().all(|(_, times)| *times == 1));
-    assert!(client.things.values().all(|(at, _)| at.distance(place) < 75.0), "no more than it needs");
+    assert!(client.objects.values().all(|(_, times)| *times == 1));
+    assert!(client.objects.values().all(|(at, _)| at.distance(place) < 75.0), "no more than it needs");
     assert_eq!(node.shards[0].counters().sceneries_filled, 1);
 }
 
@@ -45,7 +45,7 @@ fn a_walking_client_is_sent_approaching_objects_and_keeps_the_others() {
     let mut node = node();
     let ada = node.enter("Ada");
     node.run_ms(3_000);
-    let before = node.clients[ada].things.len();
+    let before = node.clients[ada].objects.len();
     node.clients[ada].control(ControlFlags::AT_POS.union(ControlFlags::FAST_AT));
     node.run_ms(12_000);
     let place = node.position_in(HARBOUR, "Ada").expect("in the world");
@@ -54,7 +54,7 @@ fn a_walking_client_is_sent_approaching_objects_and_keeps_the_others() {
     let near: Vec<(u32, Vec3)> =
         near(&node, place).into_iter().filter(|(_, at)| at.distance(place) < 62.0).collect();
     assert_eq!(lacks(client, &near), 0);
-    assert!(client.things.len() > before + 50, "{before} before, {} after", client.things.len());
+    assert!(client.objects.len() > before + 50, "{before} before, {} after", client.objects.len());
     assert_eq!(client.count(|message| matches!(message, Message::KillObject(_))), 0);
 }
 
@@ -76,8 +76,8 @@ fn requested_objects_are_sent_again() {
     let ada = node.enter("Ada");
     node.run_ms(3_000);
     let client = &mut node.clients[ada];
-    let (&id, _) = client.things.first_key_value().expect("something is near");
-    client.things.clear();
+    let (&id, _) = client.objects.first_key_value().expect("something is near");
+    client.objects.clear();
     let request = RequestMultipleObjects {
         agent_data: RequestMultipleObjectsAgentData {
             agent_id: client.agent.0,
@@ -88,7 +88,7 @@ fn requested_objects_are_sent_again() {
     client.send(&request.into());
     node.run_ms(500);
     let client = &node.clients[ada];
-    assert_eq!(client.things.keys().copied().collect::<Vec<_>>(), [id]);
+    assert_eq!(client.objects.keys().copied().collect::<Vec<_>>(), [id]);
     assert_eq!(client.count(|message| matches!(message, Message::KillObject(_))), 0);
 }
 

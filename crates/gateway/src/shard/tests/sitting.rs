@@ -14,7 +14,7 @@ const HALF_HEIGHT_M: f32 = 0.95;
 /// Two clients 3 m from an object, and the object.
 fn beside_an_object() -> (Node, [usize; 2], StaticObject) {
     let mut node = Node::with(Setup { boxes: 60, ..Setup::default() });
-    let inside = |standing: &&StaticObject| (10.0..246.0).contains(&standing.position.x);
+    let inside = |object: &&StaticObject| (10.0..246.0).contains(&object.position.x);
     let object = node.scenery(HARBOUR).prims().iter().find(inside).expect("a box").clone();
     let spot = node.spot(HARBOUR, object.position.x + 3.0, object.position.y);
     let clients = ["Ada", "Bob"].map(|name| node.enter_at(name, spot));
@@ -111,7 +111,7 @@ fn an_avatar_sits_until_it_stands_up_or_teleports() {
 #[test]
 fn an_object_that_is_far_or_unknown_is_refused_by_name() {
     let (mut node, [ada, _], object) = beside_an_object();
-    let is_far = |standing: &&StaticObject| standing.position.distance(object.position) > 20.0;
+    let is_far = |other: &&StaticObject| other.position.distance(object.position) > 20.0;
     let far = node.scenery(HARBOUR).prims().iter().find(is_far).expect("another box").prim.id;
     let before = node.position_in(HARBOUR, "Ada");
     for (target, refusal) in [(far, Feature::FarObject), (Uuid::from_u128(0xBAD), Feature::UnknownObject)] {

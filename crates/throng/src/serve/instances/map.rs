@@ -69,7 +69,7 @@ async fn show_heights(State(instances): State<Arc<Instances>>, id: PathId) -> Re
         Ok(id) => id,
         Err(rejection) => return bad_id(&rejection),
     };
-    blocking(instances, move |instances| Ok::<_, ApiRefusal>(binary(heights(&instances.scene(id)?.land))))
+    blocking(instances, move |instances| Ok::<_, ApiRefusal>(binary(heights(&instances.scene(id)?.ground))))
         .await
 }
 

@@ -29,7 +29,10 @@ fn silent_connections_of_many_addresses_take_nothing_from_an_address_with_fewer(
         for attacker in 0..10 {
             settled(&mut table, attacker);
         }
-        table.begin_wait(visitor, if round % 2 == 0 { ConnectionPhase::Idle } else { ConnectionPhase::Reading });
+        table.begin_wait(
+            visitor,
+            if round % 2 == 0 { ConnectionPhase::Idle } else { ConnectionPhase::Reading },
+        );
     }
     assert!(table.slots.contains_key(&visitor), "the visitor's connection is still there");
     assert!(table.open() <= CAPS.open_max && table.waiting() <= CAPS.waiting_max);

@@ -1,7 +1,7 @@
 //! Requests with the answer that ends the wait for each.
 
 use super::{furnished, image, outcomes, seen_object};
-use crate::coverage::{MESSAGES, Outcome};
+use crate::coverage::{MESSAGES, MessageOutcome};
 use crate::hub::tests::events;
 use crate::testing::{Client, FOLDER, GROUND_M, ITEM};
 use ids::Uuid;
@@ -302,7 +302,11 @@ fn every_request_is_answered_within_a_second() {
         };
         assert!(is_answered, "{} brought no {answer:?}", name.as_str());
         let occurred = outcomes(&node);
-        assert!(!occurred.contains_key(&(name.as_str(), Outcome::Dropped)), "{} was dropped", name.as_str());
+        assert!(
+            !occurred.contains_key(&(name.as_str(), MessageOutcome::Dropped)),
+            "{} was dropped",
+            name.as_str()
+        );
     }
 }
 
@@ -310,7 +314,8 @@ fn every_request_is_answered_within_a_second() {
 fn every_row_that_is_done_or_refused_has_a_conversation_or_is_shown_elsewhere() {
     let tested: BTreeSet<MessageName> = conversations().iter().map(|((name, _), _)| *name).collect();
     for row in MESSAGES {
-        let is_stated = matches!(row.outcome, Outcome::Done | Outcome::Refused) && row.feature.is_none();
+        let is_stated =
+            matches!(row.outcome, MessageOutcome::Done | MessageOutcome::Refused) && row.feature.is_none();
         let is_tested = tested.contains(&row.name) || SHOWN_ELSEWHERE.contains(&row.name);
         assert!(!is_stated || is_tested, "nothing tests {}", row.name.as_str());
     }

@@ -15,7 +15,7 @@ fn an_edited_object_is_sent_again_as_it_is_with_its_properties() {
     let (mut node, ada) = furnished();
     let client = &mut node.clients[ada];
     let (id, unknown) = (seen_object(client), 4_242_424);
-    let (position, times) = client.things[&id];
+    let (position, times) = client.objects[&id];
     let row =
         |object_local_id| MultipleObjectUpdateObjectData { object_local_id, r#type: 1, data: vec![0; 12] };
     let message = MultipleObjectUpdate {
@@ -25,13 +25,13 @@ fn an_edited_object_is_sent_again_as_it_is_with_its_properties() {
         },
         object_data: vec![row(id), row(unknown)],
     };
-    client.things.insert(id, (Vec3::ZERO, times));
-    client.things.insert(unknown, (Vec3::ZERO, 1));
+    client.objects.insert(id, (Vec3::ZERO, times));
+    client.objects.insert(unknown, (Vec3::ZERO, 1));
     client.send(&message.into());
     node.run_ms(1_000);
     let client = &node.clients[ada];
-    assert_eq!(client.things[&id], (position, times + 1));
-    assert!(!client.things.contains_key(&unknown), "an object that does not exist is killed");
+    assert_eq!(client.objects[&id], (position, times + 1));
+    assert!(!client.objects.contains_key(&unknown), "an object that does not exist is killed");
     let properties = last(client, |message| match message {
         Message::ObjectProperties(m) => Some(m.object_data.clone()),
         _ => None,
@@ -50,7 +50,7 @@ fn an_edited_object_is_sent_again_as_it_is_with_its_properties() {
 fn properties_come_for_many_objects_in_datagrams_that_fit() {
     let (mut node, ada) = furnished();
     let client = &mut node.clients[ada];
-    let ids: Vec<u32> = client.things.keys().copied().collect();
+    let ids: Vec<u32> = client.objects.keys().copied().collect();
     let object_data = ids.iter().map(|&object_local_id| ObjectSelectObjectData { object_local_id }).collect();
     let agent_data = ObjectSelectAgentData { agent_id: client.agent.0, session_id: client.session_id.0 };
     client.send(&ObjectSelect { agent_data, object_data }.into());
@@ -95,7 +95,7 @@ fn one_object_capacity_is_stated_everywhere() {
     let (_, parcel) = told.iter().find(|(name, _)| name == "ParcelProperties").expect("a parcel");
     let parcel = parcel.get("ParcelData").at(0);
     let stated = |key| parcel.get(key).as_i32();
-    let capacity = node.places.get(HARBOUR).land().object_capacity();
+    let capacity = node.places.get(HARBOUR).ground().object_capacity();
     assert_eq!(economy, (capacity as i32, 60));
     assert_eq!((region, stats), (capacity, capacity));
     assert_eq!((stated("MaxPrims"), stated("SimWideMaxPrims")), (Some(economy.0), Some(economy.0)));
@@ -106,13 +106,13 @@ fn one_object_capacity_is_stated_everywhere() {
 fn an_edit_of_one_client_is_shown_to_no_other() {
     let (mut node, ada) = furnished();
     let bob = node.enter("Bob");
-    node.run_until(|node| !node.clients[bob].things.is_empty());
+    node.run_until(|node| !node.clients[bob].objects.is_empty());
     node.run_ms(2_000);
-    let before = node.clients[bob].things.clone();
-    let id = *before.keys().find(|id| node.clients[ada].things.contains_key(id)).expect("both see it");
+    let before = node.clients[bob].objects.clone();
+    let id = *before.keys().find(|id| node.clients[ada].objects.contains_key(id)).expect("both see it");
     let client = &mut node.clients[ada];
-    let position = client.things[&id];
-    client.things.insert(id, (Vec3::ZERO, position.1));
+    let position = client.objects[&id];
+    client.objects.insert(id, (Vec3::ZERO, position.1));
     let message = MultipleObjectUpdate {
         agent_data: MultipleObjectUpdateAgentData {
             agent_id: client.agent.0,
@@ -126,8 +126,8 @@ fn an_edit_of_one_client_is_shown_to_no_other() {
     };
     client.send(&message.into());
     node.run_ms(1_000);
-    assert_eq!(node.clients[ada].things[&id].0, position.0, "its author sees it as it is again");
-    assert_eq!(node.clients[bob].things, before, "no other client was sent anything of it");
+    assert_eq!(node.clients[ada].objects[&id].0, position.0, "its author sees it as it is again");
+    assert_eq!(node.clients[bob].objects, before, "no other client was sent anything of it");
 }
 
 #[test]
