@@ -104,7 +104,7 @@ impl Game {
         }
         let left = self.health_of(agent);
         out.push(struck(blow));
-        out.push(told(session, left));
+        out.push(health_event(session, left));
         if left == 0 {
             out.push(Event::Game(Audience::All, GameEvent::Fell(to)));
         }
@@ -114,8 +114,8 @@ impl Game {
     }
 
     /// Sends a session its health on arrival.
-    pub(super) fn tell_health(&self, session: SessionKey, agent: AgentId, out: &mut Vec<Event>) {
-        out.push(told(session, self.health_of(agent)));
+    pub(super) fn push_health(&self, session: SessionKey, agent: AgentId, out: &mut Vec<Event>) {
+        out.push(health_event(session, self.health_of(agent)));
     }
 
     /// Gives a point to each visitor whose time has come.
@@ -141,11 +141,11 @@ impl Game {
 /// Events with an account's health, one for each of its present sessions.
 fn health_of_sessions(tick: &GameTick<'_>, agent: AgentId, points: u8) -> impl Iterator<Item = Event> {
     let own = tick.visitors().filter(move |visitor| visitor.agent == agent);
-    own.map(move |visitor| told(visitor.session, points))
+    own.map(move |visitor| health_event(visitor.session, points))
 }
 
 /// A session's health, for its client.
-pub(super) const fn told(session: SessionKey, points: u8) -> Event {
+pub(super) const fn health_event(session: SessionKey, points: u8) -> Event {
     Event::Game(Audience::Session(session), GameEvent::Health { points })
 }
 

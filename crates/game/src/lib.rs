@@ -139,9 +139,9 @@ impl GameState for Game {
 
     fn greet(&self, session: SessionKey, agent: AgentId, out: &mut Vec<Event>) {
         if self.plan.damage {
-            self.tell_health(session, agent, out);
+            self.push_health(session, agent, out);
         }
-        self.tell_missions(session, out);
+        self.push_missions(session, out);
     }
 
     fn has_fallen_visitors(&self) -> bool {
@@ -152,8 +152,8 @@ impl GameState for Game {
         !self.wounds.is_empty() && self.health_of(agent) == 0
     }
 
-    fn tell_raised(&self, session: SessionKey, out: &mut Vec<Event>) {
-        out.push(health::told(session, HEALTH_MAX));
+    fn push_raised(&self, session: SessionKey, out: &mut Vec<Event>) {
+        out.push(health::health_event(session, HEALTH_MAX));
     }
 
     fn raise_fallen(&mut self) {

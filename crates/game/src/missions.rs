@@ -95,7 +95,7 @@ impl Game {
     }
 
     /// Sends a session the running missions on arrival.
-    pub(super) fn tell_missions(&self, session: SessionKey, out: &mut Vec<Event>) {
+    pub(super) fn push_missions(&self, session: SessionKey, out: &mut Vec<Event>) {
         for (mission, course) in (0..).zip(&self.courses) {
             if let MissionStage::UnderWay(next) = course.stage {
                 out.push(said(&self.plan, mission, next, Some(session)));
@@ -109,12 +109,12 @@ impl Game {
         if fell.is_empty() && rose.is_empty() {
             return;
         }
-        let told = |npcs: NpcSet, event: fn(LocalId) -> GameEvent| {
+        let events = |npcs: NpcSet, event: fn(LocalId) -> GameEvent| {
             let ids = npcs.numbers().filter_map(|number| tick.npc_id(number));
             ids.map(move |id| Event::Game(Audience::All, event(id)))
         };
-        out.extend(told(fell, GameEvent::Fell));
-        out.extend(told(rose, GameEvent::Rose));
+        out.extend(events(fell, GameEvent::Fell));
+        out.extend(events(rose, GameEvent::Rose));
         for (mission, course) in self.courses.iter_mut().enumerate() {
             if let MissionStage::UnderWay(next) = course.stage
                 && let Some(clear) = self.plan.missions[mission].goals[usize::from(next)].clear

@@ -149,7 +149,7 @@ impl Sessions {
     }
 
     /// Sends every shard something that does not concern the hub.
-    pub fn tell_shards(&self, mail: &ToShard) {
+    pub fn send_to_shards(&self, mail: &ToShard) {
         (0..self.shards.len()).for_each(|shard| self.deliver(shard, mail.clone()));
     }
 

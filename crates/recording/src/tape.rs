@@ -63,7 +63,14 @@ impl Tape {
     }
 
     /// Records the inputs of the next step.
-    pub fn record_step(&mut self, at: Instant, tick: Tick, dt: Duration, dilation: f32, commands: &[Command]) {
+    pub fn record_step(
+        &mut self,
+        at: Instant,
+        tick: Tick,
+        dt: Duration,
+        dilation: f32,
+        commands: &[Command],
+    ) {
         let step = Step { tick, at, dt, dilation, commands: commands.to_vec(), state_hash: None };
         self.current = Some(Taped { step, cast: None });
     }
@@ -96,8 +103,8 @@ impl Tape {
     /// The world panicked in the step that it was given last: the most interesting one.
     pub fn panicked(mut self) {
         let step = self.current.take();
-        let was_told = step.is_none_or(|step| self.steps.try_send(step).is_ok());
-        self.end(if was_told { Ending::Panicked } else { Ending::QueueFull });
+        let was_sent = step.is_none_or(|step| self.steps.try_send(step).is_ok());
+        self.end(if was_sent { Ending::Panicked } else { Ending::QueueFull });
     }
 
     fn end(&self, ending: Ending) {

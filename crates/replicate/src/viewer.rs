@@ -131,7 +131,7 @@ pub struct Viewer {
     /// The own avatar first when it is in the world, then the [`NEAR_MAX`] nearest, then the others.
     pub(crate) shown: Vec<Shown>,
     /// In the same order.
-    told: Vec<EntityHistory>,
+    histories: Vec<EntityHistory>,
     /// Distance of the last of the nearest [`NEAR_MAX`] of the latest list, in metres; 0 without any.
     near_m: f32,
     /// Slot and local id of the own avatar, as of the latest [`Self::update_visible_set`].
@@ -165,7 +165,7 @@ pub struct Lister {
 #[derive(Clone, Copy, Debug)]
 struct Member {
     shown: Shown,
-    told: EntityHistory,
+    history: EntityHistory,
 }
 
 /// The result of a list for one slot.
@@ -188,7 +188,7 @@ impl Viewer {
             visible_max,
             is_path_lossy: false,
             shown: Vec::new(),
-            told: Vec::new(),
+            histories: Vec::new(),
             near_m: 0.0,
             own: None,
             listed_at: None,
@@ -206,14 +206,14 @@ impl Viewer {
 
     /// The rarely needed state of the visible set, in the order of [`Self::shown`].
     #[must_use]
-    pub fn told(&self) -> &[EntityHistory] {
-        &self.told
+    pub fn histories(&self) -> &[EntityHistory] {
+        &self.histories
     }
 
     /// Local ids that the client was sent, its own avatar's first.
     pub fn known(&self) -> impl Iterator<Item = LocalId> {
-        let sent = self.shown.iter().zip(&self.told).filter(|(shown, _)| shown.is_sent());
-        sent.map(|(_, told)| LocalId(told.id))
+        let sent = self.shown.iter().zip(&self.histories).filter(|(shown, _)| shown.is_sent());
+        sent.map(|(_, history)| LocalId(history.id))
     }
 
     /// Entities that a full update was sent of.
@@ -268,16 +268,16 @@ impl Viewer {
     fn forget_absent(&mut self, replica: &Replica) {
         let mut n = 0;
         for at in 0..self.shown.len() {
-            let (shown, told) = (self.shown[at], self.told[at]);
-            if replica.hot().get(shown.slot as usize).is_some_and(|hot| hot.id == told.id) {
-                (self.shown[n], self.told[n]) = (shown, told);
+            let (shown, history) = (self.shown[at], self.histories[at]);
+            if replica.hot().get(shown.slot as usize).is_some_and(|hot| hot.id == history.id) {
+                (self.shown[n], self.histories[n]) = (shown, history);
                 n += 1;
             } else if shown.is_sent() {
-                self.gone.push(LocalId(told.id));
+                self.gone.push(LocalId(history.id));
             }
         }
         self.shown.truncate(n);
-        self.told.truncate(n);
+        self.histories.truncate(n);
     }
 
     /// Recomputes the members of the set.
@@ -288,16 +288,16 @@ impl Viewer {
             list.clear();
         }
         let mut own_member = None;
-        for (shown, told) in self.shown.drain(..).zip(self.told.drain(..)) {
+        for (shown, history) in self.shown.drain(..).zip(self.histories.drain(..)) {
             let mark = &mut marks[shown.slot as usize];
             if Some(shown.slot) == own {
-                own_member = Some(Member { shown, told });
+                own_member = Some(Member { shown, history });
             } else if mark.list != *n_lists {
                 if shown.is_sent() {
-                    self.gone.push(LocalId(told.id));
+                    self.gone.push(LocalId(history.id));
                 }
             } else {
-                let member = Member { shown: Shown { distance: mark.distance, ..shown }, told };
+                let member = Member { shown: Shown { distance: mark.distance, ..shown }, history };
                 if mark.is_nearest {
                     stay.push(member)
                 } else {
@@ -309,7 +309,7 @@ impl Viewer {
         }
         let newcomer = |slot: SlotIndex| Member {
             shown: Shown::wanted(slot),
-            told: EntityHistory::nothing(replica.hot()[slot as usize].id),
+            history: EntityHistory::nothing(replica.hot()[slot as usize].id),
         };
         for &(_, slot) in found.iter().take(self.visible_max) {
             let mark = &marks[slot as usize];
@@ -321,7 +321,7 @@ impl Viewer {
         }
         let n_staying = nearest_in_front(linger, self.visible_max - stay.len());
         let leave = linger.drain(n_staying..).filter(|member| member.shown.is_sent());
-        self.gone.extend(leave.map(|member| LocalId(member.told.id)));
+        self.gone.extend(leave.map(|member| LocalId(member.history.id)));
         stay.append(linger);
         let n_coming = nearest_in_front(come, self.visible_max - stay.len());
         come.truncate(n_coming);
@@ -333,15 +333,15 @@ impl Viewer {
         self.near_m = near.fold(0.0, f32::max);
         // Exact capacity: thousands of clients keep one of these for their whole session.
         self.shown.reserve_exact(stay.len() + 1);
-        self.told.reserve_exact(stay.len() + 1);
+        self.histories.reserve_exact(stay.len() + 1);
         if let Some(own) = own {
-            let Member { shown, told } = own_member.unwrap_or_else(|| newcomer(own));
+            let Member { shown, history } = own_member.unwrap_or_else(|| newcomer(own));
             self.shown.push(Shown { distance: 0.0, band: 0, ..shown });
-            self.told.push(told);
+            self.histories.push(history);
         }
-        for (n, Member { shown, told }) in stay.drain(..).enumerate() {
+        for (n, Member { shown, history }) in stay.drain(..).enumerate() {
             self.shown.push(Shown { band: band_of(n, shown.distance) as u8, ..shown });
-            self.told.push(told);
+            self.histories.push(history);
         }
     }
 
@@ -372,7 +372,7 @@ impl Viewer {
             band: shown.band,
             ..Shown::wanted(shown.slot)
         };
-        self.told[at as usize] = EntityHistory { since: tick, ..EntityHistory::nothing(hot.id) };
+        self.histories[at as usize] = EntityHistory { since: tick, ..EntityHistory::nothing(hot.id) };
     }
 
     /// Notes that a terse update went out.
@@ -425,13 +425,13 @@ impl Viewer {
 
     /// Index of an entity that was sent.
     fn place_of(&self, id: LocalId) -> Option<usize> {
-        let is_it = |at: &usize| self.told[*at].id == id.0 && self.shown[*at].is_sent();
-        (0..self.told.len()).find(is_it)
+        let is_it = |at: &usize| self.histories[*at].id == id.0 && self.shown[*at].is_sent();
+        (0..self.histories.len()).find(is_it)
     }
 
     /// The rarely needed state of an entity, to record animations and appearances.
-    pub fn told_mut(&mut self, at: Place) -> &mut EntityHistory {
-        &mut self.told[at as usize]
+    pub fn history_mut(&mut self, at: Place) -> &mut EntityHistory {
+        &mut self.histories[at as usize]
     }
 }
 

@@ -86,7 +86,7 @@ pub(crate) struct Resident {
     casts: Arc<CastLibrary>,
     frame: Frame,
     /// True if `frame` is of the last tick.
-    has_told: bool,
+    has_frame: bool,
     /// Records its inputs, once a recording has begun.
     writer: Option<Writer<Vec<u8>>>,
     /// A recording that has ended.
@@ -192,7 +192,7 @@ impl Resident {
             inbox: Vec::new(),
             casts: Arc::clone(casts),
             frame: Frame::empty(),
-            has_told: false,
+            has_frame: false,
             writer: None,
             recorded: None,
             restart: Restart::new(Instant::ZERO),
@@ -211,7 +211,7 @@ impl Resident {
         census: impl Fn(WorldId) -> WorldCensus,
         dismissals: &mut Vec<Command>,
     ) -> Option<&mut Frame> {
-        self.has_told = false;
+        self.has_frame = false;
         self.run_restart(now, &census, dismissals);
         self.inbox.extend_from_slice(dismissals);
         if self.restart.is_down() {
@@ -220,7 +220,7 @@ impl Resident {
             return None;
         }
         self.step(now, tick, panics());
-        self.has_told.then_some(&mut self.frame)
+        self.has_frame.then_some(&mut self.frame)
     }
 
     /// Keeps the state before each step from now on.
@@ -257,7 +257,7 @@ impl Resident {
         let Self { life, inbox, frame, .. } = self;
         let step = || life.step(now, tick, TICK, 1.0, inbox, frame);
         match catch_unwind(AssertUnwindSafe(step)) {
-            Ok(()) => self.has_told = true,
+            Ok(()) => self.has_frame = true,
             Err(_) if panics => {
                 self.restart.note_panic(now);
             }
@@ -286,7 +286,7 @@ impl Resident {
 
     fn record_step(&mut self, at: Instant, tick: Tick, commands: Vec<Command>) {
         let Some(writer) = &mut self.writer else { return };
-        let state_hash = self.has_told.then_some(self.frame.state_hash);
+        let state_hash = self.has_frame.then_some(self.frame.state_hash);
         let step = Step { tick, at, dt: TICK, dilation: 1.0, commands, state_hash };
         writer.step(&step).expect(IN_MEMORY);
         if state_hash.is_none() {

@@ -52,7 +52,7 @@ struct Served {
     follower: Follower,
     /// The last frame that arrived, and whether it is of the last tick.
     frame: Frame,
-    has_told: bool,
+    has_frame: bool,
     ground: Arc<EncodedGround>,
     /// The world that it is compared with; none while it recovers from a panic.
     reference: Option<WorldReference>,
@@ -230,8 +230,8 @@ impl Node {
             dismissals.clear();
             let frame =
                 resident.tick(now, tick, || panics(world), |world| hub.census_of(world), &mut dismissals);
-            served.has_told = frame.is_some();
-            served.reference = served.reference.take().filter(|_| served.has_told);
+            served.has_frame = frame.is_some();
+            served.reference = served.reference.take().filter(|_| served.has_frame);
             if let (Some(reference), Some(frame)) = (&mut served.reference, &frame) {
                 reference.send(&dismissals);
                 if let Some(difference) = reference.step(tick, frame) {
@@ -259,7 +259,7 @@ impl Node {
             }
             let events: Arc<[link::Event]> = served.frame.events.as_slice().into();
             for shard in 0..self.shards.len() {
-                self.tell_shard(now, shard, ToShard::Events(world, Arc::clone(&events)), out);
+                self.hand_to_shard(now, shard, ToShard::Events(world, Arc::clone(&events)), out);
             }
         }
         self.record_input(|| Input::Tick { now, tick, missed });
@@ -288,9 +288,10 @@ impl Node {
         }
         while let Some((address, mail)) = self.hub.poll_output() {
             match address {
-                hub::Address::One(shard) => self.tell_shard(now, shard.0.into(), mail, out),
+                hub::Address::One(shard) => self.hand_to_shard(now, shard.0.into(), mail, out),
                 hub::Address::All => {
-                    (0..self.shards.len()).for_each(|shard| self.tell_shard(now, shard, mail.clone(), out));
+                    (0..self.shards.len())
+                        .for_each(|shard| self.hand_to_shard(now, shard, mail.clone(), out));
                 }
             }
         }
@@ -470,7 +471,7 @@ impl Node {
 
     /// The frames of the last tick; none of a world that is down.
     pub(crate) fn frames(&self) -> impl Iterator<Item = &Frame> {
-        self.served.iter().filter(|served| served.has_told).map(|served| &served.frame)
+        self.served.iter().filter(|served| served.has_frame).map(|served| &served.frame)
     }
 
     /// True while a world is down, or may still hold avatars of sessions that ended meanwhile.
@@ -516,7 +517,7 @@ impl Node {
         self.served.iter().map(|served| served.follower.encoder.resyncs).sum()
     }
 
-    fn tell_shard(&mut self, now: Instant, shard: usize, mail: ToShard, out: &mut Wire<'_>) {
+    fn hand_to_shard(&mut self, now: Instant, shard: usize, mail: ToShard, out: &mut Wire<'_>) {
         self.shards[shard].handle(now, mail, &mut self.outbox);
         self.after(shard, out);
     }
@@ -560,7 +561,7 @@ impl Served {
         Self {
             follower: Follower::new(Replica::new(spec.world, ground.size_m as f32, scenery)),
             frame: Frame::empty(),
-            has_told: false,
+            has_frame: false,
             ground,
             reference: None,
         }

@@ -80,7 +80,7 @@ pub trait GameState: fmt::Debug + Any + Send + Sync {
     fn has_fallen(&self, agent: AgentId) -> bool;
 
     /// Events for the session of a fallen visitor that was put where visitors arrive.
-    fn tell_raised(&self, session: SessionKey, out: &mut Vec<Event>);
+    fn push_raised(&self, session: SessionKey, out: &mut Vec<Event>);
 
     /// All fallen visitors were brought back.
     fn raise_fallen(&mut self);
@@ -241,7 +241,7 @@ impl GameState for NoGame {
         false
     }
 
-    fn tell_raised(&self, _: SessionKey, _: &mut Vec<Event>) {}
+    fn push_raised(&self, _: SessionKey, _: &mut Vec<Event>) {}
 
     fn raise_fallen(&mut self) {}
 }

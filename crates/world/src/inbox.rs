@@ -153,7 +153,7 @@ impl Receivers<'_> {
                 let half_height = Vec3::Z * presence.half_height();
                 relocate(presence, arrival + half_height, Vec3::X, ground, self.counters);
                 out.events.push(Event::Teleported(session));
-                game.tell_raised(session, &mut out.events);
+                game.push_raised(session, &mut out.events);
             }
         }
         game.raise_fallen();

@@ -126,7 +126,7 @@ impl Hub {
             let root = self.sessions.get(&circuit.session).and_then(|session| session.root);
             match root {
                 Some(root) => {
-                    self.tell_teleport_failed(circuit.session, "The region lost contact with you.");
+                    self.send_teleport_failed(circuit.session, "The region lost contact with you.");
                     self.reroute_if_displaced(now, CircuitKey { ticket: root, ..circuit });
                 }
                 None => self.end_session(now, circuit.session, "The session has ended."),

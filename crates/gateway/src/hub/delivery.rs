@@ -48,7 +48,7 @@ impl Hub {
     /// The session of these messages has ended.
     pub(super) fn return_to_senders(&mut self, undelivered: Vec<Delivery>) {
         for receipt in undelivered.into_iter().filter_map(|delivery| delivery.receipt) {
-            self.tell_undelivered(receipt);
+            self.report_undelivered(receipt);
         }
     }
 }

@@ -39,12 +39,12 @@ impl Hub {
         if receiver.is_some_and(|to| self.deliver(to, delivery)) {
             self.counters.instant_messages += 1;
         } else if is_written {
-            self.tell_undelivered(receipt);
+            self.report_undelivered(receipt);
         }
     }
 
     /// Informs the author of a written message that it was not delivered.
-    pub(super) fn tell_undelivered(&mut self, receipt: Receipt) {
+    pub(super) fn report_undelivered(&mut self, receipt: Receipt) {
         let Some(sender) = self.sessions.get(&receipt.sender) else { return };
         let answer = instant_message(&Outgoing {
             from: receipt.to,

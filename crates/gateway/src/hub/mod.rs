@@ -393,7 +393,7 @@ impl Hub {
             Request::InstantMessage(message) => self.pass_on(circuit, &message),
             Request::SetHome(spot) => self.set_home(circuit.session, spot),
             Request::TeleportRefused => {
-                self.tell_teleport_failed(circuit.session, "You have asked for too much at once.");
+                self.send_teleport_failed(circuit.session, "You have asked for too much at once.");
             }
             Request::HandOn(message) => self.hand_on(circuit, message),
             Request::Event { name, body } => {
@@ -418,7 +418,7 @@ impl Hub {
     fn refuse_request(&mut self, session: SessionKey, request: &Request) {
         match request {
             Request::TeleportTo { .. } | Request::TeleportHome | Request::TeleportLure(_) => {
-                self.tell_teleport_failed(session, "You have not arrived yet.");
+                self.send_teleport_failed(session, "You have not arrived yet.");
             }
             Request::Lure { .. } => self.notify(session, "You have moved. Please invite again."),
             // A portal is noticed again, and there is nothing to cancel.

@@ -126,7 +126,7 @@ impl Hub {
         match order {
             Order::EnterOwn { .. } => self.notify(session, why),
             // The client waits for its teleport.
-            Order::Enter { .. } => self.tell_teleport_failed(session, why),
+            Order::Enter { .. } => self.send_teleport_failed(session, why),
         }
     }
 
@@ -163,7 +163,7 @@ impl Hub {
         let Some(portal) = place.scene.portals.get(usize::from(number)) else { return };
         let PortalTo::Own(template) = &portal.to else {
             let left = self.leave(now, circuit.session);
-            self.tell_refusal(circuit.session, left);
+            self.report_refusal(circuit.session, left);
             return;
         };
         let Some(session) = self.sessions.get(&circuit.session) else { return };
@@ -217,7 +217,7 @@ impl Hub {
         let ArrivalTarget { place, look_at, returns, .. } = way;
         let position = place.ground().clamp(way.position);
         if here.world() == place.world() {
-            self.tell_teleport_started(circuit.session, flags | WITHIN_REGION);
+            self.send_teleport_started(circuit.session, flags | WITHIN_REGION);
             let command = ToShard::Teleport { circuit, position, look_at: *look_at };
             self.output.push_back((super::Address::One(shard), command));
             return Ok(Passage::Within);
@@ -231,7 +231,7 @@ impl Hub {
             return Ok(Passage::Teleported);
         }
         self.note_departure(circuit, &here, place);
-        self.tell_teleport_started(circuit.session, flags | WITHIN_REGION);
+        self.send_teleport_started(circuit.session, flags | WITHIN_REGION);
         self.counters.switches += 1;
         let until = now + self.config.arrival_timeout;
         if let Some(binding) = self.binding_mut(circuit) {

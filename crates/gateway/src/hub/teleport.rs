@@ -23,7 +23,7 @@ impl Hub {
         let here = self.binding_mut(circuit).map(|binding| Arc::clone(&binding.place));
         let here = here.filter(|here| here.contains(handle.x_m(), handle.y_m()));
         let Some(place) = here.or_else(|| self.places.by_handle(handle).map(Arc::clone)) else {
-            self.tell_teleport_failed(circuit.session, "There is no region at that place.");
+            self.send_teleport_failed(circuit.session, "There is no region at that place.");
             return;
         };
         // A map click inside a large region names the grid square; positions count from the region's corner.
@@ -33,14 +33,14 @@ impl Hub {
             0.0,
         );
         let passed = self.pass(now, circuit, &place, position + inside, look_at, VIA_LOCATION);
-        self.tell_refusal(circuit.session, passed);
+        self.report_refusal(circuit.session, passed);
     }
 
     pub(super) fn teleport_home(&mut self, now: Instant, circuit: CircuitKey) {
         let Some(session) = self.sessions.get(&circuit.session) else { return };
         let spot = session.home.unwrap_or_else(|| landing_spot(self.places.iter().next()));
         let passed = self.pass_to_spot(now, circuit, spot, VIA_HOME);
-        self.tell_refusal(circuit.session, passed);
+        self.report_refusal(circuit.session, passed);
     }
 
     /// Only the user who was invited can follow an invitation.
@@ -48,14 +48,14 @@ impl Hub {
         let offered = |offer: &Lure| offer.id == lure && offer.to_session == circuit.session;
         let Some(&Lure { world, is_shared, spot, .. }) = self.lures.iter().find(|offer| offered(offer))
         else {
-            self.tell_teleport_failed(circuit.session, "That offer is no longer open.");
+            self.send_teleport_failed(circuit.session, "That offer is no longer open.");
             return;
         };
         if is_shared {
             let passed = self.pass_to_spot(now, circuit, spot, VIA_LURE);
-            self.tell_refusal(circuit.session, passed);
+            self.report_refusal(circuit.session, passed);
         } else if !self.give_order(Order::Enter { circuit, world, position: spot.position }) {
-            self.tell_refusal(circuit.session, Err(PassageRefusal::OnItsWay));
+            self.report_refusal(circuit.session, Err(PassageRefusal::OnItsWay));
         }
     }
 
@@ -71,9 +71,9 @@ impl Hub {
         self.notify(key, "Home position set.");
     }
 
-    pub(super) fn tell_refusal(&mut self, session: SessionKey, passed: Result<Passage, PassageRefusal>) {
+    pub(super) fn report_refusal(&mut self, session: SessionKey, passed: Result<Passage, PassageRefusal>) {
         if let Err(why) = passed {
-            self.tell_teleport_failed(session, &why.to_string());
+            self.send_teleport_failed(session, &why.to_string());
         }
     }
 
@@ -92,7 +92,7 @@ impl Hub {
         let issued = self.issue_ticket(now, key, place, position, look_at);
         let (port, seed_url) = issued.ok_or(PassageRefusal::NoPort)?;
         self.counters.teleports += 1;
-        self.tell_teleport_started(key, flags);
+        self.send_teleport_started(key, flags);
         self.send(key, progress_message(agent, flags));
         let finish = events::teleport_finish(agent, place, server_ip, port, &seed_url, flags);
         if let Some(binding) = self.sessions.get_mut(&key).and_then(|session| session.main_binding_mut()) {
@@ -102,7 +102,7 @@ impl Hub {
     }
 
     /// Every kind of teleport is announced: clients that wait for it show the passage from here on.
-    pub(super) fn tell_teleport_started(&mut self, key: SessionKey, flags: u32) {
+    pub(super) fn send_teleport_started(&mut self, key: SessionKey, flags: u32) {
         self.send(key, start_message(flags));
     }
 
@@ -131,7 +131,7 @@ impl Hub {
             session.ports.release(now, binding.ticket.port, binding.ticket.first_sequence);
             self.retire(now, &binding);
         }
-        self.tell_teleport_failed(pending.session, why);
+        self.send_teleport_failed(pending.session, why);
         let root = self.sessions.get(&pending.session).and_then(|session| session.root);
         if let Some(ticket) = root {
             self.reroute_if_displaced(now, CircuitKey { ticket, ..pending });
@@ -140,7 +140,7 @@ impl Hub {
 
     /// Through the event queue alone: hippolyzer 0.15.6 bans the message from UDP, raises an exception for each copy and never acks it, so
     /// that its circuit is lost; node-metaverse 0.8.16 listens to nothing else; and viewers translate it as any message.
-    pub(super) fn tell_teleport_failed(&mut self, key: SessionKey, why: &str) {
+    pub(super) fn send_teleport_failed(&mut self, key: SessionKey, why: &str) {
         self.counters.teleports_failed += 1;
         let Some(session) = self.sessions.get_mut(&key) else { return };
         let agent = session.agent;

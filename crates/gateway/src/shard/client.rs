@@ -96,7 +96,7 @@ pub(super) struct Client {
     /// Its world was put behind the circuit after another one.
     pub(super) switched: bool,
     /// Messages on its avatar's latest arrival sent so far.
-    pub(super) told: ArrivalMessages,
+    pub(super) sent_on_arrival: ArrivalMessages,
     /// The former world of its avatar, with position and direction there.
     pub(super) stood: Option<(WorldId, Vec3, Vec3)>,
     pub(super) viewer: Viewer,
@@ -171,7 +171,7 @@ impl Client {
             arrival: (ticket.position, ticket.look_at),
             portal: None,
             switched: false,
-            told: ArrivalMessages::default(),
+            sent_on_arrival: ArrivalMessages::default(),
             stood: None,
             filter: UpdateFilter::default(),
             epoch: Epoch(0),
@@ -266,7 +266,7 @@ impl Client {
 
     /// True if its avatar has not arrived, or the client has not got the messages on it.
     pub(super) fn is_arriving(&self) -> bool {
-        let is_there = self.stage == Stage::Present && self.told == ArrivalMessages::All;
+        let is_there = self.stage == Stage::Present && self.sent_on_arrival == ArrivalMessages::All;
         !is_there && !matches!(self.stage, Stage::Leaving(..))
     }
 

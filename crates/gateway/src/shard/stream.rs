@@ -84,8 +84,8 @@ impl Shard {
         if self.client(index).stage != Stage::Present {
             return;
         }
-        if self.client(index).told != ArrivalMessages::All {
-            let is_told = self.tell_of_arrival(now, index, &place, &replica);
+        if self.client(index).sent_on_arrival != ArrivalMessages::All {
+            let is_told = self.send_arrival_messages(now, index, &place, &replica);
             self.client(index).flush_messages(now, out);
             // Nothing else is of use to it before. Its next turn tries again, until the circuit has room or is given up.
             if !is_told {
@@ -101,7 +101,7 @@ impl Shard {
         self.open_scene(now, index, &place);
         if self.client(index).greeting.scene_open {
             let spread = self.client(index).session().0 / SLOTS;
-            let tells_of_far = self.pressure.includes_far(self.turns.round(), spread);
+            let includes_far = self.pressure.includes_far(self.turns.round(), spread);
             let mut turn = Turn {
                 now,
                 client: self.clients[index as usize].as_deref_mut().expect("just visited"),
@@ -109,7 +109,7 @@ impl Shard {
                 place: &place,
                 packing: self.config.sending.packing,
                 pressure: self.pressure,
-                tells_of_far,
+                includes_far,
                 lister: &mut self.lister,
                 selection: &mut self.selection,
                 by_distance: &mut self.by_distance,
@@ -136,13 +136,13 @@ impl Shard {
             return;
         }
         client.stage = Stage::Present;
-        client.told = ArrivalMessages::Nothing;
+        client.sent_on_arrival = ArrivalMessages::Nothing;
         let key = client.key();
         self.mail.push(FromShard::Arrived(key, place.world()));
     }
 
     /// Sends a client its avatar's position after an arrival; false if its circuit has no room, or the avatar is absent just now.
-    fn tell_of_arrival(
+    fn send_arrival_messages(
         &mut self,
         now: Instant,
         index: ClientIndex,
@@ -154,13 +154,13 @@ impl Shard {
         let Some(own) = replica.of_session(client.session()) else { return false };
         let position = replica.hot()[own as usize].position;
         if client.switched {
-            return client.tell_of_switch(place, position);
+            return client.send_switch(place, position);
         }
         let mut message = Vec::new();
         greeting::movement_complete(&client.ticket, place, position, unix_s).encode(&mut message);
         let is_told = client.circuit.send(Reliability::Reliable, &message, true).is_ok();
         if is_told {
-            client.told = ArrivalMessages::All;
+            client.sent_on_arrival = ArrivalMessages::All;
         }
         is_told
     }
@@ -195,7 +195,7 @@ struct Turn<'a> {
     packing: Packing,
     pressure: Pressure,
     /// True if far avatars take part.
-    tells_of_far: bool,
+    includes_far: bool,
     lister: &'a mut Lister,
     selection: &'a mut Selection,
     /// For lists by distance.

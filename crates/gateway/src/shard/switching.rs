@@ -69,14 +69,14 @@ impl Shard {
 impl Client {
     /// The avatar has appeared in the world behind the circuit. False if there is no room for both messages: the next attempt sends the
     /// rest. A handshake sent with each would take any room before the other message had some.
-    pub(super) fn tell_of_switch(&mut self, place: &Place, position: Vec3) -> bool {
-        if self.told == ArrivalMessages::Nothing {
+    pub(super) fn send_switch(&mut self, place: &Place, position: Vec3) -> bool {
+        if self.sent_on_arrival == ArrivalMessages::Nothing {
             let mut handshake = Vec::new();
             greeting::region_handshake(place).encode(&mut handshake);
             if self.circuit.send(Reliability::Reliable, &handshake, true).is_err() {
                 return false;
             }
-            self.told = ArrivalMessages::Region;
+            self.sent_on_arrival = ArrivalMessages::Region;
         }
         let mut here = Vec::new();
         TeleportLocal {
@@ -91,7 +91,7 @@ impl Client {
         .encode(&mut here);
         let is_told = self.circuit.send(Reliability::Reliable, &here, true).is_ok();
         if is_told {
-            self.told = ArrivalMessages::All;
+            self.sent_on_arrival = ArrivalMessages::All;
         }
         is_told
     }

@@ -36,7 +36,7 @@ fn show_all(viewer: &mut Viewer, follower: &Follower) -> Vec<LocalId> {
         let hot = follower.replica.hot()[shown.slot as usize];
         if !shown.is_sent() {
             viewer.showed(at as u32, &hot, tick);
-            viewer.told_mut(at as u32).animation_serial = hot.animation_serial;
+            viewer.history_mut(at as u32).animation_serial = hot.animation_serial;
         }
     }
     gone
@@ -46,7 +46,7 @@ fn show_all(viewer: &mut Viewer, follower: &Follower) -> Vec<LocalId> {
 fn of_session(viewer: &Viewer, follower: &Follower, session: u64) -> (Shown, EntityHistory, Hot) {
     let slot = follower.replica.of_session(SessionKey(session)).expect("is here");
     let at = viewer.shown().iter().position(|shown| shown.slot == slot).expect("is shown");
-    (viewer.shown()[at], viewer.told()[at], follower.replica.hot()[slot as usize])
+    (viewer.shown()[at], viewer.histories()[at], follower.replica.hot()[slot as usize])
 }
 
 /// A frame that only the witness sees.
@@ -225,9 +225,9 @@ fn viewers_see_a_snapshot_as_changes_and_not_as_departures() {
 
     assert_eq!(show_all(&mut viewer, &follower), [gone]);
     assert_eq!(viewer.n_shown(), 39);
-    let (sitter, told, hot) = of_session(&viewer, &follower, 30);
+    let (sitter, history, hot) = of_session(&viewer, &follower, 30);
     assert!(sitter.is_behind(&hot), "its new motion is due");
-    assert_ne!(told.animation_serial, hot.animation_serial, "and that it sits");
+    assert_ne!(history.animation_serial, hot.animation_serial, "and that it sits");
 }
 
 #[test]

@@ -119,7 +119,7 @@ pub(super) fn send(viewer: &mut Viewer, scene: &Scene, allowance: Allowance) -> 
     let mut selection = Selection::default();
     selection.choose(viewer, &scene.replica, allowance);
     let ids = |places: &[Place]| {
-        let mut ids: Vec<u32> = places.iter().map(|&at| viewer.told()[at as usize].id).collect();
+        let mut ids: Vec<u32> = places.iter().map(|&at| viewer.histories()[at as usize].id).collect();
         ids.sort_unstable();
         ids
     };

@@ -469,7 +469,7 @@ fn the_last_repetition_of_a_rest_comes_again_until_it_was_not_missed() {
     scene.rest(2, along(50.0));
     scene.tick();
     let is_last = |viewer: &Viewer, scene: &Scene| {
-        let at = viewer.told().iter().position(|told| told.id == 2).expect("is shown");
+        let at = viewer.histories().iter().position(|history| history.id == 2).expect("is shown");
         viewer.is_last_rest(at as u32, &scene.replica.hot()[viewer.shown()[at].slot as usize])
     };
     for _ in 0..3 {
@@ -534,7 +534,7 @@ fn a_viewer_without_an_avatar_looks_from_where_it_was_last() {
 }
 
 fn shown_ids(viewer: &Viewer) -> Vec<u32> {
-    let mut ids: Vec<u32> = viewer.told().iter().map(|told| told.id).collect();
+    let mut ids: Vec<u32> = viewer.histories().iter().map(|history| history.id).collect();
     ids.sort_unstable();
     ids
 }
@@ -648,13 +648,13 @@ proptest! {
             }
             shows.extend(&sent.full);
             let sent_ids: std::collections::BTreeSet<u32> =
-                viewer.shown().iter().zip(viewer.told()).filter(|(shown, _)| shown.is_sent()).map(|(_, told)| told.id).collect();
+                viewer.shown().iter().zip(viewer.histories()).filter(|(shown, _)| shown.is_sent()).map(|(_, history)| history.id).collect();
             prop_assert_eq!(&shows, &sent_ids);
             let mut nearest: Vec<(f32, u32)> = here.iter().map(|(id, x)| (*x, *id)).collect();
             nearest.sort_by(|a, b| a.0.total_cmp(&b.0));
             prop_assert_eq!(viewer.shown().len(), nearest.len().min(visible_max));
             nearest.truncate((visible_max as f32 / STAY_RATIO) as usize);
-            prop_assert!(nearest.iter().all(|(_, id)| viewer.told().iter().any(|told| told.id == *id)));
+            prop_assert!(nearest.iter().all(|(_, id)| viewer.histories().iter().any(|history| history.id == *id)));
             // Looking again changes nothing.
             let before = shown_ids(&viewer);
             prop_assert!(viewer.update_visible_set(&scene.replica, &mut lister).is_empty());

@@ -229,7 +229,7 @@ pub struct LongCounters {
     /// Disposals that wait now.
     pub disposals_waiting: u64,
     /// Results lost to [`LONG_ENDED_MAX`] because [`LongTasks::drain_ended`] was called too rarely.
-    pub ended_untold: u64,
+    pub ended_unreported: u64,
 }
 
 /// Handle for submitting long tasks. Cheap to clone; it outlives the pool, and refuses afterwards.

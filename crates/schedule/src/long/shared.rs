@@ -135,7 +135,7 @@ pub(super) struct Counts {
     pub(super) cancelled: AtomicU64,
     pub(super) abandoned: AtomicU64,
     pub(super) disposed: AtomicU64,
-    pub(super) ended_untold: AtomicU64,
+    pub(super) ended_unreported: AtomicU64,
 }
 
 pub(super) struct Submission {
@@ -242,7 +242,7 @@ impl LongShared {
             None => false,
             Some(Cancelled::Running) => true,
             Some(Cancelled::Waiting(work)) => {
-                self.tell_cancelled(work);
+                self.report_cancelled(work);
                 true
             }
         }
@@ -253,7 +253,7 @@ impl LongShared {
     }
 
     pub(super) fn counters(&self) -> LongCounters {
-        let Counts { submitted, refused, done, panicked, cancelled, abandoned, disposed, ended_untold } =
+        let Counts { submitted, refused, done, panicked, cancelled, abandoned, disposed, ended_unreported } =
             &self.counts;
         let count = |count: &AtomicU64| count.load(Relaxed);
         LongCounters {
@@ -264,7 +264,7 @@ impl LongShared {
             cancelled: count(cancelled),
             abandoned: count(abandoned),
             disposed: count(disposed),
-            ended_untold: count(ended_untold),
+            ended_unreported: count(ended_unreported),
             waiting: self.n_waiting.load(Relaxed) as u64,
             disposals_waiting: self.n_disposals.load(Relaxed) as u64,
         }
@@ -274,7 +274,7 @@ impl LongShared {
     pub(super) fn note_ended(&self, state: &mut LongStore, ended: LongEnded) {
         if state.ended.len() == LONG_ENDED_MAX {
             state.ended.pop_front();
-            self.counts.ended_untold.fetch_add(1, Relaxed);
+            self.counts.ended_unreported.fetch_add(1, Relaxed);
         }
         state.ended.push_back(ended);
     }
@@ -372,10 +372,10 @@ impl LongShared {
         let waiting = state.tasks.cancel_all();
         self.count_ordered(&state);
         drop(state);
-        waiting.into_iter().for_each(|work| self.tell_cancelled(work));
+        waiting.into_iter().for_each(|work| self.report_cancelled(work));
     }
 
-    fn tell_cancelled(&self, work: LongWork) {
+    fn report_cancelled(&self, work: LongWork) {
         self.n_waiting.fetch_sub(1, SeqCst);
         self.counts.cancelled.fetch_add(1, Relaxed);
         let _ = work.outcome.try_send(LongOutcome::Cancelled);

@@ -50,7 +50,7 @@ struct Sounded {
     /// Agents in range and the speaker, whether or not they must have heard it.
     in_range: BTreeSet<AgentId>,
     /// True if the replica was current, so that the shards knew the avatars in range.
-    was_told: bool,
+    was_current: bool,
 }
 
 impl ChatAudit {
@@ -73,7 +73,7 @@ impl ChatAudit {
         region: RegionHandle,
         chat: &Chat,
         census: &Census,
-        was_told: bool,
+        was_current: bool,
     ) -> Result<(), Failure> {
         let fail = |found: String| Err(Failure::new(now, Rule::ChatArrivesOnce, found));
         if chat.session == SessionKey::NODE {
@@ -99,7 +99,7 @@ impl ChatAudit {
                 is_near || resident.agent.0 == chat.source
             })
             .map(|resident| resident.agent);
-        said.sounded = Some(Sounded { at: now, region, in_range: in_range.collect(), was_told });
+        said.sounded = Some(Sounded { at: now, region, in_range: in_range.collect(), was_current });
         Ok(())
     }
 
@@ -134,7 +134,7 @@ impl ChatAudit {
             for (text, &times) in texts.iter().filter(|(text, _)| !self.of_npcs.contains(*text)) {
                 let sounded = self.said.get(text).and_then(|said| said.sounded.as_ref());
                 let may_hear =
-                    sounded.is_some_and(|sounded| !sounded.was_told || sounded.in_range.contains(&agent));
+                    sounded.is_some_and(|sounded| !sounded.was_current || sounded.in_range.contains(&agent));
                 if times != 1 || !may_hear {
                     let found = format!(
                         "client {client} heard {text:?} {times} times in visit {visit}, in range: {may_hear}"
@@ -146,7 +146,7 @@ impl ChatAudit {
         let by_agent: BTreeMap<AgentId, u32> = clients.iter().map(|client| client.agent).zip(0..).collect();
         let mut missed = Vec::new();
         for (text, said) in &self.said {
-            let Some(sounded) = said.sounded.as_ref().filter(|sounded| sounded.was_told) else { continue };
+            let Some(sounded) = said.sounded.as_ref().filter(|sounded| sounded.was_current) else { continue };
             for agent in &sounded.in_range {
                 let client = by_agent[agent];
                 missed.extend(self.missed(text, sounded, client, &clients[client as usize]));

@@ -285,15 +285,15 @@ impl Simulation {
             self.presences.apply(now, frame.world, &passages);
             let replica = self.node.replica(frame.world);
             let newest = (replica.epoch, replica.sequence, replica.tick);
-            let was_told = newest == (frame.epoch, frame.sequence, frame.tick);
-            if !was_told {
+            let was_current = newest == (frame.epoch, frame.sequence, frame.tick);
+            if !was_current {
                 self.disturbed_at = Some(now);
             }
             for event in &frame.events {
                 if let WorldEvent::Chat(chat) = event {
                     let chat: &Chat = chat;
                     let handle = self.node.places().get(PlaceId(frame.world.0 as u16)).handle;
-                    self.chat_audit.sounded(now, handle, chat, census, was_told)?;
+                    self.chat_audit.sounded(now, handle, chat, census, was_current)?;
                 }
             }
         }

@@ -157,7 +157,7 @@ impl ReplicaThread {
                     self.portal.live.show_chat(region, chat);
                 }
             }
-            self.sessions.tell_shards(&ToShard::Events(world, events));
+            self.sessions.send_to_shards(&ToShard::Events(world, events));
         }
         // The worlds have enough to fill, if this one is not wanted back.
         let _ = self.spent.try_send(frame);

@@ -55,7 +55,7 @@ impl Turn<'_> {
         let share = if circuit.queued_messages() > 0 { share.min(SHARE_BESIDE_BULK) } else { share };
         let bytes = (circuit.budget_bytes(self.now) as f32 * share) as usize;
         let full = UNACKED_MAX.saturating_sub(circuit.unacked()).min(FULL_PER_SEND);
-        let near_only = !self.tells_of_far;
+        let near_only = !self.includes_far;
         self.counters.far_left_out += u64::from(near_only);
         let allowance = Allowance {
             bytes,
@@ -145,7 +145,7 @@ impl Turn<'_> {
                 self.end_terse(others);
             } else if let Some(sequence) = self.begin_last_rests() {
                 for &at in rests {
-                    let id = self.client.viewer.told()[at as usize].id;
+                    let id = self.client.viewer.histories()[at as usize].id;
                     self.client.rested.push((sequence, LocalId(id)));
                 }
                 self.end_terse(chunk);

@@ -69,9 +69,9 @@ impl Turn<'_> {
 
     fn is_due_animation(&self, at: At) -> bool {
         let viewer = &self.client.viewer;
-        let (shown, told) = (&viewer.shown()[at as usize], &viewer.told()[at as usize]);
+        let (shown, history) = (&viewer.shown()[at as usize], &viewer.histories()[at as usize]);
         let hot = &self.replica.hot()[shown.slot as usize];
-        shown.is_sent() && (told.animation_serial != hot.animation_serial || told.animation_repeats > 0)
+        shown.is_sent() && (history.animation_serial != hot.animation_serial || history.animation_repeats > 0)
     }
 
     fn send_animation(&mut self, at: At, reliability: Reliability) {
@@ -83,13 +83,13 @@ impl Turn<'_> {
             return;
         }
         self.counters.animations_sent += 1;
-        let told = self.client.viewer.told_mut(at);
-        told.animation_repeats = match reliability {
+        let history = self.client.viewer.history_mut(at);
+        history.animation_repeats = match reliability {
             Reliability::Reliable => 0,
-            Reliability::Unreliable if told.animation_serial != serial => FAR_ANIMATION_REPEATS,
-            Reliability::Unreliable => told.animation_repeats.saturating_sub(1),
+            Reliability::Unreliable if history.animation_serial != serial => FAR_ANIMATION_REPEATS,
+            Reliability::Unreliable => history.animation_repeats.saturating_sub(1),
         };
-        told.animation_serial = serial;
+        history.animation_serial = serial;
     }
 
     /// The looks of the nearest. The own one is the client's.
@@ -104,10 +104,10 @@ impl Turn<'_> {
             if left == 0 || self.client.circuit.budget_bytes(self.now) == 0 {
                 return;
             }
-            let (shown, told) = (self.client.viewer.shown()[at], self.client.viewer.told()[at]);
+            let (shown, history) = (self.client.viewer.shown()[at], self.client.viewer.histories()[at]);
             let hot = &self.replica.hot()[shown.slot as usize];
-            let settled = tick.wrapping_sub(told.since) >= SETTLED_TICKS;
-            if !shown.is_sent() || !settled || told.appearance_serial == hot.appearance_serial {
+            let settled = tick.wrapping_sub(history.since) >= SETTLED_TICKS;
+            if !shown.is_sent() || !settled || history.appearance_serial == hot.appearance_serial {
                 continue;
             }
             let slot = self.replica.slot(shown.slot);
@@ -127,7 +127,7 @@ impl Turn<'_> {
             }
             left -= 1;
             self.counters.appearances_sent += 1;
-            self.client.viewer.told_mut(at as At).appearance_serial = hot.appearance_serial;
+            self.client.viewer.history_mut(at as At).appearance_serial = hot.appearance_serial;
         }
     }
 }
