@@ -150,7 +150,7 @@ function onHello(hello: Hello): void {
 }
 
 function introduce(hello: Hello): void {
-  connect.show(hello);
+  connect.showHello(hello);
   document.title = hello.grid;
   const worlds = part("worlds-link", HTMLAnchorElement);
   worlds.hidden = hello.worlds_uri === null;
@@ -162,13 +162,13 @@ function showRegion(region: Region): void {
     pick(undefined);
   }
   shown = region;
-  map.show(region);
+  map.showRegion(region);
   switcher.setChosen(region);
   onSlow();
 }
 
 function pick(id: number | undefined): void {
-  map.follow(id);
+  map.followAvatar(id);
   people.setFollowed(id);
   paintFollowed();
 }

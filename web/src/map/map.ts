@@ -77,7 +77,7 @@ export class RegionMap {
   }
 
   /** Shows a region from its whole extent on; the same region again keeps the view. */
-  show(region: Region): void {
+  showRegion(region: Region): void {
     if (this.region?.info.id !== region.info.id || this.region.info.size_m !== region.info.size_m) {
       this.viewport.reset(region.info.size_m);
       this.followed = undefined;
@@ -87,7 +87,7 @@ export class RegionMap {
   }
 
   /** Keeps an avatar in the middle and named; `undefined` follows none. */
-  follow(id: number | undefined): void {
+  followAvatar(id: number | undefined): void {
     this.followed = id;
     this.invalidate();
   }

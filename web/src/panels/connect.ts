@@ -20,7 +20,7 @@ export class ConnectPanel {
     attachCopy(part("copy-command", HTMLButtonElement), this.command);
   }
 
-  show(hello: Hello): void {
+  showHello(hello: Hello): void {
     this.uri.textContent = hello.login_uri;
     this.command.textContent = `firestorm --loginuri ${hello.login_uri}`;
     for (const element of this.gridNames) {

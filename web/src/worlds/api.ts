@@ -65,15 +65,15 @@ export class Refusal extends Error {
 }
 
 export async function fetchWorlds(): Promise<World[]> {
-  return parseWorlds(await (await ask("v1/worlds")).json());
+  return parseWorlds(await (await fetchAnswer("v1/worlds")).json());
 }
 
 export async function fetchMap(id: string): Promise<WorldMap> {
-  return parseMap(await (await ask(`v1/worlds/${id}/map`)).json());
+  return parseMap(await (await fetchAnswer(`v1/worlds/${id}/map`)).json());
 }
 
 export async function fetchPositions(id: string): Promise<Positions> {
-  const positions = decodeBinary(await (await ask(`v1/worlds/${id}/map/positions`)).arrayBuffer());
+  const positions = decodeBinary(await (await fetchAnswer(`v1/worlds/${id}/map/positions`)).arrayBuffer());
   if (positions === undefined) {
     throw new ProtocolError("the positions are of another kind");
   }
@@ -92,10 +92,10 @@ const ORDERS: Record<Order, { readonly method: string; readonly path: string }> 
 /** Has a world changed, with a token of the scope `worlds:write`. */
 export async function sendOrder(order: Order, id: string, token: string): Promise<void> {
   const { method, path } = ORDERS[order];
-  await ask(`v1/worlds/${id}${path}`, { method, headers: { authorization: `Bearer ${token}` }, credentials: "omit" });
+  await fetchAnswer(`v1/worlds/${id}${path}`, { method, headers: { authorization: `Bearer ${token}` }, credentials: "omit" });
 }
 
-async function ask(path: string, init: RequestInit = {}): Promise<Response> {
+async function fetchAnswer(path: string, init: RequestInit = {}): Promise<Response> {
   const response = await fetch(path, { cache: "no-store", ...init });
   if (!response.ok) {
     const answer: unknown = await response.json().catch(() => undefined);

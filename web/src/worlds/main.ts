@@ -61,7 +61,7 @@ const refreshMapControls = attachGestures(
     farther: part("zoom-farther", HTMLButtonElement),
     whole: part("zoom-whole", HTMLButtonElement),
   },
-  (id) => map.follow(id),
+  (id) => map.followAvatar(id),
 );
 
 attachTheme(part("theme", HTMLButtonElement), () => map.themeChanged());
@@ -196,7 +196,7 @@ function startWatching(id: string): void {
         reliefs.load([region]);
         objects.load([region]);
         map.canvas.classList.remove("unknown");
-        map.show(region);
+        map.showRegion(region);
       },
       onPresent: paintPresent,
       onPositions: () => map.invalidate(),
@@ -248,7 +248,7 @@ function makePresent(one: Present): HTMLElement {
   button.setAttribute("aria-pressed", String(map.followedId === one.id));
   button.append(textElement("span", "person-name", one.name), textElement("span", "person-region", one.npc ? "NPC" : "user"));
   button.addEventListener("click", () => {
-    map.follow(map.followedId === one.id ? undefined : one.id);
+    map.followAvatar(map.followedId === one.id ? undefined : one.id);
     button.setAttribute("aria-pressed", String(map.followedId === one.id));
   });
   row.append(button);

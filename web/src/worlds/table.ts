@@ -92,7 +92,7 @@ export class WorldTable {
         row = new Row(this.events);
         this.rows.set(world.id, row);
       }
-      row.show(world, world.id === this.chosen, now_s);
+      row.showWorld(world, world.id === this.chosen, now_s);
       if (this.body.children[index] !== row.element) {
         this.body.insertBefore(row.element, this.body.children[index] ?? null);
       }
@@ -140,7 +140,7 @@ class Row {
     this.element.addEventListener("click", (event) => this.onClick(event));
   }
 
-  show(world: World, isChosen: boolean, now_s: number): void {
+  showWorld(world: World, isChosen: boolean, now_s: number): void {
     this.world = world;
     const { element, open, change, end } = this;
     element.dataset["world"] = world.id;
