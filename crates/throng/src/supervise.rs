@@ -84,7 +84,7 @@ async fn supervise() -> io::Result<u8> {
         let Some(pause) = next_start(status, asked, ran_for, &mut backoff) else {
             return Ok(exit_status(status));
         };
-        say(&format!("the server has crashed ({status}); it starts again in {} s", pause.as_secs_f32()));
+        log_line(&format!("the server has crashed ({status}); it starts again in {} s", pause.as_secs_f32()));
         if stopped_within(pause, &mut waits).await {
             return Ok(0);
         }
@@ -153,7 +153,7 @@ fn exit_status(status: ExitStatus) -> u8 {
 }
 
 /// On standard error, where the server's log goes; which form that has, only the server's configuration knows.
-fn say(text: &str) {
+fn log_line(text: &str) {
     let _ = io::Write::write_all(&mut io::stderr(), format!("throng: {text}\n").as_bytes());
 }
 

@@ -188,7 +188,7 @@ fn act(
         }
         Action::Chat { kind, channel, text } => {
             counters.chat += 1;
-            out.events.extend(chat::say(presence, kind, channel, text));
+            out.events.extend(chat::chat_event(presence, kind, channel, text));
         }
         Action::AlwaysRun(on) => {
             counters.always_run += 1;

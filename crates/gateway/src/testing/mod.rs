@@ -301,7 +301,7 @@ impl Node {
     }
 
     /// Opens the circuit that a TeleportFinish of a client's event queue leads to, and moves in; the client there.
-    pub(crate) fn follow(&mut self, from: usize, finish: &Llsd) -> usize {
+    pub(crate) fn follow_teleport(&mut self, from: usize, finish: &Llsd) -> usize {
         let client = self.follow_half(from, finish);
         self.clients[client].complete_movement();
         client

@@ -279,7 +279,7 @@ fn messages_on_the_circuit_that_a_teleport_leads_to_wait_for_the_avatar() {
         node.lag_ticks = delay;
         let told = events(&mut node, ada);
         let (_, finish) = told.iter().rfind(|(name, _)| name == "TeleportFinish").expect("a teleport");
-        let there = node.follow(ada, finish);
+        let there = node.follow_teleport(ada, finish);
         node.run_until(|node| node.clients[there].got(RegionHandshake::NUMBER));
         node.clients[there].send_chat(ChatKind::Say, "on the new one");
         let message = instant_message(&node.clients[there], "Bob", "hello");

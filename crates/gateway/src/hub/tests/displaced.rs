@@ -142,7 +142,7 @@ fn a_region_that_turns_out_to_be_full_is_not_asked_twice() {
     node.relay();
     let told = events(&mut node, there);
     let (_, body) = told.iter().rfind(|(name, _)| name == "TeleportFinish").expect("a way back");
-    let refused = node.follow(there, body);
+    let refused = node.follow_teleport(there, body);
     node.run_until(|node| node.mail.iter().any(|mail| matches!(mail, FromShard::Refused(..))));
     let home = follow(&mut node, there);
     assert!(node.position_in(MEADOW, "Ada").is_some());

@@ -183,7 +183,7 @@ fn an_invitation_leads_to_its_sender_and_only_for_its_guest() {
     assert!(node.clients[bob].got(TeleportStart::NUMBER));
     let finish = events(&mut node, bob);
     assert_eq!(finish[0].0, "TeleportFinish");
-    let arrived = node.follow(bob, &finish[0].1);
+    let arrived = node.follow_teleport(bob, &finish[0].1);
     node.run_until(|node| node.clients[arrived].sees_itself());
     let (ada_at, bob_at) = (node.position_in(MEADOW, "Ada"), node.position_in(MEADOW, "Bob"));
     assert!(ada_at.expect("here").distance(bob_at.expect("here")) < 3.0, "{ada_at:?} {bob_at:?}");

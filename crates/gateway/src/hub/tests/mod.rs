@@ -48,7 +48,7 @@ pub(crate) fn follow(node: &mut Node, client: usize) -> usize {
     node.relay();
     let told = events(node, client);
     let (_, body) = told.iter().rfind(|(name, _)| name == "TeleportFinish").expect("a teleport");
-    let there = node.follow(client, body);
+    let there = node.follow_teleport(client, body);
     node.run_until(|node| node.clients[there].sees_itself());
     there
 }

@@ -174,7 +174,7 @@ fn a_world_of_another_size_is_reached_by_a_teleport_to_a_place_apart() {
     let told = events(&mut node, ada);
     let [(name, body)] = told.as_slice() else { panic!("{told:?}") };
     assert_eq!(name, "TeleportFinish");
-    let there = node.follow(ada, body);
+    let there = node.follow_teleport(ada, body);
     node.run_until(|node| node.clients[there].sees_itself());
     assert_eq!(handshakes(&node, there), ["Plain"]);
     assert_eq!(body.get("Info").at(0).get("RegionSizeX").as_i32(), Some(512));
@@ -184,7 +184,7 @@ fn a_world_of_another_size_is_reached_by_a_teleport_to_a_place_apart() {
     node.relay();
     let told = events(&mut node, there);
     let (_, body) = told.iter().find(|(name, _)| name == "TeleportFinish").expect("a way back");
-    let home = node.follow(there, body);
+    let home = node.follow_teleport(there, body);
     node.run_until(|node| node.clients[home].sees_itself());
     assert_eq!(handshakes(&node, home), ["Harbour"]);
 }
@@ -322,14 +322,14 @@ fn a_user_teleporting_at_the_end_of_an_instance_stays_logged_in() {
     node.relay();
     let told = events(&mut node, ada);
     let (_, body) = told.iter().find(|(name, _)| name == "TeleportFinish").expect("a way there");
-    let there = node.follow(ada, body);
+    let there = node.follow_teleport(ada, body);
     node.run_until(|node| node.clients[there].sees_itself());
     assert_eq!(node.hub.leave(node.now, session), Ok(Passage::Teleported));
     node.hub.empty(node.now, other.world, "That world has ended.");
     node.relay();
     let told = events(&mut node, there);
     let (_, body) = told.iter().rfind(|(name, _)| name == "TeleportFinish").expect("a way back");
-    let home = node.follow(there, body);
+    let home = node.follow_teleport(there, body);
     node.run_until(|node| node.clients[home].sees_itself());
     assert_eq!(node.hub.n_in(node.places.get(HARBOUR).world()), 1);
 }

@@ -46,7 +46,7 @@ fn failure(node: &mut Node, client: usize) -> String {
 fn go(node: &mut Node, client: usize, to: Spot) -> usize {
     ask(node, client, to);
     let body = finish(node, client);
-    let arrived = node.follow(client, &body);
+    let arrived = node.follow_teleport(client, &body);
     node.run_until(|node| node.clients[arrived].sees_itself());
     arrived
 }
@@ -78,7 +78,7 @@ fn a_teleport_names_its_destination_and_the_old_circuit_ends_on_arrival() {
 
     assert_eq!((node.avatars_in(HARBOUR), node.avatars_in(MEADOW)), (2, 0), "nobody has moved yet");
     assert!(!node.clients[ada].got(DisableSimulator::NUMBER));
-    let arrived = node.follow(ada, &body);
+    let arrived = node.follow_teleport(ada, &body);
     node.run_until(|node| node.clients[arrived].sees_itself());
     node.run_ms(300);
     assert!(node.clients[ada].got(DisableSimulator::NUMBER));
@@ -195,7 +195,7 @@ fn a_teleport_that_the_client_does_not_follow_fails_and_leaves_it_where_it_is() 
     node.run_for(ARRIVAL_TIMEOUT + Duration::from_secs(2));
     assert!(!failure(&mut node, ada).is_empty());
     assert_eq!(node.position_in(HARBOUR, "Ada"), stood);
-    let late = node.follow(ada, &body);
+    let late = node.follow_teleport(ada, &body);
     node.run_ms(1_500);
     assert_eq!(node.clients[late].arrivals.len(), 0, "the ticket is void");
     let arrived = go(&mut node, ada, meadow);
@@ -244,7 +244,7 @@ fn a_second_request_on_the_way_is_refused_and_the_first_still_works() {
     let body = finish(&mut node, ada);
     ask(&mut node, ada, meadow);
     assert!(!failure(&mut node, ada).is_empty());
-    let arrived = node.follow(ada, &body);
+    let arrived = node.follow_teleport(ada, &body);
     node.run_until(|node| node.clients[arrived].sees_itself());
 }
 
@@ -256,7 +256,7 @@ fn a_client_that_closes_its_old_circuit_before_it_opens_the_new_one_still_arrive
     node.clients[ada].send(&CloseCircuit {}.into());
     node.run_ms(500);
     assert_eq!((node.hub.n_sessions(), node.avatars_in(HARBOUR)), (1, 0));
-    let arrived = node.follow(ada, &body);
+    let arrived = node.follow_teleport(ada, &body);
     node.run_until(|node| node.clients[arrived].sees_itself());
     assert_eq!((node.hub.n_sessions(), node.avatars_in(MEADOW)), (1, 1));
     node.clients[arrived].log_out();
@@ -282,7 +282,7 @@ fn a_logout_during_a_teleport_ends_the_session() {
     node.clients[ada].log_out();
     node.run_ms(500);
     assert_eq!((node.hub.n_sessions(), node.avatars_in(HARBOUR)), (0, 0));
-    let late = node.follow(ada, &body);
+    let late = node.follow_teleport(ada, &body);
     node.run_ms(1_500);
     assert_eq!(node.clients[late].arrivals.len(), 0, "the ticket is void");
 }
@@ -331,7 +331,7 @@ fn a_world_that_refuses_an_arrival_fails_the_teleport() {
     node.enter_at("Bob", meadow);
     ask(&mut node, ada, meadow);
     let body = finish(&mut node, ada);
-    let refused = node.follow(ada, &body);
+    let refused = node.follow_teleport(ada, &body);
     node.run_ms(1_000);
     assert_eq!(failure(&mut node, ada), "The region is full.");
     assert!(!node.clients[refused].sees_itself());
@@ -402,7 +402,7 @@ fn a_square_inside_a_large_region_leads_there() {
     client.send(&message.into());
     node.run_ms(100);
     let body = finish(&mut node, ada);
-    let arrived = node.follow(ada, &body);
+    let arrived = node.follow_teleport(ada, &body);
     node.run_until(|node| node.clients[arrived].sees_itself());
     let at = node.position_in(MEADOW, "Ada").expect("there");
     assert!(at.truncate().distance(glam::Vec2::new(266.0, 276.0)) < 1.0, "{at}");
@@ -425,7 +425,7 @@ fn home_is_where_it_was_set_and_the_first_region_before() {
     };
     go_home(&mut node, ada);
     let body = finish(&mut node, ada);
-    let arrived = node.follow(ada, &body);
+    let arrived = node.follow_teleport(ada, &body);
     node.run_until(|node| node.clients[arrived].sees_itself());
     assert_eq!(node.avatars_in(HARBOUR), 1);
 
