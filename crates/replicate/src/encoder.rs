@@ -3,7 +3,7 @@
 //! It also checks the frames' numbers: a gap or a new epoch makes it request a snapshot and keep the last good state until all chunks
 //! of one have come.
 
-use crate::reckoning::{ALL_BANDS, Reckoning};
+use crate::dead_reckoning::{ALL_BANDS, DeadReckoning};
 use glam::Vec3;
 use ids::{Epoch, Instant, LocalId, Tick};
 use link::{Animation, Appearance, Audience, Avatar, Change, Entity, Frame, Motion, SnapshotChunk};
@@ -90,7 +90,7 @@ pub struct Encoder {
     /// World time between two ticks, in seconds.
     tick_s: f32,
     /// True if dead reckoning suppresses updates that clients can extrapolate.
-    reckons: bool,
+    has_dead_reckoning: bool,
     /// A message that is being made.
     scratch: Vec<u8>,
 }
@@ -100,7 +100,7 @@ pub struct Encoder {
 struct Tracked {
     /// Animation messages name the agent, changes only the local id.
     agent: ids::AgentId,
-    reckoning: Reckoning,
+    dead_reckoning: DeadReckoning,
 }
 
 /// A snapshot of which some parts have arrived. Later changes are applied to these parts, so that the result is the state
@@ -126,14 +126,14 @@ impl Encoder {
             resyncs: 0,
             entities: BTreeMap::new(),
             tick_s: tick.as_secs_f32(),
-            reckons: true,
+            has_dead_reckoning: true,
             scratch: Vec::new(),
         }
     }
 
     /// Makes every movement significant to every client, for experiments.
-    pub const fn stop_reckoning(&mut self) {
-        self.reckons = false;
+    pub const fn stop_dead_reckoning(&mut self) {
+        self.has_dead_reckoning = false;
     }
 
     /// Encodes a frame into `out`, whose buffers are reused.
@@ -210,8 +210,8 @@ impl Encoder {
         out.push(match change {
             Change::Created(entity) => {
                 let avatar = &entity.avatar;
-                let reckoning = Reckoning::new(tick, &entity.motion);
-                self.entities.insert(entity.id, Tracked { agent: avatar.agent, reckoning });
+                let dead_reckoning = DeadReckoning::new(tick, &entity.motion);
+                self.entities.insert(entity.id, Tracked { agent: avatar.agent, dead_reckoning });
                 let mut full = Vec::with_capacity(320);
                 wire::object_update::encode_avatar(&full_block(entity), &mut full);
                 EncodedChange::Created {
@@ -226,8 +226,8 @@ impl Encoder {
             }
             Change::Moved(id, motion) => {
                 let Some(tracked) = self.entities.get_mut(id) else { return };
-                let bands = tracked.reckoning.due_bands(tick, self.tick_s, motion);
-                let bands = if self.reckons { bands } else { ALL_BANDS };
+                let bands = tracked.dead_reckoning.due_bands(tick, self.tick_s, motion);
+                let bands = if self.has_dead_reckoning { bands } else { ALL_BANDS };
                 EncodedChange::Moved { id: *id, motion: *motion, bands, terse: terse_block(*id, motion) }
             }
             Change::Animated(id, animations) => {

@@ -7,9 +7,9 @@
 //! Start with [`Replica`]; the choice of the nearest is in [`selection`].
 
 mod cells;
+mod dead_reckoning;
 mod encoder;
 mod publisher;
-mod reckoning;
 mod replica;
 pub mod scenery;
 pub mod selection;
@@ -19,8 +19,8 @@ mod viewer;
 mod tests;
 
 pub use cells::{Cells, SlotIndex};
+pub use dead_reckoning::{BANDS, PLACE_M, ROTATION_RAD};
 pub use encoder::{AnimationMessage, EncodedChange, EncodedFrame, Encoder, Intake};
 pub use publisher::Publisher;
-pub use reckoning::{BANDS, PLACE_M, ROTATION_RAD};
 pub use replica::{Hot, Replica, Slot};
 pub use viewer::{EntityHistory, Lister, NEAR_MAX, Place, Shown, Viewer, band_of, border_ranks};

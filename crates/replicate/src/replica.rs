@@ -6,8 +6,8 @@
 //! [`Slot`]. [`Replica::cells`] is the spatial index. Static objects have no slot, they are in [`Replica::scenery`].
 
 use crate::cells::{Cells, SlotIndex};
+use crate::dead_reckoning::BANDS;
 use crate::encoder::{AnimationMessage, EncodedChange, EncodedFrame, full_motion};
-use crate::reckoning::BANDS;
 use crate::scenery::SceneryReplica;
 use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, LocalId, SessionKey, Tick, WorldId};
@@ -32,7 +32,7 @@ pub struct Hot {
     /// Local id; 0 while the slot is free. Ids are not reused, so a viewer that remembers another one knows that
     /// its entity is gone.
     pub id: u32,
-    /// For each band of distance the low 32 bits of the tick in which its motion last was news there.
+    /// For each band of distance the low 32 bits of the tick in which its motion last became significant there.
     pub changed_at: [u32; BANDS],
     /// Metres from the region's corner.
     pub position: Vec3,

@@ -5,7 +5,7 @@
 //! two lists only its members are examined.
 
 use crate::cells::SlotIndex;
-use crate::reckoning::BANDS;
+use crate::dead_reckoning::BANDS;
 use crate::replica::{Hot, Replica};
 use glam::Vec3;
 use ids::{LocalId, SessionKey};

@@ -42,7 +42,7 @@ impl FrameFollower {
     ) -> Self {
         let mut encoder = Encoder::new(scene.dt());
         if !dead_reckoning {
-            encoder.stop_reckoning();
+            encoder.stop_dead_reckoning();
         }
         Self {
             encoder,

@@ -29,12 +29,12 @@ pub const ROTATION_RAD: [f32; BANDS] = [0.026, 0.105, 0.35];
 const ROTATION_STEP: f32 = 1.0 / 65_535.0;
 /// Metres per second by which a velocity departs from the expected one.
 const VELOCITY_M_PER_S: f32 = 0.05;
-/// Seconds between two such news of a band.
+/// Seconds between two such updates of a band.
 const PAUSE_S: [f32; BANDS] = [0.0, 0.2, 0.5];
 
 /// Last motions of an entity that were sent to the clients of each band.
 #[derive(Clone, Debug)]
-pub(crate) struct Reckoning {
+pub(crate) struct DeadReckoning {
     expected: [Expected; BANDS],
 }
 
@@ -64,7 +64,7 @@ impl Expected {
     }
 }
 
-impl Reckoning {
+impl DeadReckoning {
     /// Every client receives the entity in full.
     pub(crate) fn new(tick: u32, motion: &Motion) -> Self {
         Self { expected: [Expected::of(tick, motion); BANDS] }
@@ -84,13 +84,13 @@ impl Reckoning {
                 motion.position.distance_squared(place) > PLACE_M[band] * PLACE_M[band]
                     || angle(motion.rotation, expected.rotation) > ROTATION_RAD[band]
             };
-            let is_news = motion.at_rest() != expected.at_rest
+            let is_significant = motion.at_rest() != expected.at_rest
                 || is_shown_wrong
                 // A velocity cannot express an acceleration or a spin.
                 || motion.acceleration != Vec3::ZERO
                 || motion.angular_velocity != Vec3::ZERO
                 || (expected.has_departed && passed_s >= PAUSE_S[band]);
-            if is_news {
+            if is_significant {
                 *expected = Expected::of(tick, motion);
                 bands |= 1 << band;
             }
@@ -122,10 +122,10 @@ mod tests {
         Motion { position, velocity, ..Motion::default() }
     }
 
-    /// The news of each tick of a path, from tick 1 on.
-    fn news(path: impl IntoIterator<Item = Motion>) -> Vec<u8> {
-        let mut reckoning = Reckoning::new(0, &Motion::default());
-        (1..).zip(path).map(|(tick, motion)| reckoning.due_bands(tick, TICK_S, &motion)).collect()
+    /// Bands due in each tick of a path, from tick 1 on.
+    fn bands_due(path: impl IntoIterator<Item = Motion>) -> Vec<u8> {
+        let mut dead_reckoning = DeadReckoning::new(0, &Motion::default());
+        (1..).zip(path).map(|(tick, motion)| dead_reckoning.due_bands(tick, TICK_S, &motion)).collect()
     }
 
     fn straight(ticks: u32) -> impl Iterator<Item = Motion> {
@@ -135,25 +135,25 @@ mod tests {
 
     #[test]
     fn a_straight_walk_is_due_once() {
-        let news = news(straight(200));
-        assert_eq!(news[0], ALL);
-        assert!(news[1..].iter().all(|&bands| bands == 0), "{news:?}");
+        let due = bands_due(straight(200));
+        assert_eq!(due[0], ALL);
+        assert!(due[1..].iter().all(|&bands| bands == 0), "{due:?}");
     }
 
     #[test]
     fn a_stop_is_due_in_every_band_at_once() {
         let end = Vec3::new(1.5, 0.0, 0.0);
-        let news = news(straight(10).chain([Motion { position: end, ..Motion::default() }; 3]));
-        assert_eq!(news[10..], [ALL, 0, 0]);
+        let due = bands_due(straight(10).chain([Motion { position: end, ..Motion::default() }; 3]));
+        assert_eq!(due[10..], [ALL, 0, 0]);
     }
 
     #[test]
-    fn a_turn_while_walking_is_news_by_how_far_it_goes() {
+    fn a_turn_while_walking_is_due_by_how_far_it_goes() {
         let degrees = [0.0_f32, 1.0, 2.0, 7.0, 21.0];
         let turned = straight(5)
             .zip(degrees)
             .map(|(walk, degrees)| Motion { rotation: Quat::from_rotation_z(degrees.to_radians()), ..walk });
-        assert_eq!(news(turned), [ALL, 0, NEAR, 0b011, ALL]);
+        assert_eq!(bands_due(turned), [ALL, 0, NEAR, 0b011, ALL]);
     }
 
     #[test]
@@ -162,24 +162,24 @@ mod tests {
             rotation: Quat::from_rotation_z(degrees.to_radians()),
             ..Motion::default()
         };
-        // The same rotation under the other sign is no news.
+        // The same rotation under the other sign is no change.
         let other_sign = Motion { rotation: -turned(1.0).rotation, ..Motion::default() };
-        assert_eq!(news([turned(1.0), turned(1.0), other_sign, turned(2.0)]), [ALL, 0, 0, ALL]);
+        assert_eq!(bands_due([turned(1.0), turned(1.0), other_sign, turned(2.0)]), [ALL, 0, 0, ALL]);
         let moved = Motion { position: Vec3::new(0.001, 0.0, 0.0), ..Motion::default() };
-        assert_eq!(news([moved, turned(0.0), turned(0.05)]), [ALL; 3], "by a hair");
+        assert_eq!(bands_due([moved, turned(0.0), turned(0.05)]), [ALL; 3], "by a hair");
     }
 
     #[test]
-    fn a_push_of_one_tick_is_news_everywhere_in_time() {
+    fn a_push_of_one_tick_is_due_in_every_band_in_time() {
         let mut path: Vec<Motion> = straight(40).collect();
         path[20].velocity = Vec3::new(0.0, 3.2, 0.0);
-        let news = news(path);
-        assert_eq!((news[20] & NEAR, news[21] & NEAR), (NEAR, NEAR), "there and back");
+        let due = bands_due(path);
+        assert_eq!((due[20] & NEAR, due[21] & NEAR), (NEAR, NEAR), "there and back");
         for (band, pause) in [(1, 4), (2, 10)] {
-            let told = (20..40).filter(|&tick| news[tick] & 1 << band != 0).count();
-            assert!(told >= 1, "band {band}");
+            let sent = (20..40).filter(|&tick| due[tick] & 1 << band != 0).count();
+            assert!(sent >= 1, "band {band}");
             // An update follows the return to the old velocity, so that no avatar drifts sideways.
-            assert!((21..=21 + pause).any(|tick| news[tick] & 1 << band != 0), "band {band}: {news:?}");
+            assert!((21..=21 + pause).any(|tick| due[tick] & 1 << band != 0), "band {band}: {due:?}");
         }
     }
 
@@ -192,8 +192,8 @@ mod tests {
                 Vec3::new(-angle.sin(), angle.cos(), 0.0) * 3.2,
             )
         });
-        let news = news(circle);
-        let n = |band: u8| news.iter().filter(|&&bands| bands & 1 << band != 0).count();
+        let due = bands_due(circle);
+        let n = |band: u8| due.iter().filter(|&&bands| bands & 1 << band != 0).count();
         assert!(
             n(0) > 190 && (30..=70).contains(&n(1)) && (15..=40).contains(&n(2)),
             "{} {} {}",
@@ -206,20 +206,20 @@ mod tests {
     #[test]
     fn the_shown_position_is_never_further_off_than_the_band_allows() {
         // A client of each band with immediate updates.
-        let mut reckoning = Reckoning::new(0, &Motion::default());
+        let mut dead_reckoning = DeadReckoning::new(0, &Motion::default());
         let mut shown = [(0, Motion::default()); BANDS];
         for tick in 1..400u32 {
             let at = tick as f32 * TICK_S;
             let velocity = Vec3::new((at * 0.7).sin() * 3.0, (at * 1.3).cos() * 2.0, 0.0);
             let position = Vec3::new(-(at * 0.7).cos() * 3.0 / 0.7, (at * 1.3).sin() * 2.0 / 1.3, 0.0);
             let motion = walk(position, velocity);
-            let bands = reckoning.due_bands(tick, TICK_S, &motion);
+            let bands = dead_reckoning.due_bands(tick, TICK_S, &motion);
             for band in 0..BANDS {
                 if bands & 1 << band != 0 {
                     shown[band] = (tick, motion);
                 }
-                let (told_at, told) = &shown[band];
-                let expected = told.position + as_sent(told.velocity) * ((tick - told_at) as f32 * TICK_S);
+                let (sent_at, sent) = &shown[band];
+                let expected = sent.position + as_sent(sent.velocity) * ((tick - sent_at) as f32 * TICK_S);
                 assert!(expected.distance(position) <= PLACE_M[band] + 1e-4, "band {band} at tick {tick}");
             }
         }
