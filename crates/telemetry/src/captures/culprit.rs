@@ -76,7 +76,7 @@ pub(crate) fn find(
     Some(LocatedCulprit { culprit: search.descend(root), thread, root, root_usual_ns })
 }
 
-/// Substitute for an overrun without a slice ([`Scope::check_duration`](crate::recorder::Scope::note)): a frame that began late, or has
+/// Substitute for an overrun without a slice ([`Scope::check_duration`](crate::recorder::Scope::check_duration)): a frame that began late, or has
 /// not ended. The root is the frame of any thread with the largest overlap with that time: the frame that others waited for,
 /// or the noted one itself.
 fn find_in_its_stead(
