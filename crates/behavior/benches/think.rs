@@ -278,7 +278,7 @@ impl Village {
             let left = way.length();
             if left < 0.3 {
                 npc.journey.progress = MoveProgress::Arrived;
-                npc.attention.hasten(now);
+                npc.attention.request_thought(now);
                 npc.intent.go = Go::Stay;
                 continue;
             }

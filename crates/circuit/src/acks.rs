@@ -70,7 +70,7 @@ impl Acks {
     }
 
     /// Gives back the memory of a past rush.
-    pub(crate) fn shed(&mut self) {
+    pub(crate) fn free_spare(&mut self) {
         self.pending.shrink_to(16);
     }
 }

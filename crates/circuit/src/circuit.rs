@@ -140,10 +140,10 @@ impl Circuit {
         }
         if self.ping.next_at() <= now {
             self.ping.on_timeout(now, self.config.ping_interval);
-            self.in_flight.shed();
+            self.in_flight.free_spare();
             if self.spare.shed_if_unused() {
-                self.acks.shed();
-                self.lanes.shed();
+                self.acks.free_spare();
+                self.lanes.free_spare();
             }
         }
     }

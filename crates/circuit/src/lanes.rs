@@ -65,7 +65,7 @@ impl SendLane {
         self.messages.front()
     }
 
-    fn shed(&mut self) {
+    fn free_spare(&mut self) {
         self.messages.shrink_to(4);
     }
 }
@@ -161,9 +161,9 @@ impl Lanes {
     }
 
     /// Gives back the memory of a past rush.
-    pub(crate) fn shed(&mut self) {
+    pub(crate) fn free_spare(&mut self) {
         for lane in self.paced.iter_mut().chain([&mut self.express]) {
-            lane.shed();
+            lane.free_spare();
         }
     }
 }

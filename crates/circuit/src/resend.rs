@@ -220,7 +220,7 @@ impl InFlight {
 
     /// Frees the memory of a past peak: the part not needed since the last call, if that is most of it. A small surplus stays, since it
     /// would only be allocated again.
-    pub(crate) fn shed(&mut self) {
+    pub(crate) fn free_spare(&mut self) {
         let needed = std::mem::replace(&mut self.peak, self.packets.len()).max(8);
         if self.packets.capacity() >= 8 * needed {
             self.packets.shrink_to(2 * needed);

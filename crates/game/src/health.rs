@@ -47,7 +47,7 @@ impl Wound {
     }
 
     /// Restarts the healing pause of a restored wound.
-    pub(super) fn dress(&mut self, now: WorldTime) {
+    pub(super) fn restart_pause(&mut self, now: WorldTime) {
         self.heals_at = now.stamp().after(PAUSE_MS);
     }
 }
@@ -103,7 +103,7 @@ impl Game {
             return;
         }
         let left = self.health_of(agent);
-        out.push(struck(blow));
+        out.push(blow_event(blow));
         out.push(health_event(session, left));
         if left == 0 {
             out.push(Event::Game(Audience::All, GameEvent::Fell(to)));
@@ -150,7 +150,7 @@ pub(super) const fn health_event(session: SessionKey, points: u8) -> Event {
 }
 
 /// A blow that took health.
-pub(super) const fn struck(&Blow { to, by, points }: &Blow) -> Event {
+pub(super) const fn blow_event(&Blow { to, by, points }: &Blow) -> Event {
     Event::Game(Audience::All, GameEvent::Struck { who: to, by, points })
 }
 

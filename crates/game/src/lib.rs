@@ -122,7 +122,7 @@ impl GameState for Game {
     }
 
     fn restart_timers(&mut self, now: WorldTime) {
-        self.wounds.iter_mut().for_each(|wound| wound.dress(now));
+        self.wounds.iter_mut().for_each(|wound| wound.restart_pause(now));
         for (mission, course) in self.courses.iter_mut().enumerate() {
             course.wait_again(&self.plan, mission, now.stamp());
         }

@@ -90,7 +90,7 @@ impl Caller {
 
     /// True if its scopes include `needed`.
     #[must_use]
-    pub fn may(&self, needed: TokenScope) -> bool {
+    pub fn has_scope(&self, needed: TokenScope) -> bool {
         self.scopes.as_ref().is_none_or(|scopes| scopes.iter().any(|scope| scope.includes(needed)))
     }
 }
@@ -257,13 +257,13 @@ mod tests {
         let shown = tokens.create(&new("back-end", &[TokenScope::WorldsWrite]), 1_000).unwrap();
         let caller = tokens.caller(&shown, 1_000).unwrap();
         assert_eq!((caller.name.as_str(), caller.worlds_max), ("back-end", Some(5)));
-        let may = TokenScope::ALL.map(|scope| caller.may(scope));
+        let may = TokenScope::ALL.map(|scope| caller.has_scope(scope));
         assert_eq!(may, [true, true, false, false]);
         let shown =
             tokens.create(&new("page", &[TokenScope::WorldsRead, TokenScope::Operate]), 1_000).unwrap();
         let caller = tokens.caller(&shown, 1_000).unwrap();
-        assert_eq!(TokenScope::ALL.map(|scope| caller.may(scope)), [true, false, false, true]);
-        assert!(TokenScope::ALL.into_iter().all(|scope| Caller::operator().may(scope)));
+        assert_eq!(TokenScope::ALL.map(|scope| caller.has_scope(scope)), [true, false, false, true]);
+        assert!(TokenScope::ALL.into_iter().all(|scope| Caller::operator().has_scope(scope)));
         assert!(Caller::operator().is_operator() && !caller.is_operator());
     }
 

@@ -270,7 +270,7 @@ impl PathFinder {
         }
         self.portals.reverse();
         let mut before = from * CELLS_PER_M;
-        path.complete = funnel::pull(before, path.end.at * CELLS_PER_M, &self.portals, |corner| {
+        path.complete = funnel::pull_string(before, path.end.at * CELLS_PER_M, &self.portals, |corner| {
             // A corner shared by several doors appears more than once; the end counts even at the start.
             let is_new = corner != before || path.len == 0;
             before = corner;

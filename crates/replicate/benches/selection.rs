@@ -53,7 +53,7 @@ fn scene(name: &str, n_avatars: u32, n_viewers: u32, sends: u32, moving: fn(u32,
         let replica = stage.publisher.current();
         viewer.update_visible_set(replica, &mut lister);
         for at in 0..viewer.shown().len() {
-            viewer.showed(at as u32, &replica.hot()[viewer.shown()[at].slot as usize], 0);
+            viewer.mark_shown(at as u32, &replica.hot()[viewer.shown()[at].slot as usize], 0);
         }
     }
     let mut selection = Selection::default();
@@ -68,7 +68,7 @@ fn scene(name: &str, n_avatars: u32, n_viewers: u32, sends: u32, moving: fn(u32,
             selection.choose(viewer, &replica, ALLOWANCE);
             let tick = replica.tick.0 as u32;
             for &at in &selection.full {
-                viewer.showed(at, &replica.hot()[viewer.shown()[at as usize].slot as usize], tick);
+                viewer.mark_shown(at, &replica.hot()[viewer.shown()[at as usize].slot as usize], tick);
             }
             for &at in &selection.terse {
                 viewer.updated(at, &replica.hot()[viewer.shown()[at as usize].slot as usize], tick);

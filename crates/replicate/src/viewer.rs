@@ -359,7 +359,7 @@ impl Viewer {
     }
 
     /// Notes that a full update went out.
-    pub fn showed(&mut self, at: Place, hot: &Hot, tick: u32) {
+    pub fn mark_shown(&mut self, at: Place, hot: &Hot, tick: u32) {
         let shown = &mut self.shown[at as usize];
         // Terse updates from before a rest may still be under way to a client that may have been shown it before, and would come
         // behind the full one: a last repetition comes behind them.

@@ -33,7 +33,7 @@ const SPINS_MIN: u64 = 16;
 pub const SPIN: &str = "systems::burden::spin";
 
 #[inline]
-pub(crate) fn bear(system: System) {
+pub(crate) fn spin_burden(system: System) {
     if BURDENED.get() {
         bear_burden(system);
     }

@@ -118,7 +118,7 @@ impl System {
     /// The system begins. Called first thing in each of its functions, and nowhere else.
     #[inline]
     pub fn enter(self) {
-        burden::bear(self);
+        burden::spin_burden(self);
     }
 }
 

@@ -60,7 +60,7 @@ impl FineTiming {
     /// Adds one duration.
     pub fn record(&self, duration: Duration) {
         self.histogram.add(duration);
-        self.maximum.raise(duration);
+        self.maximum.raise_to(duration);
     }
 }
 

@@ -46,7 +46,7 @@ impl Timing {
     /// Adds one duration.
     pub fn record(&self, duration: Duration) {
         self.histogram.add(duration);
-        self.maximum.raise(duration);
+        self.maximum.raise_to(duration);
     }
 }
 
@@ -55,7 +55,7 @@ impl Timing {
 pub(crate) struct Maximum(Arc<AtomicU64>);
 
 impl Maximum {
-    pub(crate) fn raise(&self, duration: Duration) {
+    pub(crate) fn raise_to(&self, duration: Duration) {
         // 584 years fit.
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         self.0.fetch_max(nanos, Ordering::Relaxed);

@@ -171,7 +171,7 @@ impl Attention {
     }
 
     /// An event that cannot wait: a blow, an arrival, the loss of the target. The NPC thinks at the next opportunity.
-    pub const fn hasten(&mut self, now: WorldTime) {
+    pub const fn request_thought(&mut self, now: WorldTime) {
         self.think_at = now.stamp();
     }
 
@@ -291,7 +291,7 @@ mod tests {
         let mut attention = Attention::new(3, &policy(), WorldTime(0));
         attention.thought(&policy(), WorldTime(1_000));
         assert!(!attention.is_think_due(WorldTime(1_000)));
-        attention.hasten(WorldTime(1_000));
+        attention.request_thought(WorldTime(1_000));
         assert!(attention.is_think_due(WorldTime(1_000)));
     }
 

@@ -136,7 +136,7 @@ impl Perception {
     }
 
     /// Feels a blow.
-    pub fn feel(&mut self, by: Option<EntityId>, kind: KindId, place: Vec3, now: WorldTime) {
+    pub fn record_blow(&mut self, by: Option<EntityId>, kind: KindId, place: Vec3, now: WorldTime) {
         self.hurt = Some(Hurt { by, kind, place, at: now.stamp() });
     }
 

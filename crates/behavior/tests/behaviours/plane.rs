@@ -131,8 +131,8 @@ impl Plane {
         let (id, kind, place) = (self.actors[by].id, self.actors[by].kind, self.actors[by].position);
         let actor = &mut self.actors[whom];
         actor.health = (actor.health - damage).max(0.0);
-        actor.perception.feel(Some(id), kind, place, self.now);
-        actor.attention.hasten(self.now);
+        actor.perception.record_blow(Some(id), kind, place, self.now);
+        actor.attention.request_thought(self.now);
         let sound =
             Sound { kind: SoundKind::FIGHT, place, reach_m: 30.0, by: Some(id), by_kind: kind, about: None };
         self.sounds.add(sound, self.now);
@@ -293,7 +293,7 @@ impl Plane {
         };
         if is_there && actor.journey.progress == MoveProgress::Going {
             actor.journey.progress = MoveProgress::Arrived;
-            actor.attention.hasten(self.now);
+            actor.attention.request_thought(self.now);
         }
         let look_at = match actor.intent.face {
             Facing::Ahead => None,

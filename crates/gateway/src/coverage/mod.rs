@@ -194,7 +194,7 @@ impl MessageOutcomes {
     }
 
     /// Counts above 0: message, outcome and number. At most as many labels as the protocol has messages, independent of clients' input.
-    pub fn occurred(&self) -> impl Iterator<Item = (&'static str, MessageOutcome, u64)> {
+    pub fn nonzero_counts(&self) -> impl Iterator<Item = (&'static str, MessageOutcome, u64)> {
         let names = MessageName::ALL.iter().map(|name| name.as_str()).chain([UNKNOWN]);
         names.zip(&self.counts).flat_map(|(name, counts)| {
             let counted = MessageOutcome::ALL.into_iter().zip(*counts);
@@ -225,7 +225,7 @@ mod tests {
         let mut both = MessageOutcomes::default();
         both.copy_from(&one);
         both.add(&one);
-        let occurred: Vec<_> = both.occurred().collect();
+        let occurred: Vec<_> = both.nonzero_counts().collect();
         assert_eq!(
             occurred,
             [("ChatFromViewer", MessageOutcome::Done, 2), ("unknown", MessageOutcome::Dropped, 2)]

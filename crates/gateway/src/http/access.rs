@@ -59,7 +59,7 @@ pub(super) async fn admit(State(gate): State<Arc<Gate>>, mut request: Request, n
         }
         Needed::Nothing => return refused(StatusCode::NOT_FOUND, "There is nothing here."),
     };
-    if !caller.may(scope) {
+    if !caller.has_scope(scope) {
         tracing::warn!(token = caller.name, %method, path, needed = scope.name(), "refused over the API");
         let why = format!("The token {:?} lacks the scope {scope:?}.", caller.name, scope = scope.name());
         return refused(StatusCode::FORBIDDEN, &why);

@@ -118,7 +118,7 @@ impl Hub {
             session.pending = None;
         }
         let on_its_way = session.pending.is_some();
-        self.retire(now, &binding);
+        self.revoke_capabilities(now, &binding);
         // A client that teleports may close its old circuit before it opens the new one.
         if was_root && (why == Closed::LoggedOut || !on_its_way) {
             self.end_session(now, circuit.session, "The session has ended.");
@@ -174,7 +174,7 @@ impl Hub {
                 Some(shard) => (Address::One(shard), ToShard::Close(circuit, ending)),
                 None => (Address::All, ToShard::Revoke(circuit)),
             });
-            self.retire(now, binding);
+            self.revoke_capabilities(now, binding);
         }
         self.return_to_senders(session.undelivered);
     }
@@ -190,7 +190,7 @@ impl Hub {
     }
 
     /// Takes a binding's capabilities away.
-    pub(super) fn retire(&mut self, now: Instant, binding: &Binding) {
+    pub(super) fn revoke_capabilities(&mut self, now: Instant, binding: &Binding) {
         self.by_secret.remove(&binding.secret);
         self.counters.events_dropped += binding.queue.dropped;
         if self.farewells.len() == FAREWELLS_MAX {

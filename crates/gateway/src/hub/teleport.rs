@@ -129,7 +129,7 @@ impl Hub {
         let unopened = session.bindings.get(&pending.ticket).is_some_and(|binding| binding.shard.is_none());
         if unopened && let Some(binding) = session.bindings.remove(&pending.ticket) {
             session.ports.release(now, binding.ticket.port, binding.ticket.first_sequence);
-            self.retire(now, &binding);
+            self.revoke_capabilities(now, &binding);
         }
         self.send_teleport_failed(pending.session, why);
         let root = self.sessions.get(&pending.session).and_then(|session| session.root);

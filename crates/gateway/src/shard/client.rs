@@ -209,18 +209,18 @@ impl Client {
     }
 
     /// Frees the memory of its arrival, once. Memory still needed stays.
-    pub(super) fn shed(&mut self, now: Instant) {
+    pub(super) fn free_spare(&mut self, now: Instant) {
         if self.sheds_at.take_if(|at| *at <= now).is_some() {
             self.shown.shrink_to_fit();
             self.killed.shrink_to_fit();
             self.unkilled.shrink_to_fit();
             self.rested.shrink_to_fit();
-            self.scenery.shed();
+            self.scenery.free_spare();
         }
     }
 
     /// Keeps the memory of an arrival for another one.
-    pub(super) fn stay(&mut self, now: Instant) {
+    pub(super) fn keep_spare(&mut self, now: Instant) {
         self.sheds_at = Some(now + ARRIVAL);
     }
 

@@ -124,7 +124,7 @@ fn export_traffic(table: &mut MetricTable, shards: &[&ShardFigures]) {
     let mut all = MessageOutcomes::default();
     shards.iter().for_each(|shard| all.add(&shard.outcomes));
     let help = "Messages from clients, by what became of them.";
-    for (message, outcome, n) in all.occurred() {
+    for (message, outcome, n) in all.nonzero_counts() {
         table.count_by(
             "throng_messages_total",
             help,

@@ -232,7 +232,7 @@ impl Turn<'_> {
         self.client.next_second = self.now + SLOW_PERIOD;
         self.far_animations();
         self.figures(rate_hz);
-        self.client.shed(self.now);
+        self.client.free_spare(self.now);
         if self.now < self.client.next_dots {
             return;
         }

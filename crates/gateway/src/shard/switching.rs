@@ -113,7 +113,7 @@ impl Client {
         self.arrival = (position, look_at);
         self.switched = true;
         self.portal = None;
-        self.stay(now);
+        self.keep_spare(now);
         // The body faces where the passage leads; keys that are held come again with the next update.
         self.intent.forget_control();
         self.intent.forget_teleport();

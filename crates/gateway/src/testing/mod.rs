@@ -545,13 +545,13 @@ impl Node {
             }
             let events = self.regions[index].step(self.now, tick);
             if !events.is_empty() {
-                self.happen(self.regions[index].scene.world, events);
+                self.send_events(self.regions[index].scene.world, events);
             }
         }
     }
 
     /// Sends events of a world to all shards.
-    pub(crate) fn happen(&mut self, world: WorldId, events: Vec<Event>) {
+    pub(crate) fn send_events(&mut self, world: WorldId, events: Vec<Event>) {
         let mail = ToShard::Events(world, events.into());
         for shard in 0..self.shards.len() {
             self.hand_mail(shard, mail.clone());

@@ -35,7 +35,7 @@ impl SimulatedLoss {
     }
 
     /// No more datagrams of certain messages get lost.
-    pub(crate) fn relent(&mut self) {
+    pub(crate) fn stop_losses(&mut self) {
         self.rules.clear();
     }
 

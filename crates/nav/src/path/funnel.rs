@@ -7,7 +7,12 @@ use glam::Vec2;
 
 /// Goes from `from` through doors, each given by its right and left end, to `to`, and passes each corner and the end on to `corner`. Stops and is
 /// false when that is.
-pub(super) fn pull(from: Vec2, to: Vec2, doors: &[[Vec2; 2]], mut corner: impl FnMut(Vec2) -> bool) -> bool {
+pub(super) fn pull_string(
+    from: Vec2,
+    to: Vec2,
+    doors: &[[Vec2; 2]],
+    mut corner: impl FnMut(Vec2) -> bool,
+) -> bool {
     let mut apex = from;
     let (mut right, mut left) = (from, from);
     // Doors of the funnel's sides, and the next door.
@@ -62,7 +67,7 @@ mod tests {
 
     fn corners(from: Vec2, to: Vec2, doors: &[[Vec2; 2]]) -> Vec<Vec2> {
         let mut corners = Vec::new();
-        assert!(pull(from, to, doors, |corner| {
+        assert!(pull_string(from, to, doors, |corner| {
             corners.push(corner);
             true
         }));
@@ -91,7 +96,7 @@ mod tests {
     fn the_funnel_stops_when_its_sink_is_full() {
         let doors = [[at(5.0, 1.0), at(4.0, 1.0)], [at(-4.0, 2.0), at(-5.0, 2.0)]];
         let mut room = 1;
-        let complete = pull(at(0.0, 0.0), at(0.0, 3.0), &doors, |_| {
+        let complete = pull_string(at(0.0, 0.0), at(0.0, 3.0), &doors, |_| {
             room -= 1;
             room >= 0
         });

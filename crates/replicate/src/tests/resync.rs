@@ -35,7 +35,7 @@ fn show_all(viewer: &mut Viewer, follower: &Follower) -> Vec<LocalId> {
         let shown = viewer.shown()[at];
         let hot = follower.replica.hot()[shown.slot as usize];
         if !shown.is_sent() {
-            viewer.showed(at as u32, &hot, tick);
+            viewer.mark_shown(at as u32, &hot, tick);
             viewer.history_mut(at as u32).animation_serial = hot.animation_serial;
         }
     }

@@ -126,7 +126,7 @@ pub(super) fn send(viewer: &mut Viewer, scene: &Scene, allowance: Allowance) -> 
     let sent = Sent { killed, full: ids(&selection.full), terse: ids(&selection.terse) };
     let (hot, tick) = (scene.replica.hot(), scene.replica.tick.0 as u32);
     for &at in &selection.full {
-        viewer.showed(at, &hot[viewer.shown()[at as usize].slot as usize], tick);
+        viewer.mark_shown(at, &hot[viewer.shown()[at as usize].slot as usize], tick);
     }
     for &at in &selection.terse {
         viewer.updated(at, &hot[viewer.shown()[at as usize].slot as usize], tick);

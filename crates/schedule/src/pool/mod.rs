@@ -241,7 +241,7 @@ impl Pool {
         let now = (self.shared.clock)();
         let backlog = self.shared.sample(now);
         let mut state = self.shared.lock();
-        let again = state.govern(&self.shared.flags, now, backlog);
+        let again = state.control_starvation(&self.shared.flags, now, backlog);
         let balance = state.balance;
         drop(state);
         again.for_each(|spot| self.shared.parking.call_to(spot));

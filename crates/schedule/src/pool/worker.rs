@@ -80,7 +80,7 @@ impl PoolShared {
         let backlog = self.sample((self.clock)());
         let mut state = self.lock();
         let now = (self.clock)();
-        let again = state.govern(&self.flags, now, backlog);
+        let again = state.control_starvation(&self.flags, now, backlog);
         let (turn, n_calls) = self.next_turn(&mut state, now, me, left, watch);
         state.serial += (self.clock)() - now;
         drop(state);
@@ -215,7 +215,7 @@ impl PoolShared {
 
 impl PoolState {
     /// Applies starvation control. Returns the workers that may run again, to be called without the lock.
-    pub(super) fn govern(
+    pub(super) fn control_starvation(
         &mut self,
         flags: &WorkerFlags,
         now: Instant,

@@ -44,7 +44,7 @@ const LEAST_ROOM: usize = 64;
 
 impl<H: Clone> Schedule<H> {
     /// Forms batches of all due tasks.
-    pub(super) fn form(&mut self, now: Instant) {
+    pub(super) fn form_batches(&mut self, now: Instant) {
         let n_flights = self.flights.len();
         let open = self.flights.iter().filter(|flight| flight.batch.remaining() > 0);
         let worked_at = open.map(Flight::urgency).min();

@@ -159,7 +159,7 @@ impl<H: Clone> Schedule<H> {
 
     /// Head of a frame: forms batches of due tasks, and returns a stay with the most urgent batch that has jobs left.
     pub fn join_batch(&mut self, now: Instant) -> Option<Stay<H>> {
-        self.form(now);
+        self.form_batches(now);
         self.most_urgent()
     }
 

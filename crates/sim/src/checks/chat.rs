@@ -67,7 +67,7 @@ impl ChatAudit {
     }
 
     /// Records a line that sounded in a world; the census is that of the same tick, as the shards' replica is.
-    pub(crate) fn sounded(
+    pub(crate) fn record_sound(
         &mut self,
         now: Instant,
         region: RegionHandle,
@@ -232,7 +232,7 @@ mod tests {
                 channel: 0,
                 text: "a word".into(),
             };
-            chat_audit.sounded(second, HERE, &chat, &census_of(&[ADA, BOB]), true)?;
+            chat_audit.record_sound(second, HERE, &chat, &census_of(&[ADA, BOB]), true)?;
             chat_audit.record_word(second, 0, Word::Heard { visit: 0, text: "a word".into() });
         }
         for _ in 0..heard_by_bob {

@@ -293,7 +293,7 @@ impl Simulation {
                 if let WorldEvent::Chat(chat) = event {
                     let chat: &Chat = chat;
                     let handle = self.node.places().get(PlaceId(frame.world.0 as u16)).handle;
-                    self.chat_audit.sounded(now, handle, chat, census, was_current)?;
+                    self.chat_audit.record_sound(now, handle, chat, census, was_current)?;
                 }
             }
         }

@@ -160,7 +160,7 @@ impl Npcs {
             for id in played.into_iter().flatten().filter_map(id_of) {
                 legs.dirty.animated |= head.animator.choose(&[(id, false)]);
             }
-            legs.attention.hasten(now);
+            legs.attention.request_thought(now);
         }
         self.settle_hashes();
     }

@@ -47,8 +47,8 @@ impl Npcs {
         self.counts.blows += 1;
         legs.head_changed = true;
         head.health = head.health.saturating_sub(damage);
-        head.perception.feel(by, kind, from, now);
-        legs.attention.hasten(now);
+        head.perception.record_blow(by, kind, from, now);
+        legs.attention.request_thought(now);
         if head.health == 0 {
             self.counts.falls += 1;
             self.outcome.fell.insert(number);

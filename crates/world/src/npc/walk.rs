@@ -44,7 +44,7 @@ impl Npcs {
                 legs.follower.stop();
                 self.heads[number].journey.progress = MoveProgress::Unreachable;
                 legs.head_changed = true;
-                legs.attention.hasten(now);
+                legs.attention.request_thought(now);
             } else {
                 legs.follower.set_path(&path);
                 legs.head_changed = true;
@@ -91,11 +91,11 @@ impl Npcs {
                 Status::NeedsPath => legs.wants_path = true,
                 Status::Arrived => {
                     (head.journey.progress, legs.head_changed) = (MoveProgress::Arrived, true);
-                    legs.attention.hasten(now);
+                    legs.attention.request_thought(now);
                 }
                 Status::GaveUp => {
                     (head.journey.progress, legs.head_changed) = (MoveProgress::Unreachable, true);
-                    legs.attention.hasten(now);
+                    legs.attention.request_thought(now);
                     self.counts.given_up += 1;
                 }
                 Status::Idle | Status::Walking => {}

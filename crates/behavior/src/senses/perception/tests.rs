@@ -119,7 +119,7 @@ fn of_many_sounds_each_kind_s_last_is_remembered() {
 #[test]
 fn a_blow_is_remembered_for_a_minute() {
     let mut watcher = Watcher::new();
-    watcher.perception.feel(Some(id(5)), KindId::PLAYER, Vec3::X, WorldTime(1_000));
+    watcher.perception.record_blow(Some(id(5)), KindId::PLAYER, Vec3::X, WorldTime(1_000));
     watcher.look(61_000, None, &[], 1.0);
     assert_eq!(watcher.perception.hurt().and_then(|hurt| hurt.by), Some(id(5)));
     watcher.look(61_001, None, &[], 1.0);

@@ -238,7 +238,7 @@ fn a_user_admitted_late_is_not_left_behind() {
     node.relay();
     // Word of an earlier attempt, before the command of this one is in the world.
     let refused = link::Event::Refused { session, reason: FULL };
-    node.happen(cave.world, vec![refused]);
+    node.send_events(cave.world, vec![refused]);
     node.run_ms(3_000);
     assert!(node.position_in(HARBOUR, "Ada").is_some() && node.clients[ada].sees_itself());
     assert!(is_in(&cave, session).is_none(), "she is in two worlds");

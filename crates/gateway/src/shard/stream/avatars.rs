@@ -129,7 +129,7 @@ impl Turn<'_> {
             let hot = &self.replica.hot()[index as usize];
             let slot = self.replica.slot(index).expect("selected from this replica");
             self.client.shown.push((sequence, LocalId(hot.id), slot.agent));
-            self.client.viewer.showed(at, hot, tick);
+            self.client.viewer.mark_shown(at, hot, tick);
         }
     }
 

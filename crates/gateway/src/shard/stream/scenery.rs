@@ -61,7 +61,7 @@ impl SceneryStream {
     }
 
     /// Gives back the memory of an arrival.
-    pub(in crate::shard) fn shed(&mut self) {
+    pub(in crate::shard) fn free_spare(&mut self) {
         self.under_way.shrink_to_fit();
     }
 

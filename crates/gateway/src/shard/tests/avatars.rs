@@ -177,7 +177,7 @@ fn an_avatar_that_left_while_the_circuit_was_full_does_not_remain() {
     node.run_ms(1_000);
     assert_eq!(node.shards[0].counters().kills_sent, kills, "the circuit takes no more");
     assert!(node.clients[ada].sees("Bob").is_some());
-    node.loss.relent();
+    node.loss.stop_losses();
     node.run_until(|node| node.clients[ada].sees("Bob").is_none());
 }
 
@@ -200,7 +200,7 @@ fn an_avatar_back_in_the_visible_set_before_its_kill_arrives_is_shown() {
     node.clients[carol].log_out();
     node.run_until(|node| shown(node) > before);
     assert!(!node.clients[ada].got(KillObject::NUMBER), "Bob is shown again, and the kill is still to come");
-    node.loss.relent();
+    node.loss.stop_losses();
     node.run_until(|node| node.clients[ada].got(KillObject::NUMBER));
     node.run_ms(1_000);
     assert!(node.clients[ada].sees("Bob").is_some());

@@ -29,7 +29,7 @@ fn missions_are_sent_to_every_visitor_or_to_one_and_health_to_its_owner() {
         Event::Game(Audience::Session(session), GameEvent::Health { points: 70 }),
     ];
     let world = node.places.get(HARBOUR).scene.world;
-    node.happen(world, events);
+    node.send_events(world, events);
     node.run_ms(300);
     assert_eq!(notices(&node, ada), ["Find the camp.", "Welcome."]);
     assert_eq!(notices(&node, ben), ["Find the camp."]);
