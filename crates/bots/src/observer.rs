@@ -435,7 +435,7 @@ mod tests {
         shown(&mut observer, 400, 11.0);
         shown(&mut observer, 500, 12.0);
         shown(&mut observer, 600, 13.0);
-        assert_eq!(observer.take_gap(at(700)), Duration::from_millis(300), "what is repeated is no news");
+        assert_eq!(observer.take_gap(at(700)), Duration::from_millis(300), "a repetition is no change");
         assert_eq!(observer.take_gap(at(900)), Duration::from_millis(300), "the one that is not over counts");
     }
 

@@ -167,7 +167,7 @@ mod tests {
         assert!(!fast.exists(), "they are written in turn");
         assert!(!fs::read(slow).unwrap().is_empty());
         attachments.finish();
-        assert!(fast.exists(), "what is under way is waited for at the end");
+        assert!(fast.exists(), "an unfinished trace is waited for at the end");
     }
 
     #[test]

@@ -102,7 +102,7 @@ pub enum MissionProblem {
     Cycle(String),
     /// No NPC belongs to the name.
     #[error("{0:?} has no NPCs")]
-    Nobody(String),
+    NoNpcs(String),
     /// The place is not walkable.
     #[error("{0} is not walkable")]
     Nowhere(Vec3),
@@ -279,9 +279,9 @@ fn planned(mission: Mission, after: Option<u8>, site: &GameSite<'_>, faults: &mu
         }
         let clear = clear.map(|name| match (site.members)(&name) {
             Some(members) if !members.is_empty() => members,
-            Some(nobody) => {
-                faults.add(Some(number), MissionProblem::Nobody(name));
-                nobody
+            Some(empty) => {
+                faults.add(Some(number), MissionProblem::NoNpcs(name));
+                empty
             }
             None => {
                 faults.add(Some(number), MissionProblem::Unknown { what: "kind or group", wanted: name });

@@ -104,7 +104,7 @@ struct SearchNode {
     left: f32,
 }
 
-const NOBODY: u32 = u32::MAX;
+const NO_NODE: u32 = u32::MAX;
 
 /// Paths keep so far from the ends of doors, in cells, or a quarter of the door if that is less: 6 cm. On the very corner one would be in all
 /// polygons that meet there, and not all of them lead on.
@@ -154,7 +154,7 @@ impl PathFinder {
         let start = from.at * CELLS_PER_M;
         let first = SearchNode {
             poly: from.poly,
-            parent: NOBODY,
+            parent: NO_NODE,
             edge: 0,
             closed: false,
             at: start,
@@ -226,7 +226,7 @@ impl PathFinder {
         self.portals.reserve(limit as usize);
         let places = (limit as usize * 2).next_power_of_two();
         self.table.clear();
-        self.table.resize(places, NOBODY);
+        self.table.resize(places, NO_NODE);
     }
 
     /// Adds a node at a free place of the table.
@@ -243,7 +243,7 @@ impl PathFinder {
         let mut place = (poly.0.wrapping_mul(0x9E37_79B1) >> 7) as usize & mask;
         loop {
             match self.table[place] {
-                NOBODY => return Err(place),
+                NO_NODE => return Err(place),
                 node if self.nodes[node as usize].poly == poly => return Ok(node),
                 _ => place = (place + 1) & mask,
             }
@@ -261,7 +261,7 @@ impl PathFinder {
     fn pull(&mut self, mesh: &NavMesh, from: Vec2, last: u32, path: &mut Path) {
         self.portals.clear();
         let mut place = last;
-        while self.nodes[place as usize].parent != NOBODY {
+        while self.nodes[place as usize].parent != NO_NODE {
             let node = self.nodes[place as usize];
             place = node.parent;
             let parent = mesh.poly(self.nodes[place as usize].poly);

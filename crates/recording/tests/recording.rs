@@ -223,7 +223,7 @@ fn a_full_disk_ends_the_recording_with_the_reason_and_the_world_goes_on() {
     assert!(matches!(&error, WriteError::Io(io) if io.kind() == io::ErrorKind::StorageFull), "{error}");
     drop(reel);
     stage.step();
-    assert!(stage.tape.is_none(), "it notices that nobody writes");
+    assert!(stage.tape.is_none(), "it notices that there is no writer");
 }
 
 #[test]

@@ -36,11 +36,11 @@ fn main() {
     println!("{n_avatars} avatars, {n_viewers} viewers, {sends} sends; microseconds per viewer and send");
     println!("{:<40} {:>7} {:>7} {:>7}  blocks", "scene", "median", "p99", "max");
     let bench = |name, moving, knows| scene(name, n_avatars, n_viewers, sends, moving, knows);
-    bench("everybody sits", |_, _| false, true);
+    bench("all sit", |_, _| false, true);
     bench("one in 400 moves", |avatar, send| (avatar + send).is_multiple_of(400), true);
     bench("one in 20 moves", |avatar, send| (avatar + send).is_multiple_of(20), true);
-    bench("everybody walks", |_, _| true, true);
-    bench("viewers who just came, everybody sits", |_, _| false, false);
+    bench("all walk", |_, _| true, true);
+    bench("new viewers, all sit", |_, _| false, false);
 }
 
 /// `moving` selects the avatars that move before a send; `knows`: the viewers were shown every avatar before.

@@ -143,7 +143,7 @@ mod tests {
         let held = mailbox.trays[home()].try_open().unwrap();
         mailbox.push(2);
         assert_eq!(take(&mailbox), [2], "from another tray");
-        assert!(!mailbox.has_some(), "or whoever looks would spin");
+        assert!(!mailbox.has_some(), "or the consumer would spin");
         drop(held);
         mailbox.filled.fetch_or(1 << home(), SeqCst);
         assert_eq!(take(&mailbox), [1]);
@@ -170,7 +170,7 @@ mod tests {
         if mailbox.has_some() {
             mailbox.drain_into(&mut taken);
         }
-        assert!(!mailbox.has_some(), "whoever looks would look for ever");
+        assert!(!mailbox.has_some(), "the consumer would spin without end");
         taken.sort_unstable();
         assert_eq!(taken, (0..3 * THINGS).collect::<Vec<_>>());
     }

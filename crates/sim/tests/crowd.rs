@@ -32,7 +32,7 @@ fn assert_is_a_storm(report: &Report, clients: u64) {
     assert!(report.logins > clients, "some come back: {report}");
     assert!(lost * 10 > sent, "{report}");
     assert!(report.latest_stop > Duration::from_millis(200), "no stop was looked at: {report}");
-    assert_eq!(report.circuits_lost, 0, "a cut of 8 s loses nobody");
+    assert_eq!(report.circuits_lost, 0, "a cut of 8 s loses no client");
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl Task for Run {
         self.left -= 1;
         if self.left == 0 {
             let falls = self.world.npc_counts().falls;
-            self.over.send((self.n, self.hash, falls)).expect("somebody waits for it");
+            self.over.send((self.n, self.hash, falls)).expect("the test waits for it");
         }
     }
 }
@@ -180,7 +180,7 @@ fn run(n_workers: usize) -> (Vec<u64>, u64) {
 #[test]
 fn worlds_with_npcs_are_the_same_on_one_two_and_four_workers() {
     let (one, falls) = run(1);
-    assert!(falls > 0, "nobody fell, so that nothing was tried");
+    assert!(falls > 0, "no NPC fell, so that nothing was tried");
     let mut different = one.clone();
     different.sort_unstable();
     different.dedup();

@@ -179,7 +179,7 @@ mod tests {
         })
         .join()
         .expect("no panic");
-        assert_eq!(count("somebody else"), 0);
+        assert_eq!(count("another thread"), 0);
     }
 
     #[test]

@@ -145,7 +145,7 @@ fn sleeping_is_distinguished_from_working() {
     static SLEEPY: Scope = Scope::new("test.sleepy").limit_us(LIMIT_US);
     let (_, summary, _) = captures_of(|| {
         let _scope = SLEEPY.enter(0);
-        #[expect(clippy::disallowed_methods, reason = "being asleep is what is to be seen")]
+        #[expect(clippy::disallowed_methods, reason = "the sleep has to be visible")]
         std::thread::sleep(SLOW);
     });
     assert_eq!(summary.culprit.unwrap().doing, ThreadActivity::Blocked);

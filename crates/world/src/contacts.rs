@@ -32,7 +32,7 @@ const HEAD_ON: f32 = 0.9;
 /// Share of a blocked step that becomes a sidestep.
 const SIDESTEP: f32 = 0.7;
 
-const NOBODY: u32 = u32::MAX;
+const NO_BODY: u32 = u32::MAX;
 
 /// Grid of all avatars, by cell.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ struct ContactBody {
 }
 
 const ABSENT: ContactBody =
-    ContactBody { centre: Vec3::ZERO, half_height: 0.0, cell: UVec2::MAX, next: NOBODY };
+    ContactBody { centre: Vec3::ZERO, half_height: 0.0, cell: UVec2::MAX, next: NO_BODY };
 
 impl Contacts {
     /// Removes all avatars and reserves `n_slots` slots.
@@ -66,7 +66,7 @@ impl Contacts {
         }
         self.mask = side - 1;
         self.buckets.clear();
-        self.buckets.resize((side as usize).pow(2), NOBODY);
+        self.buckets.resize((side as usize).pow(2), NO_BODY);
         self.bodies.clear();
         self.bodies.resize(n_slots, ABSENT);
     }
@@ -92,7 +92,7 @@ impl Contacts {
 
     /// True if a newcomer can stand here without contact.
     pub(crate) fn is_free(&self, centre: Vec3, half_height: f32) -> bool {
-        self.first_hit(NOBODY, Vec3::INFINITY, half_height, centre).is_none()
+        self.first_hit(NO_BODY, Vec3::INFINITY, half_height, centre).is_none()
     }
 
     /// The point to which a step leads, at or near `to`: around an avatar in the way, or a little further into a press.
@@ -237,7 +237,7 @@ mod tests {
         let (from, step) = (Vec2::new(8.0, 15.1), Vec2::new(0.05, 0.0));
         let freely = from.x + 80.0 * step.x;
         let at = walk(&standing(&wall), 60, from, step, 80);
-        assert!(at.x < freely - 0.5, "as if nobody was there: {at}");
+        assert!(at.x < freely - 0.5, "as without an obstacle: {at}");
         let at = walk(&standing(&wall), 60, from, step, 200);
         assert!(at.x > 11.0, "held by the wall at {at}");
     }

@@ -35,7 +35,7 @@ mod version6;
 pub use encoding::{SNAPSHOT_FORMAT, SNAPSHOT_PARTS, SNAPSHOT_VERSION};
 
 /// Mark of a world without NPCs. Shared, since checkpoints must not allocate.
-static NOBODY: LazyLock<CastMark> = LazyLock::new(CastMark::default);
+static NO_CAST: LazyLock<CastMark> = LazyLock::new(CastMark::default);
 
 /// Reasons to refuse bytes as a world.
 #[derive(Debug, Error)]
@@ -280,7 +280,7 @@ impl World {
     }
 
     fn cast_mark(&self) -> CastMark {
-        self.setting.cast.as_ref().map_or_else(|| NOBODY.clone(), |cast| cast.mark().clone())
+        self.setting.cast.as_ref().map_or_else(|| NO_CAST.clone(), |cast| cast.mark().clone())
     }
 
     fn from_body(config: WorldConfig, body: OwnedBody, follow: Follow) -> Result<Self, RestoreError> {

@@ -82,7 +82,7 @@ impl Perception {
     #[must_use]
     pub const fn new(now: WorldTime) -> Self {
         Self {
-            seen: [NOBODY; SEEN_MAX],
+            seen: [NO_SIGHTING; SEEN_MAX],
             heard: [Heard::NOTHING; HEARD_MAX],
             hurt: None,
             listened_at: now.stamp(),
@@ -272,7 +272,7 @@ impl Perception {
 }
 
 /// The value of an empty place for a sighting.
-const NOBODY: Sighting = Sighting {
+const NO_SIGHTING: Sighting = Sighting {
     who: EntityId(std::num::NonZeroU32::MIN),
     kind: KindId(0),
     is_fresh: false,

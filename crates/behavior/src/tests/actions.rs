@@ -325,7 +325,7 @@ fn an_npc_gathers_no_item_while_carrying_another() {
 fn talk_says_its_lines_in_turn_to_the_present_target() {
     let mut npc = Npc::new("select:\n    when has target: talk \"a\" \"b\" pause 5 s\n    sit");
     npc.mind.set_target(id(4), KindId(0), Vec3::X, WorldTime(npc.now));
-    assert_eq!(npc.think(250), "sit", "nobody is in view");
+    assert_eq!(npc.think(250), "sit", "no target is in view");
     npc.see(4, 0, 3.0);
     assert_eq!(npc.think(250), "talk");
     assert_eq!((npc.said(), npc.intent.face), (Some("a"), Facing::Toward(id(4))));
@@ -403,7 +403,7 @@ fn conditions_find_the_target() {
     npc.see(4, 2, 12.0);
     npc.see(6, 0, 12.0);
     assert_eq!(npc.think(250), "sit");
-    assert_eq!(npc.mind.target(), None, "only a line that holds as a whole finds anybody");
+    assert_eq!(npc.mind.target(), None, "only a condition that holds as a whole finds a target");
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn a_guard_fights_a_target_that_stands_its_ground() {
     assert!((11..=13).contains(&blows), "{blows} blows");
     plane.run_s(5.0);
     assert!(plane.actors[brave].health <= 0.0);
-    assert_eq!(plane.doing(guard), "patrol", "nobody strikes the fallen");
+    assert_eq!(plane.doing(guard), "patrol", "the fallen are not struck");
     assert_eq!(plane.actors[guard].mind.as_ref().expect("thinks").target(), None);
 }
 

@@ -158,7 +158,7 @@ fn serve_http(stream: &TcpStream, asked: &Asked, origin: &str, ports: [u16; 2], 
             }
             xml::encode(&Llsd::map([("id", Llsd::from(1)), ("events", Llsd::Array(events))]))
         }
-        _ => panic!("nobody should ask for {path}"),
+        _ => panic!("no request for {path} is expected"),
     };
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", reply.len());
     let mut stream = stream;

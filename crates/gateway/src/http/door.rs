@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn as_many_come_in_as_there_is_room_for() {
         let door = Door::default();
-        assert!((0..1_000).all(|_| door.take_room().is_ok()), "nobody has said anything yet");
+        assert!((0..1_000).all(|_| door.take_room().is_ok()), "no room has been set yet");
         door.set(Room::For(2));
         assert_eq!(
             [door.take_room(), door.take_room(), door.take_room()],

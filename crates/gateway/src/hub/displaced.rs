@@ -21,9 +21,9 @@ impl Hub {
             switching.from.take_if(|from| from.world() == world);
         }
         let inside = |session: &&super::Session| session.counts_for().any(|counted| counted == world);
-        let everybody: Vec<SessionKey> =
+        let sessions: Vec<SessionKey> =
             self.sessions.values().filter(inside).map(|session| session.key).collect();
-        for session in everybody {
+        for session in sessions {
             self.send_out(now, session, world, why);
         }
         self.lures.retain(|lure| lure.world != world);

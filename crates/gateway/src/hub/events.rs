@@ -50,7 +50,7 @@ pub(super) fn teleport_failed(agent: AgentId, why: &str) -> Llsd {
 pub(super) fn parcel_properties(place: &Place, sequence_id: i32, population: u32) -> Llsd {
     let squares = place.ground().size_m / BITMAP_SQUARE_M;
     let area = (place.ground().size_m * place.ground().size_m) as i32;
-    let nobody = || Llsd::Uuid(ids::Uuid::nil());
+    let nil = || Llsd::Uuid(ids::Uuid::nil());
     let zero = || Llsd::Integer(0);
     let (capacity, n_objects) = (place.ground().object_capacity(), place.ground().n_objects());
     let (capacity, n_objects) = (capacity.cast_signed(), n_objects.cast_signed());
@@ -62,28 +62,28 @@ pub(super) fn parcel_properties(place: &Place, sequence_id: i32, population: u32
         ("AnyAVSounds", true.into()),
         ("Area", area.into()),
         ("AuctionID", u32_binary(0)),
-        ("AuthBuyerID", nobody()),
+        ("AuthBuyerID", nil()),
         ("Bitmap", Llsd::Binary(vec![0xFF; (squares * squares / 8) as usize])),
         ("Category", zero()),
         ("ClaimDate", zero()),
         ("ClaimPrice", zero()),
         ("Desc", "".into()),
         ("GroupAVSounds", true.into()),
-        ("GroupID", nobody()),
+        ("GroupID", nil()),
         ("GroupPrims", zero()),
         ("IsGroupOwned", false.into()),
         ("LandingType", 2.into()),
         ("LocalID", PARCEL_LOCAL_ID.into()),
         ("MaxPrims", capacity.into()),
         ("MediaAutoScale", false.into()),
-        ("MediaID", nobody()),
+        ("MediaID", nil()),
         ("MediaURL", "".into()),
         ("MusicURL", "".into()),
         ("Name", place.name().into()),
         ("OtherCleanTime", zero()),
         ("OtherCount", zero()),
         ("OtherPrims", n_objects.into()),
-        ("OwnerID", nobody()),
+        ("OwnerID", nil()),
         ("OwnerPrims", zero()),
         ("ParcelFlags", u32_binary(PARCEL_FLAGS)),
         ("ParcelPrimBonus", 1.0.into()),
@@ -105,7 +105,7 @@ pub(super) fn parcel_properties(place: &Place, sequence_id: i32, population: u32
         ("SimWideMaxPrims", capacity.into()),
         ("SimWideTotalPrims", n_objects.into()),
         ("SnapSelection", false.into()),
-        ("SnapshotID", nobody()),
+        ("SnapshotID", nil()),
         ("Status", zero()),
         ("TotalPrims", n_objects.into()),
         ("UserLocation", vector(far / 2.0, far / 2.0, f64::from(place.ground().landing.z))),

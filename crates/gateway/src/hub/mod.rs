@@ -324,8 +324,8 @@ impl Hub {
     /// Refuses further logins and puts all users out with a reason.
     pub fn drain(&mut self, now: Instant, why: &str) {
         self.draining = true;
-        let everybody: Vec<SessionKey> = self.sessions.keys().copied().collect();
-        for key in everybody {
+        let sessions: Vec<SessionKey> = self.sessions.keys().copied().collect();
+        for key in sessions {
             self.remove_session(now, key, why);
         }
         self.count_visitors();

@@ -240,9 +240,9 @@ impl Shard {
             return Ok(self.refuse_feature(at, Feature::Estate));
         }
         let flags = greeting::region_flags(self.place(at).ground()).to_string();
-        let (nobody, estate) = (Uuid::nil().to_string(), ESTATE_ID.to_string());
+        let (nil, estate) = (Uuid::nil().to_string(), ESTATE_ID.to_string());
         // Name, owner, id, flags, position of the sun, parent, covenant and its date, whether only this client is sent it, e-mail.
-        let params = [ESTATE_NAME, &nobody, &estate, &flags, "0", &estate, &nobody, "0", "1", ""];
+        let params = [ESTATE_NAME, &nil, &estate, &flags, "0", &estate, &nil, "0", "1", ""];
         let row = |param: &&str| EstateOwnerMessageParamList { parameter: to_wire(param, VARIABLE1_MAX) };
         let ticket = self.ticket(at);
         let agent_data = EstateOwnerMessageAgentData {

@@ -22,7 +22,13 @@ const SOURCE_AGENT: u8 = 1;
 const AUDIBLE: u8 = 1;
 
 impl Shard {
-    pub(super) fn handle_events(&mut self, now: Instant, world: WorldId, events: &Arc<[Event]>, out: &mut Outbox) {
+    pub(super) fn handle_events(
+        &mut self,
+        now: Instant,
+        world: WorldId,
+        events: &Arc<[Event]>,
+        out: &mut Outbox,
+    ) {
         // Without clients in it there are no recipients.
         let Some((_, &first)) = self.by_world.range(circuits_of(world)).next() else { return };
         let place = Arc::clone(&self.client(first).place);
@@ -46,9 +52,9 @@ impl Shard {
         message.clear();
         chat_message(chat).encode(&mut message);
         let reach = chat.radius_m * chat.radius_m;
-        let everybody = self.by_world.range(circuits_of(replica.world));
-        let everybody: Vec<ClientIndex> = everybody.map(|(_, &index)| index).collect();
-        for index in everybody {
+        let clients = self.by_world.range(circuits_of(replica.world));
+        let clients: Vec<ClientIndex> = clients.map(|(_, &index)| index).collect();
+        for index in clients {
             let client = self.client(index);
             let (stage, session) = (client.stage, client.session());
             if stage != Stage::Present {

@@ -227,8 +227,8 @@ impl Shard {
                 }
             }
             ToShard::SendAll(message) => {
-                let everybody: Vec<ClientIndex> = self.by_circuit.values().copied().collect();
-                for index in everybody {
+                let clients: Vec<ClientIndex> = self.by_circuit.values().copied().collect();
+                for index in clients {
                     self.send_reliable(now, index, &message, out);
                 }
             }

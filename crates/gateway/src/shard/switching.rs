@@ -104,8 +104,8 @@ impl Client {
         let scenery = std::mem::take(&mut self.scenery);
         gone.extend(scenery.sent.known(replica.scenery()));
         // Objects still under way may arrive after their kill, and are killed once more after their ack.
-        let nobody = AgentId(Uuid::nil());
-        self.shown.extend(scenery.under_way(replica.scenery()).map(|(sequence, id)| (sequence, id, nobody)));
+        let nil = AgentId(Uuid::nil());
+        self.shown.extend(scenery.under_way(replica.scenery()).map(|(sequence, id)| (sequence, id, nil)));
         self.unkilled.splice(0..0, gone);
         self.rested.clear();
         self.filter = UpdateFilter::default();

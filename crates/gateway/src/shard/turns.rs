@@ -95,7 +95,11 @@ impl Turns {
 
     /// Begins the next turn if it is due and none is under way; late turns begin in order, one a call. `n_avatars` counts those of all worlds, which are the same for all shards; it
     /// is asked once a round.
-    pub(super) fn begin_turn(&mut self, now: Instant, n_avatars: impl FnOnce() -> usize) -> Option<BegunTurn> {
+    pub(super) fn begin_turn(
+        &mut self,
+        now: Instant,
+        n_avatars: impl FnOnce() -> usize,
+    ) -> Option<BegunTurn> {
         if !self.under_way.is_empty() {
             return None;
         }
@@ -350,7 +354,9 @@ mod tests {
     fn an_unfinished_turn_continues_first_and_departed_clients_are_not_visited() {
         let mut turns = turns(100);
         assert!(
-            turns.begin_turn(Instant::ZERO, || 100).is_some_and(|begun| begun.has_clients && begun.left_out == 0)
+            turns
+                .begin_turn(Instant::ZERO, || 100)
+                .is_some_and(|begun| begun.has_clients && begun.left_out == 0)
         );
         assert_eq!(turns.pop(), Some(0));
         turns.remove(0, 20);

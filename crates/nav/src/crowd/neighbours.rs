@@ -13,7 +13,7 @@ const GRID_MIN: usize = 48;
 /// Width of a cell, metres.
 const CELL_M: f32 = 2.5;
 
-const NOBODY: u32 = u32::MAX;
+const NO_BODY: u32 = u32::MAX;
 
 /// The nearest bodies of one, nearest first.
 pub type Nearby = SmallVec<[CrowdBody; NEIGHBOURS_MAX]>;
@@ -51,8 +51,8 @@ impl Neighbours {
             side *= 2;
         }
         self.mask = side - 1;
-        self.buckets.resize((side as usize).pow(2), NOBODY);
-        self.next.resize(self.bodies.len(), NOBODY);
+        self.buckets.resize((side as usize).pow(2), NO_BODY);
+        self.next.resize(self.bodies.len(), NO_BODY);
         // From behind, so that a bucket lists its bodies in order.
         for index in (0..self.bodies.len() as u32).rev() {
             self.link(index);
@@ -120,7 +120,7 @@ impl Neighbours {
         for y in wide(low.y, high.y) {
             for x in wide(low.x, high.x) {
                 let mut other = self.buckets[self.bucket(IVec2::new(x, y))];
-                while other != NOBODY {
+                while other != NO_BODY {
                     visit(other, &self.bodies[other as usize]);
                     other = self.next[other as usize];
                 }
@@ -145,7 +145,7 @@ impl Neighbours {
             return;
         }
         let mut before = self.buckets[bucket];
-        while before != NOBODY {
+        while before != NO_BODY {
             let next = &mut self.next[before as usize];
             if *next == index {
                 *next = after;

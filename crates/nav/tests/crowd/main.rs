@@ -40,7 +40,7 @@ fn fifty_go_through_a_door() {
         crowd.send(n, at);
     }
     crowd.until_all_are_there(3_000);
-    assert!(crowd.waited < 400, "somebody waited {} ticks", crowd.waited);
+    assert!(crowd.waited < 400, "a walker waited {} ticks", crowd.waited);
     assert!(crowd.deepest <= OVERLAP_MAX_M + 2e-3, "{} m", crowd.deepest);
 }
 
@@ -58,7 +58,7 @@ fn two_streams_pass_in_a_corridor_of_three_metres() {
         crowd.send(n + 20, Vec2::new(5.0 + 1.2 * (n / 2) as f32, 31.4 + 1.2 * (n % 2) as f32));
     }
     crowd.until_all_are_there(3_000);
-    assert!(crowd.waited < 400, "somebody waited {} ticks", crowd.waited);
+    assert!(crowd.waited < 400, "a walker waited {} ticks", crowd.waited);
     assert!(crowd.deepest <= OVERLAP_MAX_M + 2e-3, "{} m", crowd.deepest);
 }
 
@@ -134,7 +134,7 @@ fn random_crowds_among_boxes_keep_all_promises() {
                 }
             }
             crowd.tick();
-            assert!(crowd.waited < 300, "seed {seed}, tick {tick}: somebody waited {} ticks", crowd.waited);
+            assert!(crowd.waited < 300, "seed {seed}, tick {tick}: a walker waited {} ticks", crowd.waited);
         }
         assert!(crowd.deepest <= OVERLAP_MAX_M + 2e-3, "{} m", crowd.deepest);
     }

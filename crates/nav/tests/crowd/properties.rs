@@ -77,7 +77,7 @@ proptest! {
             crowd.tick();
             prop_assert!(
                 crowd.waited < WAIT_MAX_TICKS,
-                "in tick {tick} somebody has waited {}: {}",
+                "in tick {tick} a walker has waited {}: {}",
                 crowd.waited,
                 crowd.of_who_waits()
             );

@@ -122,7 +122,7 @@ impl<'a> Crowd<'a> {
 
     /// The walker that waits longest, its goal, and its neighbours.
     pub(crate) fn of_who_waits(&self) -> String {
-        let walker = self.walkers.iter().max_by_key(|walker| walker.waiting).expect("somebody");
+        let walker = self.walkers.iter().max_by_key(|walker| walker.waiting).expect("a walker");
         let (at, goal) = (walker.spot.at, walker.follower.goal().map(|goal| goal.at));
         let near: Vec<String> = self
             .walkers

@@ -157,7 +157,10 @@ fn a_world_that_begins_again_is_followed_across_the_epoch() {
     source.enter(99);
     assert_eq!(follower.follow(&source.step()), Intake::Ready);
     let back = follower.replica.of_session(SessionKey(99)).expect("is back");
-    assert!(follower.replica.hot()[back as usize].id > lost_hot.id, "under an id that nobody was shown yet");
+    assert!(
+        follower.replica.hot()[back as usize].id > lost_hot.id,
+        "under an id that no viewer was shown yet"
+    );
 }
 
 #[test]
@@ -268,6 +271,6 @@ fn late_viewers_see_a_cloud_in_place_of_an_avatar_without_appearance() {
     {
         scene.appear(1, appearance);
         scene.tick();
-        assert_eq!(looks(&scene), expected, "and it is another one than what was told before");
+        assert_eq!(looks(&scene), expected, "and it differs from the one sent before");
     }
 }

@@ -48,7 +48,7 @@ fn a_straight_walk_is_sent_now_and_then() {
             sends.push(tick);
         }
     }
-    assert_eq!(sends, [40, 80], "what it was told may have got lost");
+    assert_eq!(sends, [40, 80], "the former update may have got lost");
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn the_last_datagram_is_filled_with_the_avatars_sent_the_longest_ago() {
         near_only: false,
     };
     let (mut scene, mut viewer) = walking_row(30);
-    assert_eq!(send(&mut viewer, &scene, DATAGRAM).terse.len(), 30, "there is nobody to fill it with");
+    assert_eq!(send(&mut viewer, &scene, DATAGRAM).terse.len(), 30, "there is no avatar to fill it with");
     let mut newest = [0; 31];
     for tick in 1..=30_usize {
         // All walk straight on, but one.

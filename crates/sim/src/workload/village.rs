@@ -82,13 +82,13 @@ fn edition(terrain: &Terrain, scenery: &Scenery, water_m: f32, behaviors: &str) 
         ..script(terrain)
     };
     let cast = NpcCast::new(script, terrain, scenery, water_m, &mut || true);
-    Arc::new(cast.expect("what is written here can be"))
+    Arc::new(cast.expect("the script of this file is valid"))
 }
 
 /// The cast of a world on this ground.
 pub(super) fn cast(terrain: &Terrain, scenery: &Scenery, water_m: f32) -> Arc<NpcCast> {
     let cast = NpcCast::new(script(terrain), terrain, scenery, water_m, &mut || true);
-    Arc::new(cast.expect("what is written here can be"))
+    Arc::new(cast.expect("the script of this file is valid"))
 }
 
 fn script(terrain: &Terrain) -> Script {

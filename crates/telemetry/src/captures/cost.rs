@@ -143,7 +143,7 @@ impl<'a> CostTally<'a> {
             let repeated = around(&|other| {
                 let scope = self.capture.scopes.get(usize::from(other.scope));
                 let same_kind = scope.is_some_and(|scope| (scope.arg == Arg::World) == (arg == Arg::World));
-                same_kind && scope.is_some_and(|scope| is_somebody(scope.arg)) && other.arg == span.arg
+                same_kind && scope.is_some_and(|scope| names_subject(scope.arg)) && other.arg == span.arg
             });
             add(of.entry(span.arg).or_default(), span, self.begin_ns, repeated);
         }
@@ -179,7 +179,7 @@ impl<'a> CostTally<'a> {
     }
 }
 
-const fn is_somebody(arg: Arg) -> bool {
+const fn names_subject(arg: Arg) -> bool {
     matches!(arg, Arg::World | Arg::Client | Arg::Session)
 }
 

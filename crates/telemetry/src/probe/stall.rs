@@ -281,7 +281,7 @@ mod tests {
         histogram.add(5_000_000);
         assert_eq!(histogram.count(), 10_000);
         assert_eq!((histogram.percentile(0.5), histogram.percentile(0.9999)), (105.0, 105.0));
-        assert_eq!(histogram.percentile(1.0), 199_995.0, "what is longer than all steps is in the last");
+        assert_eq!(histogram.percentile(1.0), 199_995.0, "a stall longer than all steps is in the last");
     }
 
     #[test]

@@ -147,7 +147,7 @@ mod tests {
         ours[1023].store(42, Ordering::Relaxed);
         assert_eq!(theirs[1023].load(Ordering::Relaxed), 42);
         drop(ours);
-        assert_eq!(theirs[1023].load(Ordering::Relaxed), 42, "it lives as long as somebody has it");
+        assert_eq!(theirs[1023].load(Ordering::Relaxed), 42, "it lives as long as a process has it");
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl Npcs {
         legs.sits = intent.pose == Pose::Sit;
         head.errand.face = match intent.face {
             Facing::Ahead => Toward::Ahead,
-            Facing::Toward(who) => Toward::Somebody(who),
+            Facing::Toward(who) => Toward::Entity(who),
             Facing::At(place) => Toward::Point(place),
             Facing::Heading(radians) => Toward::Heading(radians),
         };
@@ -134,7 +134,7 @@ impl Npcs {
                     return;
                 };
                 let at = there.position.truncate();
-                let is_known = matches!(head.errand.target, Target::Somebody { who: known, at: chosen, .. }
+                let is_known = matches!(head.errand.target, Target::Entity { who: known, at: chosen, .. }
                     if known == who && chosen.distance_squared(at) < FOLLOW_M * FOLLOW_M);
                 if is_known && legs.follower.goal().is_some() {
                     legs.follower.set_speed(speed);
@@ -144,7 +144,7 @@ impl Npcs {
                     head.journey.progress = MoveProgress::Arrived;
                     return;
                 }
-                head.errand.target = Target::Somebody { who, within_m, at };
+                head.errand.target = Target::Entity { who, within_m, at };
                 let feet = at_feet(there.position);
                 cast.mesh.locate(ground, feet, GOAL_REACH_M, hint).map(|spot| (spot, within_m.max(ARRIVAL_M)))
             }

@@ -37,7 +37,7 @@ pub enum CastReloadRefusal {
     },
     /// Others than before, or in another order.
     #[error("NPC {number} ({was}) has changed; a running world keeps its NPCs")]
-    Somebody {
+    Npc {
         /// Index of the spawn.
         number: usize,
         /// Its name.
@@ -78,7 +78,7 @@ impl CastReload {
         for (number, (was, is)) in from.roles.iter().zip(&to.roles).enumerate() {
             if (was.kind, &was.first_name, &was.last_name) != (is.kind, &is.first_name, &is.last_name) {
                 let was = format!("{} {}", was.first_name, was.last_name);
-                return Err(CastReloadRefusal::Somebody { number, was });
+                return Err(CastReloadRefusal::Npc { number, was });
             }
         }
         if from.mark().plan != to.mark().plan {

@@ -272,7 +272,7 @@ enum Target {
     None,
     Point(Vec3),
     /// Another avatar, up to this distance, metres; with its position when the path was chosen.
-    Somebody {
+    Entity {
         who: EntityId,
         within_m: f32,
         at: Vec2,
@@ -283,7 +283,7 @@ enum Target {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 enum Toward {
     Ahead,
-    Somebody(EntityId),
+    Entity(EntityId),
     Point(Vec3),
     Heading(f32),
 }

@@ -185,14 +185,14 @@ impl NpcHead {
 
 impl Errand {
     fn rename(&mut self, who_of: impl Fn(EntityId) -> Option<EntityId>) {
-        if let Target::Somebody { who, .. } = &mut self.target {
+        if let Target::Entity { who, .. } = &mut self.target {
             match who_of(*who) {
                 Some(renamed) => *who = renamed,
                 None => self.target = Target::None,
             }
         }
-        if let Toward::Somebody(who) = self.face {
-            self.face = who_of(who).map_or(Toward::Ahead, Toward::Somebody);
+        if let Toward::Entity(who) = self.face {
+            self.face = who_of(who).map_or(Toward::Ahead, Toward::Entity);
         }
     }
 
@@ -201,14 +201,14 @@ impl Errand {
         let (kind, who, place) = match *target {
             Target::None => (0, 0, Vec3::ZERO),
             Target::Point(point) => (1, 0, point),
-            Target::Somebody { who, within_m, at } => (2, who.get(), at.extend(within_m)),
+            Target::Entity { who, within_m, at } => (2, who.get(), at.extend(within_m)),
             Target::Away(from) => (3, 0, from),
         };
         hasher.u64(u64::from(who) << 32 | u64::from(*leg) << 8 | kind);
         hasher.vec3(place);
         let (kind, who, place) = match *face {
             Toward::Ahead => (0, 0, Vec3::ZERO),
-            Toward::Somebody(who) => (1, who.get(), Vec3::ZERO),
+            Toward::Entity(who) => (1, who.get(), Vec3::ZERO),
             Toward::Point(point) => (2, 0, point),
             Toward::Heading(radians) => (3, 0, Vec3::new(radians, 0.0, 0.0)),
         };

@@ -41,7 +41,7 @@ impl Npcs {
     ) {
         scratch.candidates.clear();
         let npc = |(legs, role): (&super::Legs, &super::SpawnRole)| Candidate {
-            who: legs.entity().unwrap_or(NOBODY),
+            who: legs.entity().unwrap_or(NO_ENTITY),
             kind: role.kind,
             has_fallen: legs.condition != NpcCondition::Up,
             position: if legs.id.is_some() { legs.position() } else { Vec3::INFINITY },
@@ -132,7 +132,7 @@ impl Npcs {
 }
 
 /// Candidate number of an NPC that is not in the world: never within reach.
-const NOBODY: EntityId = EntityId(std::num::NonZeroU32::MAX);
+const NO_ENTITY: EntityId = EntityId(std::num::NonZeroU32::MAX);
 
 impl Npcs {
     fn look_around(

@@ -162,7 +162,7 @@ fn direction_of(way: Vec2) -> Option<Vec2> {
 fn turn_toward(legs: &mut Legs, face: &Toward, candidates: &[Candidate]) -> bool {
     let to = match face {
         Toward::Ahead => return false,
-        Toward::Somebody(who) => {
+        Toward::Entity(who) => {
             let Some(there) = candidates.iter().find(|candidate| candidate.who == *who) else { return false };
             there.position.truncate() - legs.spot.at
         }

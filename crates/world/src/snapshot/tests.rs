@@ -128,7 +128,7 @@ static FIGHT: LazyLock<(WorldConfig, Vec<u8>)> = LazyLock::new(|| {
     for tick in 0..120 {
         world.step(Tick(tick), Duration::from_millis(50), 1.0, &mut commands, &mut Frame::empty());
     }
-    assert!(world.npc_counts().blows > 0, "nobody fights");
+    assert!(world.npc_counts().blows > 0, "no NPC fights");
     let snapshot = world.snapshot();
     (config, snapshot)
 });

@@ -14,7 +14,7 @@ use world::{
 };
 
 pub(crate) fn cast_of(config: &WorldConfig) -> &Arc<NpcCast> {
-    config.cast.as_ref().expect("somebody lives there")
+    config.cast.as_ref().expect("there are NPCs")
 }
 
 /// A game in which blows hurt, without missions.
@@ -206,10 +206,10 @@ fn a_state_that_was_kept_goes_on_with_what_the_files_say_now() {
     let mut fewer = script(patrol());
     fewer.vocabulary.kinds.pop();
     fewer.actors.pop();
-    assert!(matches!(restore(fewer), Err(RestoreError::OtherCast { .. })), "somebody may remember a wolf");
+    assert!(matches!(restore(fewer), Err(RestoreError::OtherCast { .. })), "an NPC may remember a wolf");
 
     let more = [patrol(), vec![spawn("folk", "stroll", 90.0, 90.0)]].concat();
-    assert!(matches!(restore(script(more)), Err(RestoreError::OtherCast { .. })), "somebody came");
+    assert!(matches!(restore(script(more)), Err(RestoreError::OtherCast { .. })), "an avatar came");
     let hurts = Script { game: hurting(), ..script(patrol()) };
     assert!(matches!(restore(hurts), Err(RestoreError::OtherCast { .. })), "it is another game");
 
@@ -228,15 +228,15 @@ fn a_state_that_was_kept_goes_on_with_what_the_files_say_now() {
 fn names_and_kinds_of_npcs_cannot_change() {
     let config = setting(patrol());
     let from = cast_of(&config);
-    let refused = |script: Script| reload_of(from, script).map(|_| ()).expect_err("somebody is another");
+    let refused = |script: Script| reload_of(from, script).map(|_| ()).expect_err("an NPC is another");
     let mut more = patrol();
     more.push(spawn("folk", "stroll", 90.0, 90.0));
     assert_eq!(refused(script(more)), CastReloadRefusal::Count { was: 1, is: 2 });
     let renamed = Spawn { first_name: "Ada".into(), ..patrol().remove(0) };
-    assert!(matches!(refused(script(vec![renamed])), CastReloadRefusal::Somebody { number: 0, .. }));
+    assert!(matches!(refused(script(vec![renamed])), CastReloadRefusal::Npc { number: 0, .. }));
     assert!(matches!(
         refused(script(vec![Spawn { kind: "wolf".into(), ..patrol().remove(0) }])),
-        CastReloadRefusal::Somebody { number: 0, .. }
+        CastReloadRefusal::Npc { number: 0, .. }
     ));
     let mut kinds = script(patrol());
     kinds.vocabulary.kinds.swap(0, 1);
@@ -305,7 +305,7 @@ fn a_life_that_ends_after_it_went_over_begins_again_with_the_new_cast() {
     assert_ne!(life.world().state_hash(), before, "behind the reload");
     moves_in(&mut life, 101..130, Vec::new());
     assert_eq!(moves_in(&mut life, 130..230, Vec::new()), 0, "it sits");
-    assert_eq!(life.begin_again(1).0, Beginning::Newest, "and what is kept since then is of the new cast");
+    assert_eq!(life.begin_again(1).0, Beginning::Newest, "and the state kept since then is of the new cast");
 }
 
 #[test]

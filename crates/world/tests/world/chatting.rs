@@ -22,7 +22,7 @@ fn chat_carries_speaker_place_and_reach() {
             (Uuid::from_u128(7), SessionKey(1), "Ada Resident")
         );
         assert_eq!(chat.position, stage.motion(1).position);
-        assert!(stage.is_still(), "talking changes nobody");
+        assert!(stage.is_still(), "chat changes no avatar");
     }
 }
 

@@ -77,7 +77,7 @@ fn fall(stage: &mut Stage) {
             return;
         }
     }
-    panic!("nobody falls");
+    panic!("no avatar falls");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn blows_hurt_and_a_fallen_avatar_stands_at_the_arrival_again_in_full_health() {
     assert_eq!(stage.at(1), Vec2::splat(128.0));
     assert_eq!(stage.entity(1).id, who);
     assert_eq!(health(&stage.world, AGENT), HEALTH_MAX);
-    assert_eq!(told(&mut stage, 200), [0; 0], "nobody struck whoever is no longer there");
+    assert_eq!(told(&mut stage, 200), [0; 0], "an absent avatar is not struck");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn an_avatar_that_leaves_in_the_tick_of_the_last_blow_is_not_hurt_by_it() {
     while health(&stage.world, AGENT) > 0 {
         stage.step();
         ticks += 1;
-        assert!(ticks < 600, "nobody falls");
+        assert!(ticks < 600, "no avatar falls");
     }
     // Once more, and gone by then: commands come first in a tick.
     let mut stage = visited(HARMFUL.clone());

@@ -105,7 +105,7 @@ fn fell(stage: &mut Stage, falls: u64) {
         stage.send(1, Action::Animate(vec![(world::animations::PUNCH_LEFT, true)]));
         stage.step();
     }
-    panic!("nobody falls");
+    panic!("no avatar falls");
 }
 
 fn begun() -> Stage {
@@ -132,7 +132,7 @@ fn from_waypoint_to_waypoint_past_the_npcs_that_have_to_fall() {
     assert_eq!(wait(&mut stage, 10), one(0, 1, "Clear it."));
     assert!(matches!(stage.events(), [Event::Game(Audience::All, GameEvent::Mission { waypoints: 3, .. })]));
     go(&mut stage, 78.5, 60.0);
-    assert_eq!(wait(&mut stage, 40), [], "those who live there stand");
+    assert_eq!(wait(&mut stage, 40), [], "its NPCs stand");
     fell(&mut stage, 1);
     assert!(stage.events().iter().any(|event| matches!(event, Event::Game(_, GameEvent::Fell(_)))));
     assert!(
@@ -214,7 +214,7 @@ fn progress_is_what_changed_and_can_be_taken_up() {
         stage.step();
         look(&stage);
     }
-    assert!(changes >= 3, "a waypoint, somebody who falls, and comes back: {changes}");
+    assert!(changes >= 3, "a waypoint, an NPC that falls, and comes back: {changes}");
     let counts = *stage.world.npc_counts();
     if counts.respawns == counts.falls {
         fell(&mut stage, counts.falls + 1);
@@ -266,15 +266,15 @@ fn progress_of_other_missions_is_refused() {
     let mut other = World::new(setting_of(script));
     let refused = other.take_up_progress(&record).unwrap_err();
     assert!(matches!(refused, ProgressError::OtherMissions { .. }), "{refused}");
-    let mut nobodys = World::new(WorldConfig { cast: None, ..SETTING.clone() });
+    let mut without_npcs = World::new(WorldConfig { cast: None, ..SETTING.clone() });
     assert!(matches!(
-        nobodys.take_up_progress(&record),
+        without_npcs.take_up_progress(&record),
         Err(ProgressError::OtherMissions { expected: 0, .. })
     ));
     record.clear();
-    nobodys.progress(&mut record);
-    nobodys.take_up_progress(&record).unwrap();
-    assert!(matches!(nobodys.take_up_progress(&record[..3]), Err(ProgressError::Undecodable(_))));
+    without_npcs.progress(&mut record);
+    without_npcs.take_up_progress(&record).unwrap();
+    assert!(matches!(without_npcs.take_up_progress(&record[..3]), Err(ProgressError::Undecodable(_))));
 }
 
 proptest! {
@@ -364,12 +364,12 @@ fn missions_that_cannot_be_are_refused_with_all_that_is_wrong() {
         assert!(faults.0.contains(&expected), "{expected:?} is not among\n{refused}");
     }
     assert!(refused.to_string().contains("mission 6, waypoint 1: there is no kind or group \"dragons\""));
-    let mut nobody = adventure();
-    nobody.vocabulary.groups.push(KindGroup { name: "ghosts".into(), members: vec!["player".into()] });
+    let mut ghosts = adventure();
+    ghosts.vocabulary.groups.push(KindGroup { name: "ghosts".into(), members: vec!["player".into()] });
     let mut missions = camp_and_home();
     missions[0].waypoints[0].clear = Some("ghosts".into());
-    let nobody = with_missions(nobody, missions);
-    let refused = NpcCast::new(nobody, &flat(), &wall(), 20.0, &mut || true).unwrap_err().to_string();
+    let ghosts = with_missions(ghosts, missions);
+    let refused = NpcCast::new(ghosts, &flat(), &wall(), 20.0, &mut || true).unwrap_err().to_string();
     assert_eq!(refused, "mission 1, waypoint 1: \"ghosts\" has no NPCs");
     let many = with_missions(adventure(), vec![camp_and_home()[0].clone(); 17]);
     let refused = NpcCast::new(many, &flat(), &wall(), 20.0, &mut || true).unwrap_err().to_string();
@@ -400,7 +400,7 @@ fn a_world_that_was_put_away_goes_on_under_other_missions_which_begin_anew() {
     let mut stage = Stage::new(SETTING.clone());
     stage.send(1, enter_at(point(70.0, 60.0) + Vec3::Z * STANDING));
     stage.run(20);
-    assert_ne!(told(&stage.world), told(&World::new(SETTING.clone())), "somebody has come to the camp");
+    assert_ne!(told(&stage.world), told(&World::new(SETTING.clone())), "a visitor has come to the camp");
     let kept = stage.world.snapshot();
     let mut missions = camp_and_home();
     missions[0].waypoints.pop();

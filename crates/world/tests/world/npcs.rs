@@ -186,7 +186,7 @@ fn a_world_with_npcs_sleeps_without_visitors_and_shows_them_to_late_ones() {
     assert!(stage.world.is_quiet());
     let told: Vec<&Change> =
         stage.frame.changes.iter().filter(|change| matches!(change, Change::Created(_))).collect();
-    assert_eq!(told.len(), 1, "somebody, and no wall");
+    assert_eq!(told.len(), 1, "an avatar, and no wall");
     stage.send(1, enter_at(Vec3::new(60.0, 60.0, GROUND_M + STANDING)));
     stage.run(100);
     assert!(!stage.world.is_quiet());

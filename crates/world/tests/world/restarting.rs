@@ -135,7 +135,7 @@ fn a_state_that_cannot_go_on_is_given_up_step_by_step() {
     assert_eq!((play.begin_again(3), play.here.len()), (Beginning::Empty, 0));
     assert_eq!(play.frame.epoch, Epoch(4));
     assert!(play.enter(1) > first);
-    assert_eq!(play.begin_again(1), Beginning::Empty, "what was given up does not come back");
+    assert_eq!(play.begin_again(1), Beginning::Empty, "an abandoned world does not come back");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn without_a_checkpoint_a_world_begins_empty_and_goes_on_with_its_ids() {
     let mut play = Play::begin(1.0);
     let id = play.enter(1);
     assert_eq!(play.begin_again(1), Beginning::Empty);
-    assert!(play.frame.snapshot.is_some(), "replicas have to hear that nobody is here");
+    assert!(play.frame.snapshot.is_some(), "replicas have to learn that the world is empty");
     assert!(play.enter(1) > id);
 }
 

@@ -64,7 +64,7 @@ fn a_message_to_an_absent_user_is_answered() {
     assert_eq!(answers.len(), 1);
     assert_eq!((answers[0].0, answers[0].2), (OFFLINE_AGENT.0, 20));
     send(&mut node, ada, OFFLINE_AGENT, 41, "typing");
-    assert_eq!(got(&node, ada).len(), 1, "that somebody types is not answered");
+    assert_eq!(got(&node, ada).len(), 1, "typing is not answered");
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn a_teleport_names_its_destination_and_the_old_circuit_ends_on_arrival() {
     assert_eq!(info.get("RegionSizeX").as_i32(), Some(512));
     assert_eq!(*info.get("AgentID"), Llsd::Uuid(agent("Ada").0));
 
-    assert_eq!((node.avatars_in(HARBOUR), node.avatars_in(MEADOW)), (2, 0), "nobody has moved yet");
+    assert_eq!((node.avatars_in(HARBOUR), node.avatars_in(MEADOW)), (2, 0), "no avatar has moved yet");
     assert!(!node.clients[ada].got(DisableSimulator::NUMBER));
     let arrived = node.follow_teleport(ada, &body);
     node.run_until(|node| node.clients[arrived].sees_itself());

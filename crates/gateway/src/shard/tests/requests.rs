@@ -96,8 +96,8 @@ fn the_region_describes_itself_before_any_avatar_moved() {
 fn every_requested_name_is_answered_even_an_unknown_one() {
     let mut node = Node::new();
     let (ada, _) = (node.enter("Ada"), node.enter("Bob"));
-    let nobody = Uuid::from_u128(5);
-    let mut ids = vec![agent("Bob").0, OFFLINE_AGENT.0, nobody];
+    let unknown = Uuid::from_u128(5);
+    let mut ids = vec![agent("Bob").0, OFFLINE_AGENT.0, unknown];
     ids.extend((100..130).map(Uuid::from_u128));
     let row = |&id: &Uuid| UUIDNameRequestUUIDNameBlock { id };
     let request = UUIDNameRequest { uuid_name_block: ids.iter().map(row).collect() };

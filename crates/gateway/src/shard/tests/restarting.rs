@@ -76,7 +76,7 @@ fn an_avatar_that_left_since_the_checkpoint_is_never_shown_again() {
     node.panic(HARBOUR);
     node.run_ms(1_000);
     assert_eq!((node.avatars_in(HARBOUR), node.clients[ada].avatars.len()), (1, 1));
-    assert_eq!(node.shards[0].counters().full_sent, shown, "nobody had to be shown anew");
+    assert_eq!(node.shards[0].counters().full_sent, shown, "no avatar had to be shown anew");
 }
 
 /// Its leave was in the inbox when the world died, so only the hub knows.

@@ -92,7 +92,7 @@ fn too_many_bytes_of_bodies_are_taken_from_the_address_that_sent_the_most() {
     assert_eq!(table.receive(greedy, 600), None);
     assert_eq!(table.receive(second, 200), None);
     assert_eq!(table.receive(small, 300), Some(greedy));
-    assert_eq!(table.receive(small, 300), None, "what is told to close counts no more");
+    assert_eq!(table.receive(small, 300), None, "a closing connection counts no more");
     // A served request has no body left.
     table.begin_service(small, address(2)).unwrap();
     assert_eq!(table.receive(second, 700), None);
