@@ -115,21 +115,21 @@ pub(super) fn used_from(definitions: &[Definition<'_>], entries: &[usize]) -> Ve
     is_used
 }
 
-/// Judges the nodes of one behaviour; `known` has the traits of those that it uses.
+/// Checks the nodes of one behaviour; `known` has the traits of those that it uses.
 pub(super) fn check_body(
     body: &[Tree],
     known: &[Option<Traits>],
     report: &mut FileReport<'_, BehaviorFault>,
 ) -> Traits {
-    Judge { known, report }.in_order(body)
+    BodyCheck { known, report }.in_order(body)
 }
 
-struct Judge<'k, 'r, 'f> {
+struct BodyCheck<'k, 'r, 'f> {
     known: &'k [Option<Traits>],
     report: &'r mut FileReport<'f, BehaviorFault>,
 }
 
-impl Judge<'_, '_, '_> {
+impl BodyCheck<'_, '_, '_> {
     fn in_order(&mut self, trees: &[Tree]) -> Traits {
         let mut all = Traits { succeeds: true, fails: false, takes_time: false };
         for (index, tree) in trees.iter().enumerate() {

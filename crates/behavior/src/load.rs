@@ -260,7 +260,8 @@ fn check_all(
     let mut known = vec![None; definitions.len()];
     for index in order {
         let definition = &definitions[index];
-        known[index] = Some(check::check_body(&definition.body, &known, &mut definition.report(sources, report)));
+        known[index] =
+            Some(check::check_body(&definition.body, &known, &mut definition.report(sources, report)));
     }
     has_circle
 }

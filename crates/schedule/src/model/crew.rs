@@ -111,7 +111,11 @@ impl<H: Clone> Crew<H> {
     }
 
     /// Idle workers look for work.
-    fn start_idle(&mut self, schedule: &mut Schedule<H>, make: &mut impl FnMut(&StepStart, &H) -> VirtualStep) {
+    fn start_idle(
+        &mut self,
+        schedule: &mut Schedule<H>,
+        make: &mut impl FnMut(&StepStart, &H) -> VirtualStep,
+    ) {
         for number in 0..self.workers.len().min(schedule.flags().n_workers()) {
             while matches!(self.workers[number].doing, VirtualActivity::Waits)
                 && let Some(stay) = schedule.join_batch(self.now)

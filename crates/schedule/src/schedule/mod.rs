@@ -6,7 +6,7 @@
 //! [`WorkerFlags`].
 //!
 //! - `group`: worlds of one rate and their beat. `slot`: state of one task. `flight`: a batch under way. `load`: overload.
-//! - `form`: forming batches. `settle`: collecting results.
+//! - `form`: forming batches. `results`: collecting results.
 //!
 //! `H` is the caller's handle for running a task; the simulator and the tests have none.
 
@@ -14,7 +14,7 @@ mod flight;
 mod form;
 mod group;
 mod load;
-mod settle;
+mod results;
 mod slot;
 #[cfg(test)]
 mod tests;
