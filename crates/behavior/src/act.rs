@@ -160,7 +160,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     fn flee(&mut self, leaf: &mut Leaf, pace: Gait, from: People, until: Dm) -> NodeOutcome {
         if from != People::Target {
             let threat = self.nearest_seen(from, Dm(u16::MAX), FRIGHT);
-            self.take(threat);
+            self.apply_match(threat);
         }
         let safe = if leaf.phase == LeafProgress::New { Failure } else { Success };
         let is_known = self.mind.target.is_some() && self.now.since(self.mind.last_seen_at) <= FRIGHT.ms();

@@ -252,7 +252,7 @@ enum Need {
 /// newcomers, since a client that displays it extrapolates it without limit. Ranked by distance, such a stop waited for 30 nearer newcomers
 /// on a slow path and was 1.3 s late.
 fn order_of_full(shown: &Shown, hot: &Hot) -> f32 {
-    if shown.standing == SendState::Doubtful && hot.at_rest && shown.is_behind(hot) {
+    if shown.send_state == SendState::Doubtful && hot.at_rest && shown.is_behind(hot) {
         -0.5 / (1.0 + shown.distance)
     } else {
         shown.distance
@@ -260,7 +260,7 @@ fn order_of_full(shown: &Shown, hot: &Hot) -> f32 {
 }
 
 fn need(shown: &Shown, hot: &Hot, tick: u32) -> Option<Need> {
-    if shown.standing != SendState::Sent {
+    if shown.send_state != SendState::Sent {
         return Some(Need::Full);
     }
     if shown.is_behind(hot) {

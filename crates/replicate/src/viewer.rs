@@ -58,7 +58,7 @@ pub struct Shown {
     /// Distance band, which selects the changes worth sending.
     pub(crate) band: u8,
     /// The client's knowledge of it.
-    pub(crate) standing: SendState,
+    pub(crate) send_state: SendState,
 }
 
 const _: () = assert!(size_of::<Shown>() == 16);
@@ -107,7 +107,7 @@ impl Shown {
     /// True once a full update of it has been sent.
     #[must_use]
     pub const fn is_sent(&self) -> bool {
-        !matches!(self.standing, SendState::Wanted)
+        !matches!(self.send_state, SendState::Wanted)
     }
 }
 
@@ -363,11 +363,11 @@ impl Viewer {
         let shown = &mut self.shown[at as usize];
         // Terse updates from before a rest may still be under way to a client that may have been shown it before, and would come
         // behind the full one: a last repetition comes behind them.
-        let is_repeated = hot.at_rest && shown.standing == SendState::Doubtful;
+        let is_repeated = hot.at_rest && shown.send_state == SendState::Doubtful;
         *shown = Shown {
             repeats: u8::from(is_repeated),
             sent: tick,
-            standing: SendState::Sent,
+            send_state: SendState::Sent,
             distance: shown.distance,
             band: shown.band,
             ..Shown::wanted(shown.slot)
@@ -408,7 +408,7 @@ impl Viewer {
     /// that, a kill is sent.
     pub fn lost(&mut self, id: LocalId) {
         if let Some(shown) = self.shown_as(id) {
-            shown.standing = SendState::Doubtful;
+            shown.send_state = SendState::Doubtful;
         }
     }
 
@@ -437,7 +437,7 @@ impl Viewer {
 
 impl Shown {
     const fn wanted(slot: SlotIndex) -> Self {
-        Self { slot, sent: 0, distance: 0.0, repeats: 0, held: 0, band: 0, standing: SendState::Wanted }
+        Self { slot, sent: 0, distance: 0.0, repeats: 0, held: 0, band: 0, send_state: SendState::Wanted }
     }
 
     /// True if it has changed since it was sent, by the rules of its band.

@@ -65,8 +65,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn laps_are_owed_until_there_are_enough() {
-        lay(System::Hub, 6_400);
+    fn spins_are_owed_until_there_are_enough() {
+        set_burden(System::Hub, 6_400);
         let owed = || BURDENS.with(|burdens| burdens[System::Hub as usize].owed.get());
         let debts: Vec<u64> = (0..4)
             .map(|_| {

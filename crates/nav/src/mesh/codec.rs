@@ -84,7 +84,7 @@ impl NavMesh {
         if !(GroundHeights::SIZE_MIN_M..=GroundHeights::SIZE_MAX_M).contains(&size_m) {
             return Err(DecodeError::Size(size_m));
         }
-        let expected = u64::from_le_bytes(reader.take()?);
+        let expected = u64::from_le_bytes(reader.take_bytes()?);
         // A fuzzer would never come past it.
         if !cfg!(fuzzing) && seal(size_m, &bytes[HEADER_BYTES..]) != expected {
             return Err(DecodeError::Checksum);
@@ -211,7 +211,7 @@ fn read_tile(reader: &mut TileReader<'_>, tile: u32, side: u32) -> Result<Tile, 
 
 fn read_poly(reader: &mut TileReader<'_>, origin: [u32; 2], tile: u32) -> Result<Poly, DecodeError> {
     let wrong = |what| DecodeError::Tile { tile, what };
-    let [count] = reader.take()?;
+    let [count] = reader.take_bytes()?;
     let count = usize::from(count);
     if !(3..=Poly::CORNERS_MAX).contains(&count) {
         return Err(wrong("a polygon has too few or too many corners"));
@@ -254,7 +254,7 @@ fn is_convex(corners: &[[u16; 2]]) -> bool {
 }
 
 fn read_border(reader: &mut TileReader<'_>, tile: u32) -> Result<Border, DecodeError> {
-    let [side, leads_out, edge] = reader.take()?;
+    let [side, leads_out, edge] = reader.take_bytes()?;
     let side = match side {
         1 => Side::East,
         2 => Side::North,

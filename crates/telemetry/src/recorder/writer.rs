@@ -187,7 +187,7 @@ fn write_event(block: &Block, event: [u64; EVENT_WORDS]) -> bool {
 /// Writes a sample of the kernel's figures.
 fn write_sample(event: [u64; EVENT_WORDS]) {
     WRITER.with(|writer| {
-        while !put(writer.block.get(), event) {
+        while !write_event(writer.block.get(), event) {
             if !writer.next_block() {
                 return lose();
             }

@@ -303,7 +303,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         Box::new(move |fault| fuses.order(fault, &wake)) as Faults
     });
     let admin = Arc::new(Admin {
-        portal: Arc::clone(&portal),
+        state: Arc::clone(&portal),
         token: data.admin_token()?,
         metrics: {
             let metrics = Arc::clone(&metrics);
