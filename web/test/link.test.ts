@@ -109,7 +109,7 @@ describe("the link", () => {
     expect(sockets).toHaveLength(5);
   });
 
-  test("retries at once when told to, but only in a pause", () => {
+  test("retries at once on request, but only in a pause", () => {
     link.retryNow();
     expect(sockets).toHaveLength(1);
     socket().drop();

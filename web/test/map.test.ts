@@ -20,7 +20,7 @@ describe("the viewport", () => {
     expect([view.toScreenY(256), view.toScreenY(0)]).toEqual([12, 524]);
   });
 
-  test("keeps what is under the pointer there while it zooms", () => {
+  test("keeps the place under the pointer while it zooms", () => {
     const view = viewport();
     view.zoomBy(4, 412, 268);
     const before = (500 - view.toScreenX(0)) / view.scale;

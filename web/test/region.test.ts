@@ -27,7 +27,7 @@ function pose(region: Region, id: number, now: number): { x: number; y: number; 
 }
 
 describe("a region", () => {
-  test("shows somebody new where the first frame says", () => {
+  test("shows a new avatar where the first frame says", () => {
     expect(pose(frames([0, at(1, 100)]), 1, 0)).toEqual({ x: 100, y: 128, yaw: 0 });
   });
 
@@ -68,13 +68,13 @@ describe("a region", () => {
     expect(pose(region, 1, FRAME_MS + 120).yaw).toBeCloseTo(0, 6);
   });
 
-  test("forgets who is missing in a frame", () => {
+  test("forgets avatars missing in a frame", () => {
     const region = frames([0, at(1, 10), at(2, 20)], [FRAME_MS, at(2, 20)]);
     expect(region.track(1)).toBeUndefined();
     expect(region.placedCount).toBe(1);
   });
 
-  test("need not be drawn again while nobody moves", () => {
+  test("need not be drawn again while no avatar moves", () => {
     const region = frames([0, at(1, 10)], [200, at(1, 10)]);
     expect(region.isMoving(200)).toBe(false);
     region.applyPositions({ region: 1, sightings: [at(1, 11)] }, 400);
@@ -82,7 +82,7 @@ describe("a region", () => {
     expect(region.isMoving(900)).toBe(false);
   });
 
-  test("must be drawn again when somebody left", () => {
+  test("must be drawn again when an avatar left", () => {
     expect(frames([0, at(1, 10), at(2, 20)], [200, at(1, 10)]).isMoving(201)).toBe(true);
   });
 

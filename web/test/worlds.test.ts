@@ -30,7 +30,7 @@ function world(fields: Partial<World>): World {
 }
 
 describe("worlds", () => {
-  test("are read with what the table shows of them", () => {
+  test("are read with the columns of the table", () => {
     expect(parseWorlds([CAVE])[0]).toEqual({
       id: CAVE.id,
       name: "Cave of Ada",
@@ -74,7 +74,7 @@ describe("worlds", () => {
     expect(ranked([read!], "00AA")).toHaveLength(1);
   });
 
-  test("whose template is gone, or of a server that tells less, are read all the same", () => {
+  test("without a template, or of an older server, are read all the same", () => {
     const { hz: _hz, dilation: _dilation, cost_us: _cost, ...less } = CAVE;
     const [read] = parseWorlds([{ ...less, npcs: null, max_users: null, state: "suspended", trouble: "No template." }]);
     expect(read).toMatchObject({ npcs: 0, maxUsers: undefined, hz: undefined, state: "suspended", trouble: "No template." });
@@ -132,7 +132,7 @@ describe("worlds", () => {
 describe("a map", () => {
   const MAP = { world: 7, name: "Cave", size_m: 256, water_m: 20, avatars: [{ id: 3, name: "Ada Lovelace", is_npc: false }] };
 
-  test("is read with who is a user and who an NPC", () => {
+  test("is read with users and NPCs apart", () => {
     const npc = { id: 4, name: "Dweller Cave", is_npc: true };
     const { info, present } = parseMap({ ...MAP, avatars: [...MAP.avatars, npc] });
     expect(info).toMatchObject({ id: 7, name: "Cave", size_m: 256, water_m: 20 });
@@ -147,7 +147,7 @@ describe("a map", () => {
   });
 });
 
-describe("who follows a world", () => {
+describe("a follower of a world", () => {
   const MAP: WorldMap = parseMap({ world: 7, name: "Cave", size_m: 100, water_m: 0, avatars: [{ id: 3, name: "Ada", is_npc: false }] });
   const HERE: Positions = { region: 7, sightings: [{ id: 3, east: 0.5, north: 0.25, yaw: 0, speed: 0 }] };
 
@@ -189,7 +189,7 @@ describe("who follows a world", () => {
     return { told, slept, asked, region };
   }
 
-  test("sees who is there, and asks for it again now and then", async () => {
+  test("sees the present avatars, and requests them again now and then", async () => {
     const { told, slept, asked, region } = await follow(MAP_EVERY + 1, {});
     expect(told.slice(0, 3)).toEqual(["open Cave", "1 present", "positions"]);
     expect(told.filter((line) => line.startsWith("open"))).toHaveLength(1);
@@ -198,7 +198,7 @@ describe("who follows a world", () => {
     expect(region?.track(3)?.to).toMatchObject({ x: 50, y: 25 });
   });
 
-  test("goes on when the server is back, beginning with who is there", async () => {
+  test("continues when the server is back, beginning with the present avatars", async () => {
     let answered = 0;
     const positions = (): Positions => {
       answered += 1;
@@ -227,7 +227,7 @@ describe("who follows a world", () => {
 });
 
 describe("a confirmation", () => {
-  test("says which world, what is lost, and which users are concerned", () => {
+  test("names the world, the losses and the users concerned", () => {
     const end = orderTexts("end", world({ users: 2 }));
     expect(end.title).toBe("End Cave of Ada (00000000)?");
     expect(end.question).toMatch(/2 users are in it.*deleted.*cannot be undone/);
