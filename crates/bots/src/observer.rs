@@ -15,7 +15,7 @@ use wire::{object_update, terse, text};
 /// Avatars that one observer keeps: more than any region holds. Further ones are only counted.
 pub const AVATARS_MAX: usize = 16_384;
 
-/// Things that one observer keeps.
+/// Objects that one observer keeps.
 pub const OBJECTS_MAX: usize = 100_000;
 
 /// Chat lines that are kept, newest last; the oldest make room.
@@ -69,11 +69,11 @@ pub struct ObserverCounters {
     /// Blocks of full updates of avatars.
     pub full_blocks: u64,
     /// Blocks of full updates of objects that stand in the world.
-    pub thing_blocks: u64,
+    pub object_blocks: u64,
     /// Blocks of terse updates.
     pub terse_blocks: u64,
     /// Terse blocks of objects that were not shown in full before.
-    pub stray_blocks: u64,
+    pub unknown_blocks: u64,
     /// Objects removed.
     pub kills: u64,
     /// Chat messages, typing included.
@@ -151,9 +151,9 @@ impl Observer {
         self.objects.get(&id).copied()
     }
 
-    /// Things shown.
+    /// Objects shown.
     #[must_use]
-    pub fn n_things(&self) -> usize {
+    pub fn n_objects(&self) -> usize {
         self.objects.len()
     }
 
@@ -228,7 +228,7 @@ impl Observer {
                 self.seen.full_blocks += 1;
                 self.record_full_update(now, &object);
             } else {
-                self.seen.thing_blocks += 1;
+                self.seen.object_blocks += 1;
                 if self.objects.len() < OBJECTS_MAX {
                     self.objects.insert(object.local_id, object.motion.position);
                 }
@@ -294,7 +294,7 @@ impl Observer {
                     self.note_change(now);
                 }
             } else {
-                self.seen.stray_blocks += 1;
+                self.seen.unknown_blocks += 1;
             }
         }
         Ok(())
@@ -445,6 +445,6 @@ mod tests {
         let body = scene::terse_update(&[(LocalId(6), Vec3::ONE, Vec3::ZERO)]);
         observer.on_message(Instant::ZERO, ImprovedTerseObjectUpdate::NUMBER, &body);
         observer.on_message(Instant::ZERO, ObjectUpdate::NUMBER, &[1, 2, 3]);
-        assert_eq!((observer.seen().stray_blocks, observer.seen().malformed), (1, 1));
+        assert_eq!((observer.seen().unknown_blocks, observer.seen().malformed), (1, 1));
     }
 }

@@ -42,7 +42,7 @@ pub struct PollEvent {
 /// Reused memory for the events of a wait.
 pub struct Events {
     raw: Vec<epoll::Event>,
-    woken: bool,
+    was_woken: bool,
 }
 
 impl Events {
@@ -54,7 +54,7 @@ impl Events {
     pub fn with_capacity(capacity: usize) -> Self {
         assert!(capacity > 0, "a wait needs room for an event");
         // One more for the waker's own.
-        Self { raw: Vec::with_capacity(capacity + 1), woken: false }
+        Self { raw: Vec::with_capacity(capacity + 1), was_woken: false }
     }
 
     /// The sockets that are ready.
@@ -72,14 +72,17 @@ impl Events {
     /// True if [`PollWaker::wake`] was called since the last wait that reported it. Everything that the waking thread did before is
     /// visible to the reader.
     #[must_use]
-    pub const fn woken(&self) -> bool {
-        self.woken
+    pub const fn was_woken(&self) -> bool {
+        self.was_woken
     }
 }
 
 impl fmt::Debug for Events {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Events").field("len", &self.iter().count()).field("woken", &self.woken).finish()
+        f.debug_struct("Events")
+            .field("len", &self.iter().count())
+            .field("was_woken", &self.was_woken)
+            .finish()
     }
 }
 
@@ -157,14 +160,14 @@ impl Poller {
         let timeout = timeout.map(|timeout| timeout.min(Duration::from_secs(24 * 24 * 3600)));
         let timeout = timeout.map(|timeout| Timespec::try_from(timeout).expect("24 days fit a timespec"));
         events.raw.clear();
-        events.woken = false;
+        events.was_woken = false;
         match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events.raw), timeout.as_ref()) {
             // A signal came; the caller looks at its deadlines and waits again.
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
         if events.raw.iter().any(|event| event.data.u64() == WAKER_TOKEN) {
-            events.woken = true;
+            events.was_woken = true;
             self.waker.clear();
         }
         Ok(())
@@ -237,7 +240,7 @@ mod tests {
         send(&sockets[0], &sockets[1]);
         send(&sockets[0], &sockets[4]);
         poller.wait(&mut events, SOON).unwrap();
-        assert_eq!((readable(&events), events.woken()), (vec![1, 4], false));
+        assert_eq!((readable(&events), events.was_woken()), (vec![1, 4], false));
         poller.remove(&sockets[1]).unwrap();
         poller.wait(&mut events, SOON).unwrap();
         assert_eq!(readable(&events), [4]);
@@ -265,15 +268,15 @@ mod tests {
             waker.wake();
         });
         poller.wait(&mut events, SOON).unwrap();
-        assert!(events.woken());
+        assert!(events.was_woken());
         thread.join().unwrap();
         // The second wake either merged with the first or is still pending; no third follows.
         poller.wait(&mut events, NOW).unwrap();
         poller.wait(&mut events, NOW).unwrap();
-        assert!(!events.woken());
+        assert!(!events.was_woken());
         poller.waker().wake();
         poller.wait(&mut events, SOON).unwrap();
-        assert!(events.woken());
+        assert!(events.was_woken());
     }
 
     #[test]

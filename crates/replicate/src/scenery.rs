@@ -61,7 +61,7 @@ impl StaticObjects {
         Self { objects, cells, side }
     }
 
-    /// Things around a place, with the squares of their distances.
+    /// Objects around a place, with the squares of their distances.
     fn around(&self, eye: Vec3, radius_m: f32) -> impl Iterator<Item = (f32, ObjectIndex)> {
         let span = |along: f32| cell(along - radius_m, self.side)..=cell(along + radius_m, self.side);
         let columns = span(eye.x);

@@ -40,7 +40,7 @@ pub(crate) const FIRST_PORT: u16 = 9_000;
 pub(crate) const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum size of a client's visible set, as in production.
 pub(crate) const VISIBLE_MAX: usize = 200;
-/// Things that stand in each: 250 within reach of a client, a second of its bytes.
+/// Objects that stand in each: 250 within reach of a client, a second of its bytes.
 const BOXES: u32 = 1_000;
 /// Local ids of each world.
 const LOCAL_IDS: u32 = 1_000_000;

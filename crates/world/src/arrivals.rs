@@ -51,10 +51,10 @@ pub(crate) fn settle_arrivals(
     }
 }
 
-/// Moves an avatar to a wished place; the movement phase finds the free spot nearby.
-pub(crate) fn place(presence: &mut Presence, wished: Vec3, ground: &SolidGround) {
+/// Moves an avatar to a requested place; the movement phase finds the free spot nearby.
+pub(crate) fn place(presence: &mut Presence, requested: Vec3, ground: &SolidGround) {
     let half = presence.half_height();
-    let position = ground.recover(wished, half);
+    let position = ground.recover(requested, half);
     let standing = ground.height(position.truncate()) + half;
     presence.motion.velocity = Vec3::ZERO;
     if presence.stance != Stance::Flying {
@@ -92,17 +92,17 @@ pub(crate) fn stand_up(presence: &mut Presence, ground: &SolidGround) {
 
 fn free_spot(presence: &Presence, random: u64, ground: &SolidGround, contacts: &Contacts) -> Vec3 {
     let half = presence.half_height();
-    let wished = presence.motion.position;
-    let mut spot = wished;
+    let requested = presence.motion.position;
+    let mut spot = requested;
     for attempt in 0..TRIES_MAX {
         if attempt > 0 {
             let spots = FIRST_SPOTS << (attempt - 1);
-            let at = wished.truncate() + spiral(mix(random ^ u64::from(attempt)) % spots + 1);
+            let at = requested.truncate() + spiral(mix(random ^ u64::from(attempt)) % spots + 1);
             if at != ground.within(at) {
                 continue;
             }
             let lowest = ground.height(at) + half;
-            spot = at.extend(if presence.stance.is_grounded() { lowest } else { wished.z.max(lowest) });
+            spot = at.extend(if presence.stance.is_grounded() { lowest } else { requested.z.max(lowest) });
         }
         if contacts.is_free(spot, half) {
             break;

@@ -125,7 +125,7 @@ pub enum CastError {
     /// Behaviours that cannot be followed, or names that are not there.
     #[error(transparent)]
     Behaviors(#[from] Problems),
-    /// Things that stand nowhere.
+    /// Solids with an impossible place or size.
     #[error(transparent)]
     Solids(#[from] SolidsError),
     /// No part of the ground is walkable.

@@ -63,7 +63,7 @@ pub(crate) struct Client {
     /// Every message but avatar updates.
     pub(crate) inbox: Vec<Message>,
     pub(crate) avatars: BTreeMap<u32, Seen>,
-    /// Things that it was sent: where they stand, and how often it was.
+    /// Objects that it was sent: where they stand, and how often it was.
     pub(crate) objects: BTreeMap<u32, (Vec3, u32)>,
     pub(crate) bytes_in: u64,
     /// State of its keys and camera.

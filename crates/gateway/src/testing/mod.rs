@@ -110,7 +110,7 @@ pub(crate) struct Setup {
     pub(crate) client_bytes_per_s: u32,
     pub(crate) egress_bytes_per_s: Option<u64>,
     pub(crate) visible_max: usize,
-    /// Things that stand in each region.
+    /// Objects that stand in each region.
     pub(crate) boxes: u32,
 }
 
