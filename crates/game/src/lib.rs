@@ -164,5 +164,5 @@ impl GameState for Game {
 
 /// Visitors' blows hurt NPCs in the NPC phase; they are only reported here.
 fn report_hits(tick: &GameTick<'_>, out: &mut Vec<Event>) {
-    out.extend(tick.outcome.hits.iter().map(health::struck));
+    out.extend(tick.outcome.hits.iter().map(health::blow_event));
 }

@@ -334,12 +334,12 @@ mod tests {
         ) {
             let scenery = scenery(&places);
             let mut sent = SentObjects::default();
-            let mut sent = vec![0; places.len()];
+            let mut times = vec![0; places.len()];
             for eye in way {
                 for index in send_all(&mut sent, &scenery, eye, most) {
-                    sent[index as usize] += 1;
+                    times[index as usize] += 1;
                 }
-                for (place, n) in places.iter().zip(&sent) {
+                for (place, n) in places.iter().zip(&times) {
                     prop_assert!(*n <= 1);
                     prop_assert!(*n == 1 || place.distance(eye) > REACH_M);
                 }
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thing_that_got_lost_is_sent_again_and_alone() {
+    fn a_lost_object_is_sent_again_and_alone() {
         let scenery = scenery(&[Vec3::splat(20.0), Vec3::splat(21.0)]);
         let mut sent = SentObjects::default();
         assert_eq!(send_all(&mut sent, &scenery, Vec3::splat(20.0), 10), [0, 1]);

@@ -75,7 +75,7 @@ impl Hub {
             self.places.apart(scene.ground.size_m).showing(scene)
         };
         let position = position.unwrap_or(scene.ground.landing);
-        let passage = self.begin_passage(now, circuit, &Arc::new(place), position, Vec3::X, VIA_LOCATION)?;
+        let passage = self.request_passage(now, circuit, &Arc::new(place), position, Vec3::X, VIA_LOCATION)?;
         self.n_admissions += 1;
         Ok(passage)
     }
@@ -181,11 +181,11 @@ impl Hub {
         flags: u32,
     ) -> Result<Passage, PassageRefusal> {
         let place = Arc::clone(self.places.get(spot.place));
-        self.begin_passage(now, circuit, &place, spot.position, spot.look_at, flags)
+        self.request_passage(now, circuit, &place, spot.position, spot.look_at, flags)
     }
 
     /// The only route of passages. `flags` are sent to the client if it has to teleport.
-    pub(super) fn begin_passage(
+    pub(super) fn request_passage(
         &mut self,
         now: Instant,
         circuit: CircuitKey,

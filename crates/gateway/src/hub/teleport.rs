@@ -32,7 +32,7 @@ impl Hub {
             (handle.y_m() - place.handle.y_m()) as f32,
             0.0,
         );
-        let passed = self.begin_passage(now, circuit, &place, position + inside, look_at, VIA_LOCATION);
+        let passed = self.request_passage(now, circuit, &place, position + inside, look_at, VIA_LOCATION);
         self.report_refusal(circuit.session, passed);
     }
 

@@ -77,7 +77,7 @@ impl NavMesh {
     /// [`DecodeError`] for anything else. Memory stays within a small multiple of the bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = TileReader { bytes, at: 0 };
-        if reader.take::<4>()? != MAGIC || reader.u32()? != VERSION {
+        if reader.take_bytes::<4>()? != MAGIC || reader.u32()? != VERSION {
             return Err(DecodeError::Version);
         }
         let size_m = reader.u32()?;
