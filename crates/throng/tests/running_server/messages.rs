@@ -4,7 +4,7 @@
 use crate::message_client::MessageClient;
 use crate::server::Server;
 use circuit::Reliability;
-use gateway::coverage::{MESSAGES, MessageCoverage, Outcome};
+use gateway::coverage::{MESSAGES, MessageCoverage, MessageOutcome};
 use std::collections::BTreeMap;
 use wire::messages::*;
 
@@ -20,15 +20,15 @@ const OF_CIRCUIT: [MessageName; 3] =
 
 /// Rows with other outcomes than the table's for the null ids of this sweep: with one row in each block that repeats, and without rows.
 /// Null ids name no object, region, parcel or asset, and the empty method none.
-const OF_NULL_IDS: &[(MessageName, [Outcome; 2])] = &[
-    (MessageName::AgentRequestSit, [Outcome::Refused; 2]),
-    (MessageName::GenericMessage, [Outcome::Ignored; 2]),
-    (MessageName::ParcelInfoRequest, [Outcome::Refused; 2]),
-    (MessageName::RegionHandleRequest, [Outcome::Refused; 2]),
-    (MessageName::RequestImage, [Outcome::Done, Outcome::Ignored]),
-    (MessageName::RequestObjectPropertiesFamily, [Outcome::Refused; 2]),
-    (MessageName::RequestTaskInventory, [Outcome::Refused; 2]),
-    (MessageName::TransferRequest, [Outcome::Refused; 2]),
+const OF_NULL_IDS: &[(MessageName, [MessageOutcome; 2])] = &[
+    (MessageName::AgentRequestSit, [MessageOutcome::Refused; 2]),
+    (MessageName::GenericMessage, [MessageOutcome::Ignored; 2]),
+    (MessageName::ParcelInfoRequest, [MessageOutcome::Refused; 2]),
+    (MessageName::RegionHandleRequest, [MessageOutcome::Refused; 2]),
+    (MessageName::RequestImage, [MessageOutcome::Done, MessageOutcome::Ignored]),
+    (MessageName::RequestObjectPropertiesFamily, [MessageOutcome::Refused; 2]),
+    (MessageName::RequestTaskInventory, [MessageOutcome::Refused; 2]),
+    (MessageName::TransferRequest, [MessageOutcome::Refused; 2]),
 ];
 
 /// Bytes of a field that is not 0 in a valid message, its length in front where it has one.
@@ -125,10 +125,11 @@ fn is_read(row: &MessageCoverage) -> bool {
         MessageName::PacketAck | MessageName::CompletePingCheck => return true,
         _ => {}
     }
-    matches!(row.outcome, Outcome::Done | Outcome::Refused) && (row.feature.is_none() || is_edit)
+    matches!(row.outcome, MessageOutcome::Done | MessageOutcome::Refused)
+        && (row.feature.is_none() || is_edit)
 }
 
-fn count(counts: &mut Counts, name: MessageName, outcome: Outcome) {
+fn count(counts: &mut Counts, name: MessageName, outcome: MessageOutcome) {
     if !OF_CIRCUIT.contains(&name) {
         *counts.entry((name.as_str(), outcome.as_str())).or_default() += 1;
     }
@@ -136,9 +137,9 @@ fn count(counts: &mut Counts, name: MessageName, outcome: Outcome) {
 
 fn count_arrival(counts: &mut Counts) {
     // The circuit is open before its first message is dispatched.
-    count(counts, MessageName::UseCircuitCode, Outcome::Ignored);
-    count(counts, MessageName::CompleteAgentMovement, Outcome::Done);
-    count(counts, MessageName::RegionHandshakeReply, Outcome::Done);
+    count(counts, MessageName::UseCircuitCode, MessageOutcome::Ignored);
+    count(counts, MessageName::CompleteAgentMovement, MessageOutcome::Done);
+    count(counts, MessageName::RegionHandshakeReply, MessageOutcome::Done);
 }
 
 /// Waits until the server's counts of all messages are the expected ones.
@@ -180,7 +181,7 @@ fn every_message_of_the_table_ends_as_it_states_over_a_real_socket() {
             deliver(&mut client, row.name, &body);
             let of_null_ids = OF_NULL_IDS.iter().find(|(name, _)| *name == row.name);
             let outcome = of_null_ids.map_or(row.outcome, |(_, outcomes)| outcomes[form]);
-            if outcome == Outcome::Refused {
+            if outcome == MessageOutcome::Refused {
                 await_refusal(&mut client, row);
             }
             count(&mut counts, row.name, outcome);
@@ -197,7 +198,7 @@ fn every_message_of_the_table_ends_as_it_states_over_a_real_socket() {
             continue;
         }
         deliver(&mut client, row.name, cut);
-        let outcome = if is_read(row) { Outcome::Dropped } else { row.outcome };
+        let outcome = if is_read(row) { MessageOutcome::Dropped } else { row.outcome };
         truncated += u64::from(is_read(row));
         count(&mut counts, row.name, outcome);
     }
@@ -205,7 +206,7 @@ fn every_message_of_the_table_ends_as_it_states_over_a_real_socket() {
     deliver(&mut client, MessageName::StartPingCheck, &[1, 9, 0, 0, 0, 0]);
     client.turn_until("a ping is answered", |client| client.circuit.stats().pings_answered > 0);
     client.echo("still here");
-    count(&mut counts, MessageName::ChatFromViewer, Outcome::Done);
+    count(&mut counts, MessageName::ChatFromViewer, MessageOutcome::Done);
     await_counts(&server, &counts);
     let dropped = |server: &Server| server.metric(r#"throng_dropped_total{reason="truncated"}"#);
     server.wait_until("all cut messages are counted", |server| dropped(server) >= Some(truncated as f64));
@@ -215,11 +216,11 @@ fn every_message_of_the_table_ends_as_it_states_over_a_real_socket() {
     let body = body_of(MessageName::LogoutRequest, &client, 1);
     client.send(Reliability::Reliable, &body);
     client.turn_until("the logout is answered", |client| client.has(MessageName::LogoutReply));
-    count(&mut counts, MessageName::LogoutRequest, Outcome::Done);
+    count(&mut counts, MessageName::LogoutRequest, MessageOutcome::Done);
     let mut other = MessageClient::enter(&server, "Bob");
     count_arrival(&mut counts);
     let body = body_of(MessageName::CloseCircuit, &other, 1);
     deliver(&mut other, MessageName::CloseCircuit, &body);
-    count(&mut counts, MessageName::CloseCircuit, Outcome::Done);
+    count(&mut counts, MessageName::CloseCircuit, MessageOutcome::Done);
     await_counts(&server, &counts);
 }
