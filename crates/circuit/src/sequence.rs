@@ -48,7 +48,10 @@ mod tests {
     #[test]
     fn numbers_wrap_after_24_bits() {
         let mut sequence = Sequence::new(0x00FF_FFFF);
-        assert_eq!([sequence.take_number(), sequence.take_number(), sequence.take_number()], [0x00FF_FFFF, 0, 1]);
+        assert_eq!(
+            [sequence.take_number(), sequence.take_number(), sequence.take_number()],
+            [0x00FF_FFFF, 0, 1]
+        );
     }
 
     #[test]

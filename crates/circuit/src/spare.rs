@@ -7,8 +7,8 @@ const SMALL: usize = 512;
 /// Small buffers kept: a circuit that sends has a few in turn. More would only sit in the memory of thousands of circuits.
 const SMALL_MAX: usize = 8;
 
-/// Large buffers kept. Terrain takes many at once, and then none ever again.
-const LARGE_MAX: usize = 2;
+/// Large buffers kept: names and appearances take one now and then. Terrain takes many at once, and then none ever again.
+const LARGE_MAX: usize = 1;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spare {

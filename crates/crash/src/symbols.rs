@@ -63,7 +63,11 @@ impl Symbols {
     ///
     /// # Errors
     /// When the disk is full or read-only, or the executable has no build id.
-    pub fn keep_executable(&self, link_from: &Path, needed: &BTreeSet<String>) -> Result<String, SymbolsError> {
+    pub fn keep_executable(
+        &self,
+        link_from: &Path,
+        needed: &BTreeSet<String>,
+    ) -> Result<String, SymbolsError> {
         let id = build_id(Path::new(OWN_EXECUTABLE)).ok_or(SymbolsError::NoBuildId)?;
         let failed = |step| move |source| SymbolsError::Io { step, path: self.path.clone(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(&self.path).map_err(failed("create"))?;

@@ -8,7 +8,12 @@ use link::{CHAT_BYTES_MAX, Chat, ChatKind, Event};
 use std::sync::Arc;
 
 /// Lets an avatar say something; typing shows on it, too. Saying nothing makes no event.
-pub(crate) fn chat_event(presence: &mut Presence, kind: ChatKind, channel: i32, mut text: String) -> Option<Event> {
+pub(crate) fn chat_event(
+    presence: &mut Presence,
+    kind: ChatKind,
+    channel: i32,
+    mut text: String,
+) -> Option<Event> {
     let typing = match kind {
         ChatKind::StartTyping => Some(true),
         ChatKind::StopTyping => Some(false),

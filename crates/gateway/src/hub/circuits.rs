@@ -163,9 +163,9 @@ impl Hub {
         if self.by_agent.get(&session.agent) == Some(&key) {
             self.by_agent.remove(&session.agent);
         }
-        for (number, binding) in &session.bindings {
-            let circuit = session.circuit(*number);
-            let ending = if session.root == Some(*number) || session.root.is_none() {
+        for (number, binding) in session.bindings.iter() {
+            let circuit = session.circuit(number);
+            let ending = if session.root == Some(number) || session.root.is_none() {
                 Ending::Kicked(why.into())
             } else {
                 Ending::Silent

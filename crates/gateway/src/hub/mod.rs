@@ -4,6 +4,7 @@
 //! session's rare events only (login, arrival, teleport, instant message, logout), never its movement. Start with [`Hub::login`], then
 //! [`Hub::handle`].
 
+mod bindings;
 mod census;
 mod circuits;
 mod delivery;
@@ -164,7 +165,7 @@ impl Hub {
                 left_by: None,
                 is_ordered: false,
                 ports: SessionPorts::new(self.config.udp_ports.len()),
-                bindings: BTreeMap::new(),
+                bindings: bindings::Bindings::default(),
                 root: None,
                 pending: None,
                 next_ticket: 1,

@@ -75,7 +75,8 @@ impl Hub {
             self.places.apart(scene.ground.size_m).showing(scene)
         };
         let position = position.unwrap_or(scene.ground.landing);
-        let passage = self.request_passage(now, circuit, &Arc::new(place), position, Vec3::X, VIA_LOCATION)?;
+        let passage =
+            self.request_passage(now, circuit, &Arc::new(place), position, Vec3::X, VIA_LOCATION)?;
         self.n_admissions += 1;
         Ok(passage)
     }

@@ -1,5 +1,6 @@
 //! One login and the circuits that belong to it.
 
+use crate::hub::bindings::Bindings;
 use crate::hub::event_queue::EventQueue;
 use crate::hub::messages::Delivery;
 use crate::hub::ports::SessionPorts;
@@ -8,7 +9,6 @@ use crate::places::Place;
 use grid::names::Name;
 use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid, WorldId};
 use link::Appearance;
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(crate) struct Session {
     pub(crate) is_ordered: bool,
     pub(crate) ports: SessionPorts,
     /// Circuits by ticket number: those expected, open, and about to close.
-    pub(crate) bindings: BTreeMap<u32, Binding>,
+    pub(crate) bindings: Bindings,
     /// The circuit behind which the avatar is.
     pub(crate) root: Option<u32>,
     /// The circuit that the avatar is on its way to: at login, and during a teleport.

@@ -47,8 +47,12 @@ pub(super) fn trace(samples: &Samples, regions: &Regions) -> Vec<RegionOutline> 
             for side in 0..SIDES {
                 let is_edge = region != NONE && regions.same(sample as u32, side).is_none();
                 if is_edge && seen[sample] & 1 << side == 0 {
-                    let line =
-                        trace_outline(samples, regions, Edge { sample: sample as u32, x, y, side }, &mut seen);
+                    let line = trace_outline(
+                        samples,
+                        regions,
+                        Edge { sample: sample as u32, x, y, side },
+                        &mut seen,
+                    );
                     outlines[region as usize].lines.push(line);
                 }
             }
