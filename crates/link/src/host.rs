@@ -228,37 +228,106 @@ impl Shortage {
 mod tests {
     use super::*;
 
+    /// A value of each variant of an enumeration. The match has no wildcard: a variant without a value does not compile.
+    macro_rules! one_of_each {
+        ($Type:ty { $($pattern:pat => $value:expr,)* }) => {{
+            let _ = |value: &$Type| match value { $($pattern => {})* };
+            let values: Vec<$Type> = vec![$({
+                let value = $value;
+                assert!(matches!(value, $pattern), "{value:?} is not {}", stringify!($pattern));
+                value
+            }),*];
+            values
+        }};
+    }
+
+    fn assert_survives<T>(value: &T)
+    where
+        T: std::fmt::Debug + PartialEq + Serialize + serde::de::DeserializeOwned,
+    {
+        let bytes = postcard::to_stdvec(value).unwrap();
+        assert_eq!(postcard::from_bytes::<T>(&bytes).as_ref(), Ok(value));
+    }
+
     #[test]
-    fn requests_replies_and_refusals_survive_their_encoding() {
+    fn requests_survive_their_encoding() {
         let visitor = Visitor { session: SessionKey(7), ticket: Some(2), from: Some(WorldId(1)) };
+        let id = Uuid::from_u128(5);
         let new = NewInstance {
-            id: Uuid::from_u128(5),
+            id,
             template: "Hall".into(),
             name: Some("Name".into()),
             owner: Some(AgentId(Uuid::from_u128(6))),
             created_s: -1,
             maker: Some(Maker { token: "token".into(), instances_max: Some(3) }),
         };
-        let requests = [
-            InstanceRequest::Open(new.clone()),
-            InstanceRequest::EnterOwn { new, visitor },
-            InstanceRequest::Enter { instance: Uuid::from_u128(5), visitor, position: Some(Vec3::ONE) },
-            InstanceRequest::EnterWorld { world: WorldId(9), visitor, position: Vec3::X },
-            InstanceRequest::Dismiss(visitor),
-            InstanceRequest::End(Uuid::from_u128(5)),
-        ];
-        for request in requests {
-            let bytes = postcard::to_stdvec(&(RequestId(1), &request)).unwrap();
-            assert_eq!(postcard::from_bytes(&bytes), Ok((RequestId(1), request)));
-        }
-        let replies = [
-            Ok(InstanceReply::Admitted(Uuid::from_u128(5))),
-            Err(InstanceRefusal::Quota { token: "token".into(), max: 3 }),
-            Err(InstanceRefusal::Shortage(Shortage::Cpu)),
-        ];
+        let mut requests = one_of_each!(InstanceRequest {
+            InstanceRequest::Open(_) => InstanceRequest::Open(new.clone()),
+            InstanceRequest::Enter { .. } => {
+                InstanceRequest::Enter { instance: id, visitor, position: Some(Vec3::ONE) }
+            },
+            InstanceRequest::EnterWorld { .. } => {
+                InstanceRequest::EnterWorld { world: WorldId(9), visitor, position: Vec3::X }
+            },
+            InstanceRequest::EnterOwn { .. } => InstanceRequest::EnterOwn { new, visitor },
+            InstanceRequest::Dismiss(_) => InstanceRequest::Dismiss(visitor),
+            InstanceRequest::Suspend(_) => InstanceRequest::Suspend(id),
+            InstanceRequest::Resume(_) => InstanceRequest::Resume(id),
+            InstanceRequest::End(_) => InstanceRequest::End(id),
+        });
+        let outside = Visitor { ticket: None, from: None, ..visitor };
+        requests.push(InstanceRequest::Enter { instance: id, visitor: outside, position: None });
+        requests.into_iter().for_each(|request| assert_survives(&(RequestId(1), request)));
+    }
+
+    #[test]
+    fn replies_survive_their_encoding() {
+        let id = Uuid::from_u128(5);
+        let replies = one_of_each!(InstanceReply {
+            InstanceReply::Created(_) => InstanceReply::Created(id),
+            InstanceReply::Exists(_) => InstanceReply::Exists(id),
+            InstanceReply::Admitted(_) => InstanceReply::Admitted(id),
+            InstanceReply::Dismissed => InstanceReply::Dismissed,
+            InstanceReply::Suspended(_) => InstanceReply::Suspended(id),
+            InstanceReply::Active(_) => InstanceReply::Active(id),
+            InstanceReply::Ended(_) => InstanceReply::Ended(id),
+        });
         for reply in replies {
-            let bytes = postcard::to_stdvec(&reply).unwrap();
-            assert_eq!(postcard::from_bytes(&bytes), Ok(reply));
+            assert_survives::<Result<InstanceReply, InstanceRefusal>>(&Ok(reply));
+        }
+    }
+
+    #[test]
+    fn refusals_survive_their_encoding() {
+        let id = Uuid::from_u128(5);
+        let cause = || Arc::from("A cause.");
+        let refusals = one_of_each!(InstanceRefusal {
+            InstanceRefusal::NoTemplate { .. } => {
+                InstanceRefusal::NoTemplate { wanted: "Hell".into(), known: "Hall".into() }
+            },
+            InstanceRefusal::TemplateGone(_) => InstanceRefusal::TemplateGone("Hall".into()),
+            InstanceRefusal::NoInstance(_) => InstanceRefusal::NoInstance(id),
+            InstanceRefusal::Ended => InstanceRefusal::Ended,
+            InstanceRefusal::Full(_) => InstanceRefusal::Full(7),
+            InstanceRefusal::ActiveFull(_) => InstanceRefusal::ActiveFull(7),
+            InstanceRefusal::Quota { .. } => InstanceRefusal::Quota { token: "token".into(), max: 3 },
+            InstanceRefusal::PortalsFull(_) => InstanceRefusal::PortalsFull(7),
+            InstanceRefusal::UserQuota(_) => InstanceRefusal::UserQuota(7),
+            InstanceRefusal::Owned => InstanceRefusal::Owned,
+            InstanceRefusal::Taken(_) => InstanceRefusal::Taken(id),
+            InstanceRefusal::LocalIds(_) => InstanceRefusal::LocalIds(1_000),
+            InstanceRefusal::Name => InstanceRefusal::Name,
+            InstanceRefusal::Shortage(Shortage::Memory) => InstanceRefusal::Shortage(Shortage::Memory),
+            InstanceRefusal::Shortage(Shortage::Cpu) => InstanceRefusal::Shortage(Shortage::Cpu),
+            InstanceRefusal::InUse => InstanceRefusal::InUse,
+            InstanceRefusal::Blocked(_) => InstanceRefusal::Blocked(cause()),
+            InstanceRefusal::Failed(_) => InstanceRefusal::Failed(cause()),
+            InstanceRefusal::Passage(_) => InstanceRefusal::Passage(cause()),
+            InstanceRefusal::Busy => InstanceRefusal::Busy,
+            InstanceRefusal::Stopping => InstanceRefusal::Stopping,
+        });
+        for refusal in refusals {
+            assert_survives::<Result<InstanceReply, InstanceRefusal>>(&Err(refusal));
         }
     }
 }
