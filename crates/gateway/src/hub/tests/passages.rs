@@ -1,6 +1,7 @@
 //! Into instances and back, behind the same circuit where that goes.
 
 use super::{events, follow};
+use crate::hub::travel::{VIA_LOCATION, WITHIN_REGION};
 use crate::hub::{Order, Passage, PassageRefusal, Record};
 use crate::places::Scene;
 use crate::testing::{GATE, GROUND_M, HARBOUR, MEADOW, Node, Setup, agent};
@@ -128,6 +129,33 @@ fn the_way_back_leads_to_where_one_was_and_is_kept_for_the_next_login() {
     go_back(&mut node, ada, session);
     let after = node.position_in(HARBOUR, "Ada").expect("she is back");
     assert!(after.distance(before) < 0.5, "{before} and then {after}");
+}
+
+#[test]
+fn a_passage_behind_the_circuit_is_announced_before_the_client_is_told_of_the_other_world() {
+    #[derive(Debug, PartialEq)]
+    enum Told {
+        Start(u32),
+        Region(String),
+        Local,
+    }
+    let (mut node, ada, session, cave) = visitor();
+    let n = node.clients[ada].inbox.len();
+    let told = |node: &Node| -> Vec<Told> {
+        let told = |message: &Message| match message {
+            Message::TeleportStart(m) => Some(Told::Start(m.info.teleport_flags)),
+            Message::RegionHandshake(m) => Some(Told::Region(wire::text::from_wire(&m.region_info.sim_name))),
+            Message::TeleportLocal(_) => Some(Told::Local),
+            _ => None,
+        };
+        node.clients[ada].inbox[n..].iter().filter_map(told).collect()
+    };
+    let passage =
+        |name: &str| [Told::Start(VIA_LOCATION | WITHIN_REGION), Told::Region(name.to_owned()), Told::Local];
+    go_in(&mut node, ada, session, &cave, Vec3::new(60.0, 70.0, 30.0));
+    assert_eq!(told(&node), passage("Cave"));
+    go_back(&mut node, ada, session);
+    assert_eq!(told(&node)[3..], passage("Harbour"));
 }
 
 #[test]
