@@ -125,3 +125,27 @@ fn a_shouting_crowd_does_not_drown_a_listener_nor_the_own_words() {
     assert!(heard.iter().any(|(_, text)| text == "am I heard?"));
     assert!(node.shards[0].counters().chat_dropped > 0);
 }
+
+#[test]
+fn beside_a_shouting_crowd_every_line_of_a_quiet_speaker_is_heard() {
+    let (mut node, hearer, others) = audience(&[2.0; 11]);
+    // Of the lines of one tick those of the newest session come last, when the crowd's have taken what there was.
+    let (&quiet, crowd) = others.split_last().expect("speakers");
+    node.run_ms(1_000);
+    let mut said = Vec::new();
+    for n in 0..80 {
+        for &shouting in crowd {
+            node.clients[shouting].say(ChatKind::Say, &format!("noise {n}"));
+        }
+        if n % 4 == 0 {
+            said.push(format!("word {n}"));
+            node.clients[quiet].say(ChatKind::Say, &said[said.len() - 1]);
+        }
+        node.run_ms(250);
+    }
+    let heard: Vec<String> = node.clients[hearer].heard().into_iter().map(|(_, text)| text).collect();
+    let (words, noise): (Vec<String>, Vec<String>) =
+        heard.into_iter().partition(|text| text.starts_with("word"));
+    assert_eq!(words, said);
+    assert!((300..=480).contains(&noise.len()), "{} lines of the crowd in 20 s", noise.len());
+}
