@@ -362,6 +362,15 @@ fn charts(looks: &[(f64, Reading)], findings: &mut Findings) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::worlds::grounds::checks::assert_is_game;
+
+    #[test]
+    fn the_instances_have_the_mission_of_the_players_and_blows_that_hurt() {
+        let (settings, files) = instances();
+        assert!(settings.contains("npcs = \"hamlet.toml\""), "{settings}");
+        let (_, script) = files.iter().find(|(name, _)| name == "hamlet.toml").expect("the script");
+        assert_is_game(script);
+    }
 
     #[test]
     fn growth_is_the_slope_of_memory_over_hours() {

@@ -94,3 +94,22 @@ fn oldest(fresh: &Freshness) -> Table {
     }
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_errors_from_which_an_avatar_counts_as_wrong_are_figures_and_in_the_report() {
+        let mut findings = Findings::default();
+        let section = report_freshness(&Freshness::new(), "_5000", &mut findings);
+        let figure = |name: &str| findings.figures[name];
+        // The allowance and the threshold of dead reckoning of the nearest.
+        let expected_m = f64::from(0.05 + replicate::PLACE_M[0]);
+        assert!((figure("near20_wrong_above_m") - expected_m).abs() < 1e-6, "{findings:?}");
+        let expected_deg = 2.0 + f64::from(replicate::ROTATION_RAD[0].to_degrees());
+        assert!((figure("near20_wrong_above_deg") - expected_deg).abs() < 1e-3, "{findings:?}");
+        let printed = format!("the nearest 60 up to 64 m: {expected_m:.2} m or {expected_deg:.1}°");
+        assert!(format!("{section:?}").contains(&printed), "{printed} is not in {section:?}");
+    }
+}

@@ -128,7 +128,8 @@ pub(crate) struct Freshness {
 }
 
 impl Freshness {
-    fn new() -> Self {
+    /// Nothing found yet.
+    pub(crate) fn new() -> Self {
         let ms = || LinearHistogram::new(1.0, 120_000);
         let mm = || LinearHistogram::new(1.0, 100_000);
         let band = || Band { gap_ms: ms(), error_mm: mm(), age_ms: ms() };

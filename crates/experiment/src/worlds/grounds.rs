@@ -183,8 +183,40 @@ fn missions(has_fighters: bool) -> String {
     text
 }
 
+/// Checks of the template, also for `daily`.
+#[cfg(test)]
+pub(crate) mod checks {
+    use super::PLAY_WAYPOINTS;
+    use toml::{Table, Value};
+
+    /// Fails unless blows hurt, and the first mission is the round that bots make, which begins again.
+    pub(crate) fn assert_is_game(script: &str) {
+        let parsed: Table = script.parse().expect("TOML");
+        assert_eq!(parsed.get("damage"), Some(&Value::Boolean(true)), "blows hurt: {script}");
+        let missions = missions_of(script);
+        let round = missions.first().unwrap_or_else(|| panic!("a mission: {script}"));
+        let begins_again = |mission: &Table| mission["again_s"].as_integer().is_some_and(|s| s <= 30);
+        assert!(missions.iter().all(begins_again), "{script}");
+        let position = |waypoint: &Value| -> Option<[f64; 2]> {
+            let [x, y] = waypoint.get("position")?.as_array()?.as_slice() else { return None };
+            Some([x.as_float()?, y.as_float()?])
+        };
+        let waypoints: Vec<[f64; 2]> =
+            round["waypoint"].as_array().expect("waypoints").iter().filter_map(position).collect();
+        assert_eq!(waypoints, PLAY_WAYPOINTS.map(|at| [f64::from(at.x), f64::from(at.y)]));
+    }
+
+    /// The missions of a script.
+    pub(crate) fn missions_of(script: &str) -> Vec<Table> {
+        let parsed: Table = script.parse().expect("TOML");
+        let missions = parsed.get("mission").and_then(Value::as_array).cloned().unwrap_or_default();
+        missions.into_iter().filter_map(|mission| mission.as_table().cloned()).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::checks::{assert_is_game, missions_of};
     use super::*;
 
     #[test]
@@ -217,5 +249,17 @@ mod tests {
         let (config, files) = settings(&classes);
         assert_eq!(config.matches("[[template]]").count(), classes.len());
         assert_eq!(files.len(), classes.len() + 1);
+    }
+
+    #[test]
+    fn every_world_has_the_mission_of_the_players_and_blows_that_hurt() {
+        let classes = classes(1_000, 20);
+        let (_, files) = settings(&classes);
+        let scripts = files.iter().filter(|(name, _)| name.ends_with(".toml"));
+        assert_eq!(scripts.clone().count(), classes.len());
+        scripts.for_each(|(_, script)| assert_is_game(script));
+        // Without sentinels and raiders there is no feud to end.
+        assert_eq!(missions_of(&script(3, DAY_S)).len(), 1);
+        assert_eq!(missions_of(&script(20, DAY_S)).len(), 2);
     }
 }

@@ -162,3 +162,15 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     findings.usage("server", "The server over the run", &samples);
     Ok(findings)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_worlds_have_one_core_on_any_machine() {
+        let cores = BUDGETS.iter().find(|budget| budget.figure == "worlds_cores").expect("a budget");
+        // Not relative to a reference: a slow machine has no more cores.
+        assert!(matches!(cores.limit, Limit::AtMost(1.0)));
+    }
+}

@@ -52,9 +52,7 @@ pub(super) fn measure(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Res
     cores(window, count, findings);
     missions(window, count, findings);
     let did = npcs::report_npcs(window, looks, stage.count, findings);
-    let npc_ticks_per_s = findings.figures["npc_ticks_per_s"];
-    findings.figure("npc_ticks_per_core_s", npc_ticks_per_s / window.cpu_s_per_s());
-    findings.figure("npc_ticks_per_worker_core_s", npc_ticks_per_s / threads(window, "world-"));
+    npc_ticks(window, findings.figures["npc_ticks_per_s"], findings);
     frame_times(window, frames, findings);
     let mean_s = schedule_s.iter().sum::<f64>() / schedule_s.len() as f64;
     findings.figure("schedule_us_per_world", mean_s * 1e6);
@@ -121,6 +119,13 @@ fn inside(metrics: &MetricScrape) -> f64 {
     metrics.with("throng_world_avatars", "world", "instances")
 }
 
+/// Steps of NPCs for each core of the whole server, which also stands for the players' circuits and the scheduler, and for each core of the
+/// workers alone.
+fn npc_ticks(window: &Window, per_s: f64, findings: &mut Findings) {
+    findings.figure("npc_ticks_per_core_s", per_s / window.cpu_s_per_s());
+    findings.figure("npc_ticks_per_worker_core_s", per_s / threads(window, "world-"));
+}
+
 fn cores(window: &Window, count: f64, findings: &mut Findings) {
     findings.figure("worlds_cores", window.cpu_s_per_s());
     findings.figure("world_cores", threads(window, "world-"));
@@ -166,4 +171,38 @@ fn threads(window: &Window, prefix: &str) -> f64 {
     let ran = window.end.usage.ran_ns_since(&window.begin.usage);
     let of_them = ran.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(_, ns)| ns);
     of_them.sum::<u64>() as f64 / 1e9 / window.seconds()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::usage::{ProcessUsage, ThreadCpu};
+
+    /// Ten seconds in which the threads ran so long.
+    fn window(ran_s: &[(&str, u64)]) -> Window {
+        let usage = |factor: u64| {
+            let threads = (0..).zip(ran_s).map(|(tid, (name, ran_s))| {
+                let ran_ns = ran_s * factor * 1_000_000_000;
+                (tid, ThreadCpu { name: (*name).to_owned(), ran_ns, waited_ns: 0 })
+            });
+            ProcessUsage { threads: threads.collect(), ..ProcessUsage::default() }
+        };
+        let began = clock::now();
+        let reading = |at_s: u32, factor: u64| {
+            let metrics = MetricScrape::parse(&format!("throng_uptime_seconds {at_s}\n"));
+            Reading::at(began + Duration::from_secs(at_s.into()), usage(factor), metrics)
+        };
+        Window { begin: reading(20, 1), end: reading(30, 2) }
+    }
+
+    #[test]
+    fn steps_of_npcs_are_divided_by_the_cpu_time_of_the_whole_server_and_of_the_workers() {
+        let window = window(&[("world-0", 3), ("world-1", 2), ("shard-0", 2), ("hub", 1)]);
+        let mut findings = Findings::default();
+        npc_ticks(&window, 400_000.0, &mut findings);
+        // 0.8 of a core in all, of which 0.5 of the workers.
+        let figure = |name: &str| findings.figures[name];
+        assert!((figure("npc_ticks_per_core_s") - 500_000.0).abs() < 1e-3, "{findings:?}");
+        assert!((figure("npc_ticks_per_worker_core_s") - 800_000.0).abs() < 1e-3, "{findings:?}");
+    }
 }
