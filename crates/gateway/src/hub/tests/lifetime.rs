@@ -1,7 +1,7 @@
 //! From login to the end of a session.
 
-use super::{events, kicked};
-use crate::hub::{EVENTS_MAX, EventQueue, EventQueueAnswer, FAREWELL, LoginRefusal, Poll, Record};
+use super::{events, follow, kicked};
+use crate::hub::{EVENTS_MAX, EventQueue, EventQueueAnswer, FAREWELL, LoginRefusal, Passage, Poll, Record};
 use crate::testing::{ARRIVAL_TIMEOUT, HARBOUR, MEADOW, Node, Setup, agent};
 use ids::Uuid;
 use std::time::Duration;
@@ -313,17 +313,40 @@ fn out_of_an_instance_a_replaced_session_comes_back_to_where_it_went_in() {
     assert!(shared_spot.position.distance(spot.position) < 2.0, "{shared_spot:?}");
 }
 
+/// Names of the parcels that a client's arrivals brought since it was last asked for events.
+fn parcels_of_arrivals(node: &mut Node, client: usize) -> Vec<String> {
+    let (seed, acked) = (node.clients[client].seed, node.clients[client].acked);
+    let EventQueueAnswer::Poll(Poll::Ready(events)) = node.hub.poll_events(seed, acked) else {
+        panic!("nothing in the event queue")
+    };
+    let reply = events.to_llsd();
+    node.clients[client].acked = reply.get("id").as_i32();
+    let parcels = reply.get("events").as_array().iter().filter(|event| {
+        let parcel = event.get("body").get("ParcelData").at(0);
+        event.get("message").as_str() == Some("ParcelProperties")
+            && parcel.get("SequenceID").as_i32() == Some(0)
+    });
+    let name = |event: &Llsd| {
+        event.get("body").get("ParcelData").at(0).get("Name").as_str().expect("a name").to_owned()
+    };
+    parcels.map(name).collect()
+}
+
 #[test]
 fn every_arrival_brings_the_parcel() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
-    let seed = node.clients[ada].seed;
-    let EventQueueAnswer::Poll(Poll::Ready(events)) = node.hub.poll_events(seed, None) else {
-        panic!("nothing in the event queue")
-    };
-    let reply = events.to_llsd();
-    let event = reply.get("events").at(0);
-    assert_eq!(event.get("message").as_str(), Some("ParcelProperties"));
-    let parcel = event.get("body").get("ParcelData").at(0);
-    assert_eq!((parcel.get("Name").as_str(), parcel.get("SequenceID").as_i32()), (Some("Harbour"), Some(0)));
+    assert_eq!(parcels_of_arrivals(&mut node, ada), ["Harbour"], "a login");
+
+    let cave = node.instance("Cave", 256, 0, 10);
+    let session = node.hub.session_of(agent("Ada")).expect("she is here");
+    assert_eq!(node.hub.enter(node.now, session, cave.world, None), Ok(Passage::Switched));
+    node.relay();
+    node.run_ms(1_000);
+    assert_eq!(parcels_of_arrivals(&mut node, ada), ["Cave"], "another world behind the circuit");
+
+    let hall = node.instance("Hall", 512, 0, 10);
+    assert_eq!(node.hub.enter(node.now, session, hall.world, None), Ok(Passage::Teleported));
+    let there = follow(&mut node, ada);
+    assert_eq!(parcels_of_arrivals(&mut node, there), ["Hall"], "a teleport to another place");
 }
