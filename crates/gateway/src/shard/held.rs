@@ -49,6 +49,7 @@ const fn needs_avatar(number: MessageNumber) -> bool {
     matches!(
         number,
         AgentAnimation::NUMBER
+            | AgentRequestSit::NUMBER
             | AgentSetAppearance::NUMBER
             | SetAlwaysRun::NUMBER
             | ChatFromViewer::NUMBER

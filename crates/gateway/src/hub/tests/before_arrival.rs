@@ -3,10 +3,10 @@
 use super::messages::{got, send};
 use super::{events, follow};
 use crate::mail::Spot;
-use crate::testing::{Client, HARBOUR, MEADOW, Node, agent};
+use crate::testing::{Client, HARBOUR, MEADOW, Node, Setup, agent};
 use glam::Vec3;
 use ids::Uuid;
-use link::ChatKind;
+use link::{ChatKind, StaticObject};
 use wire::messages::*;
 use wire::text::from_wire;
 
@@ -150,6 +150,36 @@ fn a_teleport_to_another_region_sent_at_the_handshake_begins_on_arrival() {
         assert!(node.clients[ada].got(AgentMovementComplete::NUMBER));
         follow(&mut node, ada);
         assert_eq!(node.avatars_in(MEADOW), 1, "delay {delay}");
+    }
+}
+
+#[test]
+fn a_request_to_sit_sent_at_the_handshake_seats_the_avatar_on_its_arrival() {
+    for delay in DELAYS {
+        let mut node = Node::with(Setup { boxes: 60, ..Setup::default() });
+        let inside = |standing: &&StaticObject| (10.0..246.0).contains(&standing.position.x);
+        let object = node.scenery(HARBOUR).prims().iter().find(inside).expect("a box").clone();
+        node.lag_ticks = delay;
+        let spot = node.spot(HARBOUR, object.position.x + 3.0, object.position.y);
+        let ada = node.login("Ada", spot);
+        node.clients[ada].open();
+        node.run_until(|node| node.clients[ada].got(RegionHandshake::NUMBER));
+        assert!(!node.clients[ada].got(AgentMovementComplete::NUMBER), "the avatar is still to come");
+        let client = &mut node.clients[ada];
+        let request = AgentRequestSit {
+            agent_data: AgentRequestSitAgentData {
+                agent_id: client.agent.0,
+                session_id: client.session_id.0,
+            },
+            target_object: AgentRequestSitTargetObject { target_id: object.prim.id, offset: Vec3::ZERO },
+        };
+        client.send(&request.into());
+        node.run_until(|node| node.clients[ada].got(AvatarSitResponse::NUMBER));
+        assert!(node.clients[ada].got(AgentMovementComplete::NUMBER), "delay {delay}");
+        assert_eq!(alerts(&node.clients[ada]), [""; 0], "delay {delay}");
+        node.run_ms(4_000);
+        let at = node.position_in(HARBOUR, "Ada").expect("here");
+        assert!(at.truncate().distance(object.position.truncate()) < 0.1, "delay {delay}: {at}");
     }
 }
 
