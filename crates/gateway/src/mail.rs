@@ -326,6 +326,19 @@ pub(crate) mod dialog {
     pub(crate) const TYPING_START: u8 = 41;
     pub(crate) const TYPING_STOP: u8 = 42;
 
+    /// Noun for an invitation by StartLure.
+    pub(crate) const INVITATION: &str = "invitation";
+
+    /// Noun for the messages of a kind whose author waits for a reaction of the receiver; `None` for the others. An answer to an
+    /// automatic response would be answered in turn.
+    pub(crate) const fn awaits(dialog: u8) -> Option<&'static str> {
+        match dialog {
+            MESSAGE => Some("message"),
+            LURE_REQUEST => Some("request for a teleport"),
+            _ => None,
+        }
+    }
+
     /// True if messages of this kind are passed on to the user that they name. Others are the server's to send, or belong to missing
     /// features.
     pub(crate) const fn is_passed_on(dialog: u8) -> bool {

@@ -74,7 +74,7 @@ macro_rules! message_table {
             }
             "Chat and messages" {
                 ChatFromViewer: done on_chat "ChatFromSimulator to avatars in range.";
-                ImprovedInstantMessage: done on_instant_message "Passed on to the user; a text to an offline user is answered. Group sessions and offers are refused, and dialogs that answer such are ignored.";
+                ImprovedInstantMessage: done on_instant_message "Passed on to the user; a text or a teleport request to an offline user is answered. Group sessions and offers are refused, and dialogs that answer such are ignored.";
                 RetrieveInstantMessages: ignored "Messages to offline users are not kept, so that there are none.";
                 MuteListRequest: done on_mute_list "UseCachedMuteList.";
                 UpdateMuteListEntry: missing MuteList "The viewer keeps the entry until it ends.";
@@ -113,7 +113,7 @@ macro_rules! message_table {
                 TeleportLandmarkRequest: done on_teleport_landmark "For the null landmark, which is home, as TeleportLocationRequest; TeleportFailed for any other.";
                 TeleportLureRequest: done on_teleport_lure "TeleportFinish, TeleportLocal or TeleportFailed.";
                 TeleportCancel: done on_teleport_cancel "The avatar stays.";
-                StartLure: done on_lure "An invitation to each user.";
+                StartLure: done on_lure "An invitation to each user; an ImprovedInstantMessage about each that is not online.";
                 SetStartLocationRequest: done on_set_home "The place becomes home, and an alert says so.";
                 MapLayerRequest: done on_map_layer "MapLayerReply: a layer for each region, its picture.";
                 MapBlockRequest: done on_map_blocks "MapBlockReply with pictures; a single square without a region is a row with Access 255.";

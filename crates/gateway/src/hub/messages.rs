@@ -15,7 +15,7 @@ use wire::text;
 pub(crate) struct Delivery {
     /// Number and body.
     pub(crate) message: Arc<[u8]>,
-    /// The author who wants to know if it is not delivered.
+    /// The author who waits for a reaction, and is told if it is not delivered.
     pub(crate) receipt: Option<Receipt>,
 }
 
@@ -25,8 +25,10 @@ pub(crate) struct Receipt {
     pub(crate) sender: SessionKey,
     /// To which account.
     pub(crate) to: AgentId,
-    /// Id of the conversation.
+    /// Id of the conversation; null for the one that clients derive from both users.
     pub(crate) id: Uuid,
+    /// Noun for the message.
+    pub(crate) what: &'static str,
 }
 
 /// A text in a box on every user's screen.

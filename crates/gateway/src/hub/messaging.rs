@@ -5,7 +5,7 @@ use super::travel::{LURES_MAX, Lure, spot_beside};
 use super::{Hub, events};
 use crate::mail::{CircuitKey, InstantMessage, dialog};
 use glam::Vec3;
-use ids::AgentId;
+use ids::{AgentId, Uuid};
 use std::sync::Arc;
 use wire::text;
 
@@ -13,8 +13,8 @@ use wire::text;
 const LURE_TARGETS_MAX: usize = 32;
 
 impl Hub {
-    /// Passes a message on to a present user. A written one to an absent user is answered, so that its author knows that it was not
-    /// kept.
+    /// Passes a message on to a present user. One to an absent user is answered if its author waits for a reaction
+    /// ([`dialog::awaits`]): it was not kept.
     pub(super) fn pass_on(&mut self, from: CircuitKey, message: &InstantMessage) {
         assert!(dialog::is_passed_on(message.dialog), "shards refuse dialog {}", message.dialog);
         let Some(sender) = self.sessions.get(&from.session) else { return };
@@ -29,21 +29,25 @@ impl Hub {
             text: &message.message,
             bucket: &message.bucket,
         });
-        let is_written = message.dialog == dialog::MESSAGE;
-        let receipt = Receipt { sender: from.session, to: message.to, id: message.id };
-        let delivery = Delivery { message: outgoing, receipt: is_written.then_some(receipt) };
+        let receipt = dialog::awaits(message.dialog).map(|what| Receipt {
+            sender: from.session,
+            to: message.to,
+            id: message.id,
+            what,
+        });
+        let delivery = Delivery { message: outgoing, receipt };
         // Typing marks are useless to a later arrival.
         let is_passing = matches!(message.dialog, dialog::TYPING_START | dialog::TYPING_STOP);
         let receiver = self.by_agent.get(&message.to).copied();
         let receiver = receiver.filter(|&to| !is_passing || self.arrived(to).is_ok());
         if receiver.is_some_and(|to| self.deliver(to, delivery)) {
             self.counters.instant_messages += 1;
-        } else if is_written {
+        } else if let Some(receipt) = receipt {
             self.report_undelivered(receipt);
         }
     }
 
-    /// Informs the author of a written message that it was not delivered.
+    /// Informs the author of a message that it was not delivered.
     pub(super) fn report_undelivered(&mut self, receipt: Receipt) {
         let Some(sender) = self.sessions.get(&receipt.sender) else { return };
         let answer = instant_message(&Outgoing {
@@ -53,13 +57,14 @@ impl Hub {
             dialog: dialog::AUTO_RESPONSE,
             id: receipt.id,
             position: Vec3::ZERO,
-            text: &text::to_wire("This user is not online. Your message was not delivered.", 1_024),
+            text: &text::to_wire(&not_online(receipt.what), text::CHAT_MAX),
             bucket: &[],
         });
         self.send(receipt.sender, answer);
     }
 
-    /// Invites users to where the inviting avatar stands.
+    /// Invites users to where the inviting avatar stands. For each absent one the inviting user gets an answer, and for those above
+    /// [`LURE_TARGETS_MAX`] a notice.
     pub(super) fn offer_lure(
         &mut self,
         from: CircuitKey,
@@ -71,7 +76,12 @@ impl Hub {
             let id = self.random_id();
             let Some(sender) = self.sessions.get(&from.session) else { return };
             let Some(binding) = sender.bindings.get(&from.ticket) else { return };
-            let Some(&to_session) = self.by_agent.get(&target) else { continue };
+            let receipt =
+                Receipt { sender: from.session, to: target, id: Uuid::nil(), what: dialog::INVITATION };
+            let Some(&to_session) = self.by_agent.get(&target) else {
+                self.report_undelivered(receipt);
+                continue;
+            };
             let place = &binding.place;
             let (world, is_shared) = (place.world(), place.scene.is_shared);
             // The form that clients parse for the map: grid position and place, split at bars.
@@ -93,7 +103,15 @@ impl Hub {
                 self.lures.pop_front();
             }
             self.lures.push_back(Lure { id, to_session, world, is_shared, spot });
-            self.send(to_session, offer);
+            if !self.deliver(to_session, Delivery { message: offer, receipt: Some(receipt) }) {
+                self.report_undelivered(receipt);
+            }
+        }
+        let n_left_out = targets.len().saturating_sub(LURE_TARGETS_MAX);
+        if n_left_out > 0 {
+            let text =
+                format!("One offer invites {LURE_TARGETS_MAX} users at most. Not invited: {n_left_out}.");
+            self.notify(from.session, &text);
         }
     }
 
@@ -106,4 +124,9 @@ impl Hub {
             binding.queue.push("ParcelProperties", event);
         }
     }
+}
+
+/// Text for the author of a message to an absent user.
+fn not_online(what: &str) -> String {
+    format!("This user is not online. Your {what} was not delivered.")
 }

@@ -68,6 +68,61 @@ fn a_message_to_an_absent_user_is_answered() {
 }
 
 #[test]
+fn a_request_or_offer_of_a_teleport_to_a_user_who_is_not_here_is_answered() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    send(&mut node, ada, OFFLINE_AGENT, 26, "may I come?");
+    invite(&mut node, ada, &[OFFLINE_AGENT]);
+    let text = |what| format!("This user is not online. Your {what} was not delivered.");
+    let answer = |what| (OFFLINE_AGENT.0, "Throng".to_owned(), 20, text(what));
+    assert_eq!(got(&node, ada), [answer("request for a teleport"), answer("invitation")]);
+    // A refusal and an automatic response expect no reaction.
+    send(&mut node, ada, OFFLINE_AGENT, 24, "no");
+    send(&mut node, ada, OFFLINE_AGENT, 20, "busy");
+    assert_eq!(got(&node, ada).len(), 2);
+}
+
+#[test]
+fn of_several_invited_users_those_who_are_not_here_are_named_and_the_others_invited() {
+    let mut node = Node::new();
+    let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
+    let unknown = AgentId(Uuid::from_u128(0xBAD));
+    invite(&mut node, ada, &[OFFLINE_AGENT, agent("Bob"), unknown]);
+    let absent: Vec<Uuid> = got(&node, ada).into_iter().map(|(from, ..)| from).collect();
+    assert_eq!(absent, [OFFLINE_AGENT.0, unknown.0]);
+    assert!(!offer(&node, bob).id.is_nil());
+}
+
+#[test]
+fn an_invitation_of_more_users_than_one_message_may_invite_says_how_many_are_left_out() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    let users: Vec<AgentId> = (1..=40).map(|n| AgentId(Uuid::from_u128(n))).collect();
+    invite(&mut node, ada, &users);
+    node.run_ms(1_000);
+    assert_eq!(got(&node, ada).len(), 32);
+    let alert = node.clients[ada].inbox.iter().find_map(|message| match message {
+        Message::AlertMessage(alert) => Some(from_wire(&alert.alert_data.message)),
+        _ => None,
+    });
+    assert_eq!(alert.as_deref(), Some("One offer invites 32 users at most. Not invited: 8."));
+}
+
+#[test]
+fn an_invitation_to_a_session_that_ends_before_its_avatar_arrives_comes_back_to_its_author() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    let spot = node.spot(HARBOUR, 128.0, 128.0);
+    node.admit("Bob", spot).expect("there is room");
+    invite(&mut node, ada, &[agent("Bob")]);
+    assert_eq!(got(&node, ada), []);
+    node.run_for(ARRIVAL_TIMEOUT + Duration::from_secs(2));
+    let answers = got(&node, ada);
+    assert_eq!(answers.len(), 1);
+    assert_eq!((answers[0].0, answers[0].2), (agent("Bob").0, 20));
+}
+
+#[test]
 fn a_message_to_a_session_that_ends_before_its_avatar_arrives_comes_back_to_its_author() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
