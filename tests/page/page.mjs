@@ -33,8 +33,9 @@ const bots = spawn(
 );
 try {
   const counts = ['--expect-avatars', `${BOTS}`, '--expect-boxes', `${BOXES}`, '--expect-portals', '1'];
+  const links = ['--expect-login-uri', server.loginUri, '--expect-worlds-uri', `http://${server.run.admin}/worlds`];
   for (const window of WINDOWS) {
-    await look('page.mjs', window, '', ['--url', server.loginUri, '--expect-login-uri', server.loginUri, ...counts]);
+    await look('page.mjs', window, '', ['--url', server.loginUri, ...links, ...counts]);
   }
   await lookAtWorlds();
 } finally {

@@ -2,14 +2,15 @@
  * Opens the page in headless Chromium and checks that it is alive.
  *
  *   node e2e/page.mjs --url http://127.0.0.1:9000/ [--screenshot PATH] [--expect-avatars N] [--expect-chat TEXT]
- *                     [--expect-login-uri URI] [--expect-boxes N] [--expect-portals N] [--region NAME] [--width 1440] [--height 900] [--theme light|dark]
- *                     [--chromium /usr/bin/chromium] [--timeout SECONDS]
+ *                     [--expect-login-uri URI] [--expect-worlds-uri URI] [--expect-boxes N] [--expect-portals N] [--region NAME] [--width 1440]
+ *                     [--height 900] [--theme light|dark] [--chromium /usr/bin/chromium] [--timeout SECONDS]
  *
- * Checks, each by waiting for its condition: the socket is live; the login URI is shown (the given one, or that of `api/info`); figures
- * have arrived, in visitors' words until the switch is used, and their course survives a reload; the map has drawn at least N avatars,
- * the expected boxes and portals, and its canvas is not blank; an avatar is named under the pointer and followed by a click; the list of
- * people is searched and followed by keyboard, with few rows in the document; on a phone the map comes first and the instructions
- * are folded; the chat shows a line that contains TEXT. See `browser.mjs` for what every page must keep to. Exit status 0 or 1.
+ * Checks, each by waiting for its condition: the socket is live; the login URI is shown (the given one, or that of `api/info`), and the
+ * operator's link to the page of worlds, if one is expected; figures have arrived, in visitors' words until the switch is used, and their
+ * course survives a reload; the map has drawn at least N avatars, the expected boxes and portals, and its canvas is not blank; an avatar is
+ * named under the pointer and followed by a click; the list of people is searched and followed by keyboard, with few rows in the document;
+ * on a phone the map comes first and the instructions are folded; the chat shows a line that contains TEXT. See `browser.mjs` for what
+ * every page must keep to. Exit status 0 or 1.
  */
 
 import { parseArgs } from "node:util";
@@ -21,6 +22,7 @@ const { values: options } = parseArgs({
     "expect-avatars": { type: "string" },
     "expect-chat": { type: "string" },
     "expect-login-uri": { type: "string" },
+    "expect-worlds-uri": { type: "string" },
     "expect-boxes": { type: "string" },
     "expect-portals": { type: "string" },
     region: { type: "string" },
@@ -39,6 +41,12 @@ async function walkThrough(page, step) {
   step("waiting for the login URI");
   const expectedUri = options["expect-login-uri"] ?? (await page.evaluate(async () => (await (await fetch("api/info")).json()).login_uri));
   await page.waitForFunction((uri) => document.getElementById("login-uri")?.textContent === uri, expectedUri);
+
+  if (options["expect-worlds-uri"] !== undefined) {
+    step("looking for the way to the page of worlds");
+    await page.waitForFunction((uri) => document.getElementById("worlds-link").href === uri, options["expect-worlds-uri"]);
+    await page.locator("#worlds-link").waitFor({ state: "visible" });
+  }
 
   step("waiting for figures");
   await page.waitForSelector("#figures:not(.outdated)");
