@@ -9,6 +9,7 @@ pub mod feed;
 pub mod http;
 pub mod hub;
 pub mod mail;
+mod map_layers;
 pub mod places;
 pub mod region_map;
 pub mod sessions;

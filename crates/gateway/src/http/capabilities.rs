@@ -5,6 +5,7 @@ use super::reply::{error, failed, llsd, read_llsd, read_map};
 use super::{HttpState, blocking};
 use crate::coverage::is_granted;
 use crate::hub::Holder;
+use crate::map_layers::map_layers_llsd;
 use axum::body::Bytes;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
@@ -70,6 +71,12 @@ pub(super) async fn call(
             ..state.settings.features.clone()
         })),
         "ExtEnvironment" if method == Method::GET => llsd(&capability::environment(holder.place.region_id)),
+        "MapLayer" if method == Method::POST => match read_map(&body) {
+            Ok(request) => {
+                llsd(&map_layers_llsd(&portal.places, request.get("Flags").as_i32().unwrap_or_default()))
+            }
+            Err(response) => *response,
+        },
         "RenderMaterials" => llsd(&capability::no_materials()),
         "ViewerAsset" | "GetTexture" if method == Method::GET => {
             let range = headers.get(header::RANGE).and_then(|range| range.to_str().ok());

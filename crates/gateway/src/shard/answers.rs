@@ -6,6 +6,7 @@ use super::dispatch::{Handled, Incoming};
 use super::greeting::{self, SIM_ACCESS};
 use crate::coverage::{Feature, MessageOutcome};
 use crate::mail::{Request, StoreQuery, Ticket};
+use crate::map_layers::map_layers;
 use crate::places::{PARCEL_LOCAL_ID, Place};
 use grid::inventory::LIBRARY_OWNER;
 use ids::{AgentId, RegionHandle, Uuid};
@@ -175,13 +176,7 @@ impl Shard {
 
     pub(super) fn on_map_layer(&mut self, at: &mut Incoming<'_>, m: MapLayerRequest) -> Handled {
         let agent_id = self.ticket(at).agent.0;
-        let layer = |place: &Arc<Place>| {
-            let (left, bottom) = place.handle.grid();
-            let squares = place.ground().size_m / RegionHandle::GRID_M;
-            let image_id = place.ground().map_image();
-            MapLayerReplyLayerData { left, right: left + squares, top: bottom + squares, bottom, image_id }
-        };
-        let layer_data = self.places.iter().take(MAP_LAYERS_MAX).map(layer).collect();
+        let layer_data = map_layers(&self.places).take(MAP_LAYERS_MAX).collect();
         let agent_data = MapLayerReplyAgentData { agent_id, flags: m.agent_data.flags };
         self.answer(at, MapLayerReply { agent_data, layer_data })
     }

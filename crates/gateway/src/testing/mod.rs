@@ -112,6 +112,8 @@ pub(crate) struct Setup {
     pub(crate) visible_max: usize,
     /// Objects that stand in each region.
     pub(crate) boxes: u32,
+    /// True if regions have pictures on the map.
+    pub(crate) maps: bool,
 }
 
 impl Default for Setup {
@@ -126,6 +128,7 @@ impl Default for Setup {
             egress_bytes_per_s: None,
             visible_max: 200,
             boxes: 0,
+            maps: false,
         }
     }
 }
@@ -187,7 +190,12 @@ impl Node {
 
     pub(crate) fn with(setup: Setup) -> Self {
         let place = |n, name: &str, x, size_m| {
-            let (ground, portals) = (ground(size_m, setup.boxes), gate(PortalTo::Own("cave".into())));
+            let mut ground = ground(size_m, setup.boxes);
+            if setup.maps {
+                let ground = Arc::get_mut(&mut ground).expect("no world has it yet");
+                ground.draw_map().expect("a picture");
+            }
+            let portals = gate(PortalTo::Own("cave".into()));
             let max_avatars = setup.max_avatars;
             let spec = WorldSpec { is_shared: true, portals, max_avatars, ..spec(n, name, &ground) };
             PlaceSettings { grid: (x, 1_000), spec, ground }

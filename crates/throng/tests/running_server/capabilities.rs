@@ -21,6 +21,7 @@ const CALLS: &[(&str, &str, &str, &str)] = &[
     ("FetchLibDescendents2", "POST", "", "<llsd><map><key>folders</key><array/></map></llsd>"),
     ("GetDisplayNames", "GET", "?ids=00000000-0000-0000-0000-000000000001", ""),
     ("GetTexture", "GET", "?texture_id=89556747-24cb-43ed-920b-47caed15465f", ""),
+    ("MapLayer", "POST", "", "<llsd><map><key>Flags</key><integer>2</integer></map></llsd>"),
     ("RenderMaterials", "GET", "", ""),
     ("SimulatorFeatures", "GET", "", ""),
     ("UploadBakedTexture", "POST", "", "<llsd><map/></llsd>"),

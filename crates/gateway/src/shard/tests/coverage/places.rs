@@ -2,7 +2,7 @@
 
 use super::{furnished, last};
 use crate::hub::tests::events;
-use crate::testing::{HARBOUR, MEADOW, Node, OFFLINE_AGENT, agent};
+use crate::testing::{HARBOUR, MEADOW, Node, OFFLINE_AGENT, Setup, agent};
 use glam::Vec3;
 use ids::Uuid;
 use wire::llsd::Llsd;
@@ -84,6 +84,33 @@ fn the_map_has_a_row_for_an_empty_square_and_for_a_region_without_avatars() {
     });
     assert_eq!((rows.len(), rows[0].extra), (1, 0));
     assert_eq!((rows[0].x, rows[0].y), (meadow.x_m() + 1, meadow.y_m() + 1));
+}
+
+#[test]
+fn a_layer_of_the_map_is_the_rectangle_of_a_region_with_its_picture() {
+    let mut node = Node::with(Setup { maps: true, ..Setup::default() });
+    let ada = node.enter("Ada");
+    let mut request = MapLayerRequest::default();
+    request.agent_data.agent_id = node.clients[ada].agent.0;
+    request.agent_data.session_id = node.clients[ada].session_id.0;
+    request.agent_data.flags = 2;
+    node.clients[ada].send(&request.into());
+    node.run_ms(500);
+    let reply = last(&node.clients[ada], |message| match message {
+        Message::MapLayerReply(m) => Some(m.clone()),
+        _ => None,
+    });
+    assert_eq!((reply.agent_data.agent_id, reply.agent_data.flags), (agent("Ada").0, 2));
+    let image = |place| node.places.get(place).land().map_image();
+    let layer = |left, squares, image_id| MapLayerReplyLayerData {
+        left,
+        right: left + squares,
+        top: 1_000 + squares,
+        bottom: 1_000,
+        image_id,
+    };
+    assert_eq!(reply.layer_data, [layer(1_000, 1, image(HARBOUR)), layer(1_004, 2, image(MEADOW))]);
+    assert!(reply.layer_data.iter().all(|layer| !layer.image_id.is_nil()), "pictures of {reply:?}");
 }
 
 #[test]
