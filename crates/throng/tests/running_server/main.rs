@@ -4,6 +4,7 @@ mod api;
 mod capabilities;
 mod data_directory;
 mod foreign_pages;
+mod map;
 mod memory_group;
 mod message_client;
 mod messages;

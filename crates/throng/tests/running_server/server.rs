@@ -162,6 +162,19 @@ impl Server {
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
     }
 
+    /// Likewise, with the body as bytes.
+    pub(crate) fn get_public_bytes(&self, path: &str) -> (u16, Vec<u8>) {
+        let mut stream = TcpStream::connect(self.login_addr()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let end = answer.windows(4).position(|at| at == b"\r\n\r\n").expect("the end of the head");
+        let body = answer.split_off(end + 4);
+        let head = String::from_utf8(answer).expect("a head of text");
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
+    }
+
     /// The address of the public page.
     pub(crate) fn login_uri(&self) -> &str {
         &self.login
