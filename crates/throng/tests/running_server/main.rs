@@ -8,6 +8,7 @@ mod map;
 mod memory_group;
 mod message_client;
 mod messages;
+mod names;
 mod pages;
 mod server;
 mod silent_clients;
