@@ -101,9 +101,9 @@ struct Kick {
     /// "First Last".
     #[schema(min_length = 1, max_length = 63)]
     name: String,
-    /// Reason shown to the user.
+    /// Reason shown to the user, at most 254 bytes.
     #[serde(default)]
-    #[schema(max_length = 254)]
+    #[schema(max_length = 254, extensions(("x-max-bytes" = json!(254))))]
     reason: Option<String>,
 }
 
@@ -126,7 +126,8 @@ async fn kick(State(admin): State<Arc<Admin>>, Json(kick): Json<Kick>) -> Respon
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Alert {
-    #[schema(min_length = 1, max_length = 254)]
+    /// At most 254 bytes.
+    #[schema(min_length = 1, max_length = 254, extensions(("x-max-bytes" = json!(254))))]
     text: String,
 }
 

@@ -1,13 +1,17 @@
 //! Bounds of the operator API's input, as its description states them: a request outside is refused before its handler runs.
 //!
 //! Stated and enforced bounds are one text. Checked are numbers and the lengths of texts and lists, in the query and in bodies of JSON;
-//! the handler checks types. Lengths of texts are counted in characters, as JSON Schema does.
+//! the handler checks types and patterns. Lengths of texts are counted in characters, as JSON Schema does, and where the protocol or a file
+//! system counts bytes also in those of UTF-8 ([`BYTES_MAX`]), for which JSON Schema has no word.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Bytes of a request's body at the operator's address.
 pub const COMMAND_BYTES_MAX: usize = 16 * 1024;
+
+/// Bound of a text in bytes of UTF-8, an extension of OpenAPI.
+const BYTES_MAX: &str = "x-max-bytes";
 
 /// Depth of objects in a request that are looked into.
 const DEPTH_MAX: usize = 4;
@@ -101,6 +105,11 @@ fn check(name: &str, value: &Value, schema: &Value) -> Result<(), String> {
             return Err(format!("{name}: at most {most}{what}, not {size}."));
         }
     }
+    if let (Value::String(text), Some(most)) = (value, schema[BYTES_MAX].as_u64())
+        && text.len() as u64 > most
+    {
+        return Err(format!("{name}: at most {most} bytes, not {}.", text.len()));
+    }
     match value {
         Value::Object(members) => {
             for (name, member) in members {
@@ -134,6 +143,7 @@ mod tests {
             ],
             "requestBody": { "content": { "application/json": { "schema": { "properties": {
                 "name": { "type": ["string", "null"], "minLength": 1, "maxLength": 4 },
+                "title": { "type": "string", "maxLength": 8, "x-max-bytes": 8 },
                 "spot": { "$ref": "#/components/schemas/Spot" },
             } } } } },
         });
@@ -152,6 +162,8 @@ mod tests {
         assert_eq!(body("no JSON"), Ok(()));
         assert_eq!(body(r#"{"name": ""}"#), Err("name: at least 1 characters, not 0.".into()));
         assert_eq!(body(r#"{"name": "ooooo"}"#), Err("name: at most 4 characters, not 5.".into()));
+        assert_eq!(body(r#"{"title": "öööö"}"#), Ok(()));
+        assert_eq!(body(r#"{"title": "ööööo"}"#), Err("title: at most 8 bytes, not 9.".into()));
         assert_eq!(body(r#"{"spot": {"x": [1, 2]}}"#), Err("x: at least 3 items, not 2.".into()));
         assert_eq!(body(r#"{"spot": {"x": [1, 2, 10]}}"#), Err("x: at most 9, not 10.".into()));
     }

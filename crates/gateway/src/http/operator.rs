@@ -45,8 +45,15 @@ pub struct RecordingOrder {
     /// For how long.
     #[schema(minimum = 1, maximum = 3600)]
     pub seconds: u32,
-    /// Name of the file to make in the folder `recordings` of the server's data directory, without folders of its own. There must be none yet.
-    #[schema(value_type = String, min_length = 1, max_length = 200)]
+    /// Name of the file to make in the folder `recordings` of the server's data directory: at most 200 bytes, without folders of its own and
+    /// without control characters. There must be none yet.
+    #[schema(
+        value_type = String,
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^(\.{0,2}[^/.\u0000-\u001F\u007F-\u009F][^/\u0000-\u001F\u007F-\u009F]*|\.{3,}[^/\u0000-\u001F\u007F-\u009F]*)$",
+        extensions(("x-max-bytes" = json!(200)))
+    )]
     pub out: PathBuf,
 }
 

@@ -244,7 +244,12 @@ struct Create {
     template: String,
     /// At most 63 bytes, without control characters and direction marks; without one it is called as its template.
     #[serde(default)]
-    #[schema(min_length = 1, max_length = 63)]
+    #[schema(
+        min_length = 1,
+        max_length = 63,
+        pattern = r"^[^\u0000-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]*$",
+        extensions(("x-max-bytes" = json!(63)))
+    )]
     name: Option<String>,
     /// An account: portals lead its user here instead of into another one.
     #[serde(default)]
