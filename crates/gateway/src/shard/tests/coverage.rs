@@ -124,6 +124,36 @@ fn a_number_that_the_protocol_does_not_have_is_counted_as_unknown() {
 }
 
 #[test]
+fn acks_and_pings_are_counted_though_they_come_no_further_than_the_circuit() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    // Between two pings.
+    node.run_ms(2_000);
+    let so_far = |node: &Node| {
+        let occurred = outcomes(node);
+        let done = |name| occurred.get(&(name, Outcome::Done)).copied().unwrap_or_default();
+        let counted = ["StartPingCheck", "CompletePingCheck", "PacketAck"].map(done);
+        let stats = node.clients[ada].circuit.stats();
+        (counted, [stats.pings_out, stats.pings_in, stats.acks_out])
+    };
+    let (counted_before, sent_before) = so_far(&node);
+    node.run_ms(20_000);
+    let (counted, sent) = so_far(&node);
+    let risen = |now: [u64; 3], before: [u64; 3]| std::array::from_fn(|n| now[n] - before[n]);
+    let [pings, answers, _] = risen(counted, counted_before);
+    let [pings_sent, pings_heard, _]: [u64; 3] = risen(sent, sent_before);
+    assert!(pings_sent > 2 && pings_heard > 2, "{pings_sent} and {pings_heard} pings");
+    assert_eq!((pings, answers), (pings_sent, pings_heard));
+    // One message may ack several datagrams, and in the window there was none to ack.
+    assert!((1..=sent[2]).contains(&counted[2]), "{} acks of {} datagrams", counted[2], sent[2]);
+
+    // An ack whose only id is missing.
+    node.clients[ada].send_body(&[0xFF, 0xFF, 0xFF, 0xFB, 1]);
+    node.run_ms(100);
+    assert_eq!(outcomes(&node).get(&("PacketAck", Outcome::Dropped)), Some(&1));
+}
+
+#[test]
 fn dialogs_that_are_neither_passed_on_nor_refused_count_as_ignored() {
     let mut node = Node::new();
     let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
