@@ -15,8 +15,8 @@ pub(crate) fn map_layers(places: &Places) -> impl Iterator<Item = MapLayerReplyL
 /// The edges of a layer lie between grid squares: right and top are those of the next ones.
 fn layer(place: &Place) -> MapLayerReplyLayerData {
     let (left, bottom) = place.handle.grid();
-    let squares = place.land().size_m / RegionHandle::GRID_M;
-    let image_id = place.land().map_image();
+    let squares = place.ground().size_m / RegionHandle::GRID_M;
+    let image_id = place.ground().map_image();
     MapLayerReplyLayerData { left, right: left + squares, top: bottom + squares, bottom, image_id }
 }
 

@@ -101,7 +101,7 @@ fn a_layer_of_the_map_is_the_rectangle_of_a_region_with_its_picture() {
         _ => None,
     });
     assert_eq!((reply.agent_data.agent_id, reply.agent_data.flags), (agent("Ada").0, 2));
-    let image = |place| node.places.get(place).land().map_image();
+    let image = |place| node.places.get(place).ground().map_image();
     let layer = |left, squares, image_id| MapLayerReplyLayerData {
         left,
         right: left + squares,
