@@ -1,7 +1,7 @@
 //! A simulated host: the side of a server that steps worlds, without the gateway that shows them.
 //!
 //! A host holds [`Resident`]s. What crosses between host and gateway is plain data: with more than one host, commands and frames cross as
-//! bytes, and a world moves between hosts as [`Departed`]: its description, its snapshot and its inbox as bytes. Casts alone are known to
+//! bytes, and a world moves between hosts as [`Departed`]: its life, its snapshot and its inbox as bytes. Casts alone are known to
 //! both hosts from configuration. A world that moves keeps its epoch, its local ids and the numbering of its frames.
 
 use crate::node::TICK;
@@ -9,6 +9,7 @@ use crate::sabotage::{Sabotage, with_part_of};
 use host::restart::{Restart, RestartTask, SWEEP_PERIOD};
 use ids::{Epoch, Instant, SessionKey, Tick, WorldId};
 use link::{Action, Command, Frame, WorldCensus, WorldSpec};
+use serde::{Deserialize, Serialize};
 use recording::{About, Ending, Step, Writer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -63,16 +64,24 @@ impl CastLibrary {
     }
 }
 
-/// A world between two hosts.
+/// A world between two hosts: bytes, and nothing else.
 pub(crate) struct Departed {
-    /// The [`WorldSpec`], with the epoch that the world is in.
-    spec: Vec<u8>,
+    /// A [`LifeRecord`].
+    life: Vec<u8>,
+    snapshot: Vec<u8>,
+    /// The inbox.
+    commands: Vec<u8>,
+}
+
+/// What a host knows of a world beside its state.
+#[derive(Serialize, Deserialize)]
+struct LifeRecord {
+    /// With the epoch that the world is in.
+    spec: WorldSpec,
     /// Fingerprint of its cast, which both hosts know.
     cast: Option<u64>,
-    snapshot: Vec<u8>,
-    commands: Vec<u8>,
-    /// Checkpoints and counts of its life ([`LifeBaggage`]).
-    baggage: Vec<u8>,
+    /// Checkpoints and counts of its life.
+    baggage: LifeBaggage,
     /// Counts panics in a row, wherever the world ran.
     restart: Restart,
 }
@@ -150,14 +159,16 @@ impl Host {
             }
             None => {}
         }
-        let spec = WorldSpec { epoch: config.epoch, ..resident.spec };
-        Some(Departed {
-            spec: postcard::to_allocvec(&spec).expect("descriptions are plain data"),
+        let life = LifeRecord {
             cast: config.cast.as_ref().map(|cast| cast.fingerprint()),
             snapshot,
             commands: postcard::to_allocvec(&resident.inbox).expect("commands are plain data"),
-            baggage: postcard::to_allocvec(&resident.life.baggage()).expect("a life's baggage is plain data"),
+            spec: WorldSpec { epoch: config.epoch, ..resident.spec },
+            baggage: resident.life.baggage(),
             restart: resident.restart,
+        };
+        Some(Departed {
+            life: postcard::to_allocvec(&life).expect("a life's record is plain data"),
         })
     }
 
@@ -166,12 +177,12 @@ impl Host {
     /// # Errors
     /// If its snapshot is not read: something is missing from it.
     pub(crate) fn take_in(&mut self, departed: Departed) -> Result<(), RestoreError> {
-        let Departed { spec, cast, snapshot, commands, baggage, restart } = departed;
-        let spec: WorldSpec = postcard::from_bytes(&spec).expect("descriptions are plain data");
+        let Departed { life, snapshot, commands } = departed;
+        let life: LifeRecord = postcard::from_bytes(&life).expect("a life's record is plain data");
+        let LifeRecord { spec, cast, baggage, restart } = life;
         let cast = cast.map(|cast| self.casts.get(cast).expect("hosts know the same casts"));
         let (id, config) = (spec.world, WorldConfig::new(&spec, cast));
         let world = World::restore(config.clone(), &snapshot)?;
-        let baggage: LifeBaggage = postcard::from_bytes(&baggage).expect("a life's baggage is plain data");
         let casts = |fingerprint| self.casts.get(fingerprint);
         let resident = Resident {
             inbox: postcard::from_bytes(&commands).expect("commands are plain data"),

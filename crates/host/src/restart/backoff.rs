@@ -4,10 +4,11 @@
 //! [`Backoff::GOOD_WHILE`] without a panic resets them.
 
 use ids::Instant;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Pause before the next restart, by the number of panics in a row. The default is [`Backoff::new`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Backoff {
     began_at: Instant,
     in_a_row: u32,

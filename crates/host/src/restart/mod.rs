@@ -10,6 +10,7 @@ mod backoff;
 pub use backoff::Backoff;
 
 use ids::{Epoch, Instant};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Period in which the inbox of a world that is down is emptied: shorter than even a crowd needs to fill it.
@@ -34,8 +35,8 @@ pub enum RestartTask {
     CheckReturn,
 }
 
-/// Restarts of one world.
-#[derive(Clone, Debug)]
+/// Restarts of one world: plain data, which travels with it between hosts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Restart {
     backoff: Backoff,
     /// For a world that is down: times of its panic and of its next begin.
@@ -48,7 +49,7 @@ pub struct Restart {
 }
 
 /// A world that runs again and lacks avatars of its former life.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct ReturnWatch {
     panicked_at: Instant,
     begun_at: Instant,
