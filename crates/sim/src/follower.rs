@@ -1,11 +1,11 @@
 //! Followers of a world's frames: the part of the `replica` thread for one world.
 
-use crate::node::TICK;
 use gateway::feed::Feed;
 use ids::SessionKey;
 use link::{Action, Command, Frame};
 use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(crate) struct Follower {
     pub(crate) encoder: Encoder,
@@ -16,10 +16,10 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
-    /// For a world with this initial replica.
-    pub(crate) fn new(replica: Replica) -> Self {
+    /// For a world with steps of this length and this initial replica.
+    pub(crate) fn new(dt: Duration, replica: Replica) -> Self {
         Self {
-            encoder: Encoder::new(TICK),
+            encoder: Encoder::new(dt),
             encoded: EncodedFrame::default(),
             publisher: Publisher::new(replica),
             next_command: 0,

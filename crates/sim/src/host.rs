@@ -4,16 +4,16 @@
 //! bytes, and a world moves between hosts as [`Departed`]: its life, its snapshot and its inbox as bytes. Casts alone are known to
 //! both hosts from configuration. A world that moves keeps its epoch, its local ids and the numbering of its frames.
 
-use crate::node::TICK;
 use crate::sabotage::{Sabotage, with_part_of};
 use host::restart::{Restart, RestartTask, SWEEP_PERIOD};
 use ids::{Epoch, Instant, SessionKey, Tick, WorldId};
 use link::{Action, Command, Frame, WorldCensus, WorldSpec};
-use serde::{Deserialize, Serialize};
 use recording::{About, Ending, Step, Writer};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 use world::{CastReload, Life, LifeBaggage, NpcCast, RestoreError, World, WorldConfig};
 
 /// Worlds of one host, by id.
@@ -154,21 +154,23 @@ impl Host {
             Some(Sabotage::RepeatedCommands) => resident.inbox.extend_from_within(..),
             Some(Sabotage::StaleSnapshot) => snapshot = resident.stale.unwrap_or(snapshot),
             Some(Sabotage::FreshPart(tag)) => {
-                let fresh = World::new(config.clone()).snapshot();
+                // The place of a new world is the same, but for the number.
+                let id = WorldId(world.0 + 1);
+                let fresh = World::new(WorldConfig { id, ..config.clone() }).snapshot();
                 snapshot = with_part_of(&snapshot, &fresh, tag);
             }
             None => {}
         }
         let life = LifeRecord {
             cast: config.cast.as_ref().map(|cast| cast.fingerprint()),
-            snapshot,
-            commands: postcard::to_allocvec(&resident.inbox).expect("commands are plain data"),
             spec: WorldSpec { epoch: config.epoch, ..resident.spec },
             baggage: resident.life.baggage(),
             restart: resident.restart,
         };
         Some(Departed {
             life: postcard::to_allocvec(&life).expect("a life's record is plain data"),
+            snapshot,
+            commands: postcard::to_allocvec(&resident.inbox).expect("commands are plain data"),
         })
     }
 
@@ -248,6 +250,11 @@ impl Resident {
         self.life.config().id
     }
 
+    /// World time of a step.
+    pub(crate) fn dt(&self) -> Duration {
+        self.spec.dt()
+    }
+
     /// The step as a worker of the pool makes it, with the pool's handling of a panic.
     fn step(&mut self, now: Instant, tick: Tick, panics: bool) {
         if panics {
@@ -265,8 +272,9 @@ impl Resident {
             self.life.offer_reload(reload);
         }
         let taken = self.writer.as_ref().map(|_| self.inbox.clone());
+        let dt = self.dt();
         let Self { life, inbox, frame, .. } = self;
-        let step = || life.step(now, tick, TICK, 1.0, inbox, frame);
+        let step = || life.step(now, tick, dt, 1.0, inbox, frame);
         match catch_unwind(AssertUnwindSafe(step)) {
             Ok(()) => self.has_frame = true,
             Err(_) if panics => {
@@ -296,9 +304,10 @@ impl Resident {
     }
 
     fn record_step(&mut self, at: Instant, tick: Tick, commands: Vec<Command>) {
+        let dt = self.dt();
         let Some(writer) = &mut self.writer else { return };
         let state_hash = self.has_frame.then_some(self.frame.state_hash);
-        let step = Step { tick, at, dt: TICK, dilation: 1.0, commands, state_hash };
+        let step = Step { tick, at, dt, dilation: 1.0, commands, state_hash };
         writer.step(&step).expect(IN_MEMORY);
         if state_hash.is_none() {
             self.end_recording(Ending::Panicked);

@@ -18,6 +18,9 @@ struct Arguments {
     /// Gateway shards of the node.
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u16).range(1..=64))]
     shards: u16,
+    /// Steps of each world per second.
+    #[arg(long, default_value_t = 20, value_parser = value_parser!(u32).range(1..=60))]
+    hz: u32,
     /// Seconds that the storm lasts.
     #[arg(long, default_value_t = 30)]
     storm_s: u64,
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         seed,
         clients,
         shards,
+        hz,
         storm_s,
         faults,
         restores,
@@ -102,6 +106,7 @@ fn main() -> ExitCode {
             setting,
             clients,
             shards,
+            hz,
             storm,
             faults,
             restores,

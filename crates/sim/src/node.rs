@@ -5,11 +5,12 @@
 //! shards within its tick, mail between shards and hub waits for the next turn.
 
 use crate::checks::{Failure, Rule};
-use crate::faults::ScarceCpu;
+use crate::faults::Faults;
 use crate::follower::{Follower, grid};
 use crate::host::{CastLibrary, Host, Resident};
 use crate::reference::WorldReference;
 use crate::sabotage::Sabotage;
+use crate::scenario::Scenario;
 use crate::setting::Setting;
 use crate::shard_cpu::{DATAGRAMS_PER_LOOP, QueuedDatagram, ShardCpu};
 use crate::streams::{Purpose, stream};
@@ -28,7 +29,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use world::{NpcCast, WorldCounters};
 
-/// Worlds step 20 times a second.
+/// Steps of a world per second, unless a scenario says otherwise.
+pub(crate) const HZ: u32 = 20;
+/// Time between two steps at that rate.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 /// Shards and hub have a turn 200 times a second, as often as a shard visits some of its clients.
 pub(crate) const TURN: Duration = Duration::from_millis(5);
@@ -89,20 +92,17 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) fn new(seed: u64, shards: u16, hosts: u16, setting: Setting) -> Self {
-        Self::short_of_cpu(seed, shards, hosts, setting, None)
+        let scenario = Scenario { shards, hosts, setting, faults: Faults::NONE, ..Scenario::new(seed) };
+        Self::of_scenario(&scenario)
     }
 
-    /// A node whose shards are short of CPU time for a while.
-    pub(crate) fn short_of_cpu(
-        seed: u64,
-        shards: u16,
-        hosts: u16,
-        setting: Setting,
-        shortage: Option<ScarceCpu>,
-    ) -> Self {
+    /// The node of a scenario, whose shards may be short of CPU time for a while.
+    pub(crate) fn of_scenario(scenario: &Scenario) -> Self {
+        let &Scenario { seed, shards, hosts, setting, hz, ref faults, .. } = scenario;
+        let shortage = faults.scarce_cpu;
         let size_m = setting.region_m();
         let worlds: Vec<(WorldSpec, Option<Arc<NpcCast>>)> =
-            (0..2).map(|n| world_spec(seed, n, setting)).collect();
+            (0..2).map(|n| world_spec(seed, n, setting, hz)).collect();
         let with_npcs = || worlds.iter().filter_map(|(spec, cast)| Some((&spec.ground, cast.as_ref()?)));
         let other_casts = with_npcs().map(|(ground, _)| other_cast(ground));
         let casts = with_npcs().map(|(_, cast)| Arc::clone(cast)).chain(other_casts);
@@ -559,7 +559,7 @@ impl Served {
         let scenery =
             replicate::scenery::SceneryReplica::new(Arc::clone(&ground.objects), spec.local_ids.start);
         Self {
-            follower: Follower::new(Replica::new(spec.world, ground.size_m as f32, scenery)),
+            follower: Follower::new(spec.dt(), Replica::new(spec.world, ground.size_m as f32, scenery)),
             frame: Frame::empty(),
             has_frame: false,
             ground,
@@ -582,7 +582,7 @@ fn other_cast(ground: &GroundSpec) -> Arc<NpcCast> {
 }
 
 /// A world with its NPCs.
-pub(crate) fn world_spec(seed: u64, n: u32, setting: Setting) -> (WorldSpec, Option<Arc<NpcCast>>) {
+pub(crate) fn world_spec(seed: u64, n: u32, setting: Setting, hz: u32) -> (WorldSpec, Option<Arc<NpcCast>>) {
     let size_m = setting.region_m();
     let mut rng = stream(seed, Purpose::World, n.into());
     let terrain = Terrain::hills(size_m, rng.next());
@@ -594,7 +594,7 @@ pub(crate) fn world_spec(seed: u64, n: u32, setting: Setting) -> (WorldSpec, Opt
         is_shared: true,
         name: format!("Region {n}"),
         max_avatars: MAX_AVATARS,
-        hz: 20,
+        hz,
         local_ids: 1 + n * LOCAL_IDS..(n + 1) * LOCAL_IDS,
         ground: Arc::new(GroundSpec::new(Arc::new(terrain), Arc::new(scenery), WATER_M)),
         portals: Arc::default(),

@@ -5,11 +5,11 @@
 //! world's own state once that has recovered.
 
 use crate::host::{CastLibrary, Resident};
-use crate::node::TICK;
 use crate::trace::frame_hash;
 use ids::Tick;
 use link::{Command, Frame};
 use std::sync::Arc;
+use std::time::Duration;
 use world::World;
 
 /// The state of a world without moves.
@@ -17,6 +17,7 @@ pub(crate) struct WorldReference {
     world: World,
     inbox: Vec<Command>,
     casts: Arc<CastLibrary>,
+    dt: Duration,
     frame: Frame,
     scratch: Vec<u8>,
 }
@@ -30,6 +31,7 @@ impl WorldReference {
                 .expect("a world reads its own snapshot"),
             inbox: resident.inbox.clone(),
             casts: Arc::clone(casts),
+            dt: resident.dt(),
             frame: Frame::empty(),
             scratch: Vec::new(),
         }
@@ -47,11 +49,11 @@ impl WorldReference {
 
     /// Steps the world, and describes its difference from the frame of the moved one.
     pub(crate) fn step(&mut self, tick: Tick, moved: &Frame) -> Option<String> {
-        let Self { world, inbox, casts, frame, scratch } = self;
+        let Self { world, inbox, casts, dt, frame, scratch } = self;
         if let Some(reload) = casts.ordered_reload(world.cast(), inbox) {
             world.offer_reload(reload);
         }
-        world.step(tick, TICK, 1.0, inbox, frame);
+        world.step(tick, *dt, 1.0, inbox, frame);
         if frame.state_hash != moved.state_hash {
             return Some(format!(
                 "its state hash is {:016x}, without moves {:016x}",

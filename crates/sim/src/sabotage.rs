@@ -8,18 +8,12 @@ use world::{SNAPSHOT_FORMAT, SNAPSHOT_PARTS};
 pub enum Sabotage {
     /// The state is that of one step before.
     StaleSnapshot,
-    /// The state of one part, by the tag of its record, is that of a new world.
+    /// The state of one part, by the tag of its record, is that of a new world with another number.
     FreshPart([u8; 4]),
     /// Commands that waited are applied by both hosts' steps.
     RepeatedCommands,
     /// Commands that waited stay behind.
     LostCommands,
-}
-
-impl Sabotage {
-    /// Tags of the parts that change with time: all but the place, and the movement's rest of a physics step, which is 0 at 20 ticks
-    /// per second.
-    pub const CHANGING_PARTS: [[u8; 4]; 5] = [*b"LIDS", *b"FRAM", *b"AVAT", *b"NPCS", *b"GAME"];
 }
 
 /// A snapshot in which one part is that of another one.
@@ -42,14 +36,14 @@ pub(crate) fn with_part_of(snapshot: &[u8], other: &[u8], tag: [u8; 4]) -> Vec<u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::world_spec;
+    use crate::node::{HZ, world_spec};
     use crate::setting::Setting;
     use world::{World, WorldConfig};
 
     #[test]
     fn a_snapshot_consists_of_these_parts_and_one_is_exchanged() {
         let [one, other] = [1, 2].map(|seed| {
-            let (spec, cast) = world_spec(seed, 0, Setting::Travel);
+            let (spec, cast) = world_spec(seed, 0, Setting::Travel, HZ);
             World::new(WorldConfig::new(&spec, cast)).snapshot()
         });
         for part in SNAPSHOT_PARTS {

@@ -1,6 +1,7 @@
 //! Parameters of a run. Equal scenarios make equal runs, so a scenario also repeats one.
 
 use crate::faults::Faults;
+use crate::node::HZ;
 use crate::report::{Failed, Report};
 use crate::sabotage::Sabotage;
 use crate::setting::Setting;
@@ -20,6 +21,8 @@ pub struct Scenario {
     pub clients: u32,
     /// Gateway shards of the node; the run is the same for any number.
     pub shards: u16,
+    /// Steps of each world per second. Where a step is no whole number of physics sub-steps, as at 30, worlds carry a rest over.
+    pub hz: u32,
     /// Length of the storm.
     pub storm: Duration,
     /// Faults during the storm.
@@ -49,6 +52,7 @@ impl Scenario {
             setting: Setting::Travel,
             clients: 200,
             shards: 1,
+            hz: HZ,
             storm: Duration::from_secs(30),
             faults: Faults::LOSSY,
             restores: 0,
@@ -81,6 +85,16 @@ impl Scenario {
         self.end(Simulation::new(self.clone()).record(Record { world, from }))
     }
 
+    /// World time of a step.
+    pub(crate) fn dt(&self) -> Duration {
+        Duration::from_secs(1) / self.hz
+    }
+
+    /// Whole steps in a time.
+    pub(crate) fn steps_in(&self, time: Duration) -> u64 {
+        (time.as_nanos() / self.dt().as_nanos()) as u64
+    }
+
     fn end(&self, simulation: Simulation) -> Result<Report, Box<Failed>> {
         simulation.run().map_err(|failure| Box::new(Failed { failure, scenario: self.clone() }))
     }
@@ -89,18 +103,19 @@ impl Scenario {
 /// The command that repeats the run.
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, setting, clients, shards, storm, faults, restores, hosts, moves, .. } = self;
+        let Self { seed, setting, clients, shards, hz, storm, faults, restores, hosts, moves, .. } = self;
         let setting = match setting {
             Setting::Travel => "",
             Setting::Crowd => " --crowd",
             Setting::Village => " --village",
         };
+        let hz = if *hz == HZ { String::new() } else { format!(" --hz {hz}") };
         let hosts = if *hosts > 1 { format!(" --hosts {hosts}") } else { String::new() };
         let moves = if *moves { " --moves" } else { "" };
         write!(
             f,
             "cargo run -p sim -- --seed {seed} --clients {clients} --shards {shards} --storm-s {} --faults {} \
-             --restores {restores}{hosts}{moves}{setting}",
+             --restores {restores}{hz}{hosts}{moves}{setting}",
             storm.as_secs(),
             faults.name,
         )

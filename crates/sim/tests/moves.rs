@@ -3,6 +3,7 @@
 
 use sim::{Faults, Report, Rule, Sabotage, Scenario, Setting};
 use std::time::Duration;
+use world::SNAPSHOT_PARTS;
 
 /// 60 clients who teleport between two worlds, of which one has NPCs, damage and a mission, while one datagram in ten is lost each way.
 const STILL: Scenario =
@@ -46,9 +47,18 @@ fn worlds_that_panic_restart_as_if_they_had_not_moved() {
     }
 }
 
+/// At 30 steps a second a step is no whole number of physics sub-steps, and a rest travels with the world.
+#[test]
+fn worlds_whose_steps_leave_a_rest_of_physics_move_unnoticed() {
+    let still = Scenario { hz: 30, ..STILL };
+    let (one, other) = (run(&still), run(&Scenario { hosts: 2, moves: true, ..still.clone() }));
+    assert!(other.moves >= 5, "{other}");
+    assert_eq!(one.trace.difference(&other.trace), None, "{still}");
+}
+
 /// A sabotaged run fails, as it does on the command line.
 fn assert_found(sabotage: Sabotage) {
-    let scenario = Scenario { sabotage: Some(sabotage), ..MOVING };
+    let scenario = Scenario { sabotage: Some(sabotage), hz: 30, ..MOVING };
     match scenario.run() {
         Ok(report) => panic!("{sabotage:?} goes unnoticed in {} moves", report.moves),
         Err(failed) => assert_eq!(failed.failure.rule, Rule::MovesChangeNothing, "{failed}"),
@@ -57,7 +67,7 @@ fn assert_found(sabotage: Sabotage) {
 
 #[test]
 fn a_part_left_out_of_the_snapshot_is_found() {
-    Sabotage::CHANGING_PARTS.into_iter().map(Sabotage::FreshPart).for_each(assert_found);
+    SNAPSHOT_PARTS.into_iter().map(|part| Sabotage::FreshPart(part.tag.0)).for_each(assert_found);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::checks::{
 };
 use crate::client::{Answer, Client, Request, Visit};
 use crate::network::Cuts;
-use crate::node::{Node, TICK, TURN, VISIBLE_MAX};
+use crate::node::{Node, TURN, VISIBLE_MAX};
 use crate::panics::Bouts;
 use crate::queue::Lane;
 use crate::report::Report;
@@ -84,8 +84,7 @@ pub(crate) struct Simulation {
 impl Simulation {
     pub(crate) fn new(scenario: Scenario) -> Self {
         let storm_ends_at = Instant::ZERO + scenario.storm;
-        let Scenario { seed, shards, hosts, setting, faults, .. } = scenario;
-        let mut node = Node::short_of_cpu(seed, shards, hosts, setting, faults.scarce_cpu);
+        let mut node = Node::of_scenario(&scenario);
         if scenario.moves {
             node.keep_references();
         }
@@ -271,7 +270,7 @@ impl Simulation {
         self.check_shortage(now)?;
         self.answer_polls(now);
         self.change_phase(now)?;
-        self.carrier.queue.push(now + TICK, Lane::Tick, CarrierEvent::Tick);
+        self.carrier.queue.push(now + self.scenario.dt(), Lane::Tick, CarrierEvent::Tick);
         Ok(())
     }
 
@@ -468,7 +467,7 @@ impl Simulation {
 /// Random ticks of the storm, taking turns between the worlds.
 fn restores(scenario: &Scenario) -> BTreeSet<(Tick, WorldId)> {
     let mut rng = stream(scenario.seed, Purpose::Restores, 0);
-    let ticks = (scenario.storm.as_millis() / TICK.as_millis()) as u64;
+    let ticks = scenario.steps_in(scenario.storm);
     let mut restores = BTreeSet::new();
     while restores.len() < (scenario.restores as usize).min(ticks as usize) {
         restores.insert((Tick(rng.next() % ticks), WorldId(restores.len() as u32 % 2)));
@@ -482,8 +481,8 @@ fn reloads(scenario: &Scenario) -> BTreeSet<Tick> {
         return BTreeSet::new();
     }
     let mut rng = stream(scenario.seed, Purpose::Reloads, 0);
-    let ticks = (scenario.storm.as_millis() / TICK.as_millis()) as u64;
-    let period = (RELOAD_PERIOD.as_millis() / TICK.as_millis()) as u64;
+    let ticks = scenario.steps_in(scenario.storm);
+    let period = scenario.steps_in(RELOAD_PERIOD);
     (0..ticks).filter(|_| rng.next().is_multiple_of(period)).map(Tick).collect()
 }
 
@@ -493,8 +492,8 @@ fn moves(scenario: &Scenario) -> BTreeSet<(Tick, WorldId)> {
         return BTreeSet::new();
     }
     let mut rng = stream(scenario.seed, Purpose::Moves, 0);
-    let ticks = (scenario.storm.as_millis() / TICK.as_millis()) as u64;
-    let period = (MOVE_PERIOD.as_millis() / TICK.as_millis()) as u64;
+    let ticks = scenario.steps_in(scenario.storm);
+    let period = scenario.steps_in(MOVE_PERIOD);
     let all = (0..ticks).flat_map(|tick| [(Tick(tick), WorldId(0)), (Tick(tick), WorldId(1))]);
     all.filter(|_| rng.next().is_multiple_of(period)).collect()
 }

@@ -162,7 +162,7 @@ impl WorldRun {
             inbox: Vec::new(),
             frame: Frame::empty(),
             feed: Feed::new(replica.clone()),
-            follower: Follower::new(replica),
+            follower: Follower::new(TICK, replica),
             miss_ticks,
         }
     }
