@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use telemetry::allocations::{CountingAllocator, give_large_blocks_back};
 use throng::cli::{Cli, Command, ConfigCommand, ExperimentCommand};
+use throng::store_command::StoreCommandError;
 use throng::{
     config, crashes, experiments, load, measure, operator, preflights, record, replay, serve, store_command,
     supervise, token, trace, tune, user, workload,
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
                 let printed = print(&text);
                 if is_well { printed } else { ExitCode::FAILURE }
             }
+            Err(error @ StoreCommandError::Config(_)) => fail(EXIT_USAGE, &error),
             Err(error) => fail(1, &error),
         },
         Command::Kick(args) => {
