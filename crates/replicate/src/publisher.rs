@@ -63,3 +63,21 @@ impl Publisher {
         spent.unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenery::SceneryReplica;
+    use ids::WorldId;
+
+    #[test]
+    #[should_panic(expected = "both replicas have applied the same frames")]
+    fn a_replica_that_missed_a_frame_does_not_apply_the_next() {
+        let frame = |sequence| EncodedFrame { sequence, ..EncodedFrame::default() };
+        let scenery = SceneryReplica::new(Arc::default(), 1);
+        let mut publisher = Publisher::new(Replica::new(WorldId(0), 256.0, scenery));
+        publisher.publish(frame(1));
+        publisher.lagging = None;
+        publisher.publish(frame(2));
+    }
+}

@@ -276,3 +276,16 @@ fn need(shown: &Shown, hot: &Hot, tick: u32) -> Option<Need> {
         (age >= refresh).then_some(Need::Terse(REFRESH_WEIGHT))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "full updates of 560 bytes in a send of 280")]
+    fn full_updates_without_bytes_for_them_are_noticed() {
+        let mut selection = Selection { full: vec![0, 1], ..Selection::default() };
+        let mut bytes = FULL_BLOCK_BYTES;
+        selection.take_wanted(&mut bytes, 1);
+    }
+}

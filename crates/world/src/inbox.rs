@@ -54,33 +54,38 @@ impl InboxPhase {
                 to.counters.foreign += 1;
                 continue;
             }
-            let Command { author, session, action, .. } = command;
-            assert!(
-                author == Author::Node || author == Author::Session(session),
-                "a session commands its own avatar only"
-            );
-            match action {
-                Action::Enter(enter) => to.enter_session(session, *enter, out),
-                Action::Leave => to.remove_session(session),
-                Action::Resync => {
-                    to.counters.resync += 1;
-                    to.resync.request();
-                }
-                // Those that were offered have been carried out before.
-                Action::ReloadBehaviors { .. } => to.counters.ignored += 1,
-                action => match to.roster.of_session_mut(session) {
-                    Some(presence) => {
-                        if !to.npcs.is_empty() && npc::is_punch(&action) {
-                            self.punches.push(presence.id);
-                        }
-                        act(presence, action, &to.setting.ground, to.counters, out);
-                    }
-                    // It left while this was on its way.
-                    None => to.counters.ignored += 1,
-                },
-            }
+            self.carry_out(command, to, out);
         }
         to.bring_back(out);
+    }
+
+    /// Applies a command that is permitted.
+    fn carry_out(&mut self, command: Command, to: &mut Receivers<'_>, out: &mut Frame) {
+        let Command { author, session, action, .. } = command;
+        assert!(
+            author == Author::Node || author == Author::Session(session),
+            "a session commands its own avatar only"
+        );
+        match action {
+            Action::Enter(enter) => to.enter_session(session, *enter, out),
+            Action::Leave => to.remove_session(session),
+            Action::Resync => {
+                to.counters.resync += 1;
+                to.resync.request();
+            }
+            // Those that were offered have been carried out before.
+            Action::ReloadBehaviors { .. } => to.counters.ignored += 1,
+            action => match to.roster.of_session_mut(session) {
+                Some(presence) => {
+                    if !to.npcs.is_empty() && npc::is_punch(&action) {
+                        self.punches.push(presence.id);
+                    }
+                    act(presence, action, &to.setting.ground, to.counters, out);
+                }
+                // It left while this was on its way.
+                None => to.counters.ignored += 1,
+            },
+        }
     }
 }
 
@@ -314,5 +319,16 @@ mod tests {
         world.step(Tick(2), TICK, 1.0, &mut commands, &mut frame);
         assert_eq!(world.sessions().collect::<Vec<_>>(), [eve]);
         assert_eq!(world.counters().foreign, 6);
+    }
+
+    #[test]
+    #[should_panic(expected = "a session commands its own avatar only")]
+    fn a_command_for_an_avatar_of_another_session_is_not_carried_out() {
+        let World { setting, roster, local_ids, npcs, delta, resync, counters, inbox, .. } = &mut world();
+        let departures = &mut delta.departures;
+        let mut to = Receivers { setting, roster, local_ids, npcs, game: None, departures, resync, counters };
+        let leave = Command::by_node(SessionKey(1), 1, Action::Leave);
+        let forged = Command { author: Author::Session(SessionKey(2)), ..leave };
+        inbox.carry_out(forged, &mut to, &mut Frame::empty());
     }
 }

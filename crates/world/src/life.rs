@@ -260,8 +260,9 @@ impl Life {
     ///
     /// Returns the former world; the caller drops it off the tick's path.
     pub fn begin_again(&mut self, in_a_row: u32) -> (Beginning, World) {
-        let Epoch(former) = self.config.epoch;
-        self.config.epoch = Epoch(former + 1);
+        let Epoch(former) = self.world.epoch();
+        let Epoch(configured) = self.config.epoch;
+        self.config.epoch = Epoch(configured + 1);
         // A lower count than before means that the row of panics had ended.
         if in_a_row <= self.forgiven {
             self.forgiven = 0;
@@ -319,4 +320,31 @@ fn next_on_grid(due_at: Instant, now: Instant) -> Instant {
     let period = Life::CHECKPOINT_PERIOD.as_nanos() as u64;
     let missed = now.since(due_at).as_nanos() as u64 / period;
     Instant(due_at.0 + (missed + 1) * period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ids::WorldId;
+    use link::Terrain;
+
+    #[test]
+    #[should_panic(expected = "a life has the epoch after the former one")]
+    fn a_life_without_the_next_epoch_does_not_begin() {
+        let config = WorldConfig {
+            id: WorldId(0),
+            epoch: Epoch(0),
+            size_m: 256,
+            local_ids: 1..100,
+            terrain: Arc::new(Terrain::flat(256, 21.0)),
+            scenery: Arc::default(),
+            cast: None,
+            water_m: 20.0,
+            max_avatars: 10,
+            seed: 1,
+        };
+        let mut life = Life::new(config, 0.0);
+        life.config.epoch = Epoch(5);
+        let _ = life.begin_again(1);
+    }
 }

@@ -2,10 +2,11 @@
 
 use super::pair::test_message;
 use super::raw::{datagram, handle, sent, server};
+use crate::lanes::Unnumbered;
 use crate::{AppendAcks, Circuit, Config, DropReason, Reliability, SendError};
 use ids::Instant;
 use wire::Malformed;
-use wire::header::{Datagram, Flags};
+use wire::header::{DATAGRAM_MAX, Datagram, Flags};
 
 const NOW: Instant = Instant::from_millis(1000);
 /// After the longest wait for an ack.
@@ -174,6 +175,14 @@ fn zero_coding_is_used_only_where_it_is_shorter() {
     let mut client = Circuit::new(NOW, &Config::client(), 0);
     let received = client.handle_datagram(NOW, &datagrams[1], &mut scratch).expect("new").expect("a message");
     assert_eq!(received.body, &sparse[4..]);
+}
+
+#[test]
+#[should_panic(expected = "a Message datagram of 1201 bytes")]
+fn a_datagram_above_the_bound_does_not_leave() {
+    let mut circuit = Circuit::new(NOW, &Config::server(), 1);
+    circuit.lanes.express.push(Unnumbered(vec![0; DATAGRAM_MAX + 1]));
+    circuit.poll_transmit(NOW, &mut Vec::new());
 }
 
 #[test]

@@ -44,6 +44,11 @@ impl SessionPorts {
         let n = self.pairs.len();
         let usual = place.0 as usize % n;
         let index = (0..n).map(|step| (usual + step) % n).find(|&i| self.pairs[i].is_free(now, place))?;
+        Some((index as u8, self.bind(now, index, place)))
+    }
+
+    /// Lets a free port stand for a place. The sequence number that its circuit begins with.
+    fn bind(&mut self, now: Instant, index: usize, place: PlaceId) -> u32 {
         let pair = &mut self.pairs[index];
         assert!(
             pair.place.is_none_or(|former| former == place || now.since(pair.released_at) >= PORT_REST),
@@ -51,7 +56,7 @@ impl SessionPorts {
         );
         pair.in_use = true;
         pair.place = Some(place);
-        Some((index as u8, pair.next_sequence))
+        pair.next_sequence
     }
 
     /// The circuit on `port` is gone; its next one continues the sequence.
@@ -95,12 +100,21 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "port 0 is released twice")]
+    #[should_panic(expected = "port 0 is released twice, and the next circuit may be on it already")]
     fn a_port_is_released_once() {
         let mut ports = SessionPorts::new(1);
         ports.take_port(Instant::ZERO, A);
         ports.release(Instant::ZERO, 0, 7);
         ports.release(Instant::ZERO, 0, 7);
+    }
+
+    #[test]
+    #[should_panic(expected = "port 0 stands for another place before it has rested")]
+    fn a_port_without_its_rest_does_not_stand_for_another_place() {
+        let mut ports = SessionPorts::new(1);
+        ports.take_port(Instant::ZERO, A);
+        ports.release(Instant::ZERO, 0, 7);
+        ports.bind(Instant::from_millis(59_999), 0, B);
     }
 
     #[test]

@@ -101,6 +101,13 @@ fn a_position_belongs_to_the_place_that_contains_it() {
 }
 
 #[test]
+#[should_panic(expected = "a place keeps its size")]
+fn a_place_does_not_show_a_world_of_another_size() {
+    let places = place(512);
+    let _ = places.get(PlaceId(0)).showing(&places.get(PlaceId(1)).scene);
+}
+
+#[test]
 #[should_panic(expected = "world 9 has two places")]
 fn a_world_has_one_place() {
     let ground = Arc::new(EncodedGround::new(GroundSpec::new(

@@ -147,7 +147,23 @@ pub(super) struct Client {
     pub(super) slot: u8,
     /// Bytes and datagrams sent when [`Self::take_sent`] was called last.
     counted: (u64, u64),
-    next_command: u32,
+    commands: CommandNumbers,
+}
+
+/// Numbers of the commands of one circuit.
+#[derive(Debug)]
+struct CommandNumbers {
+    ticket: u32,
+    next: u32,
+}
+
+impl CommandNumbers {
+    /// The next one: those of a circuit come before those of the session's later circuits.
+    fn take_next(&mut self) -> u64 {
+        let number = u64::from(self.ticket) << 32 | u64::from(self.next);
+        self.next = self.next.checked_add(1).expect("a circuit gives fewer than 2^32 commands");
+        number
+    }
 }
 
 impl Client {
@@ -203,7 +219,7 @@ impl Client {
             looks: TokenBucket::new(now, LOOKS_PER_S, LOOKS_BURST),
             slot,
             counted: (0, 0),
-            next_command: 0,
+            commands: CommandNumbers { ticket: ticket.circuit.ticket, next: 0 },
             ticket,
         }
     }
@@ -270,12 +286,9 @@ impl Client {
         !is_there && !matches!(self.stage, Stage::Leaving(..))
     }
 
-    /// Sequence of its next command: a circuit's commands come before those of the session's later circuits.
+    /// Sequence of its next command.
     pub(super) fn command_sequence(&mut self) -> u64 {
-        let sequence = u64::from(self.ticket.circuit.ticket) << 32 | u64::from(self.next_command);
-        self.next_command =
-            self.next_command.checked_add(1).expect("a circuit gives fewer than 2^32 commands");
-        sequence
+        self.commands.take_next()
     }
 
     /// As [`Self::flush`], later in a turn that began with it: acks, pings and resends have left.
@@ -321,5 +334,16 @@ impl TokenBucket {
             self.left -= 1.0;
         }
         granted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "a circuit gives fewer than 2^32 commands")]
+    fn a_circuit_gives_no_command_the_number_of_its_successors_first() {
+        CommandNumbers { ticket: 1, next: u32::MAX }.take_next();
     }
 }

@@ -60,3 +60,17 @@ impl BlockDealer {
         self.resting.push_back((now + REST, block.start));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "a block of local ids has one host")]
+    fn a_dealt_block_is_not_dealt_again() {
+        let mut dealer = BlockDealer::new(LocalIdSpace { first: 1_000, end: 1_400, block: 100 });
+        dealer.deal(Instant::ZERO);
+        dealer.fresh = 1_000;
+        dealer.deal(Instant::ZERO);
+    }
+}

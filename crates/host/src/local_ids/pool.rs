@@ -115,3 +115,16 @@ impl LocalIdPool {
         is_free.then(|| first..first + n)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "a local id has one owner")]
+    fn a_range_that_runs_into_the_next_block_is_not_given_out_again() {
+        let mut pool = LocalIdPool::new(LocalIdSpace { first: 1_000, end: 1_400, block: 100 });
+        pool.ranges.insert(990, AllocatedRange { end: 1_010, is_resting: false });
+        pool.allocate(Instant::ZERO, 10);
+    }
+}

@@ -1,4 +1,4 @@
-//! `docs/internals/invariants.md` against the source: documents and files exist, messages stand in assertions, tests exist.
+//! `docs/internals/invariants.md` against the source: documents and files exist, messages stand in assertions, and tests expect them.
 
 use std::{fs, path::Path};
 
@@ -24,6 +24,27 @@ fn is_asserted(code: &str, message: &str) -> bool {
             .iter()
             .any(|call| statement.contains(call))
     })
+}
+
+/// The attributes of a function, if the code has it as a test.
+fn attributes_of_test(code: &str, name: &str) -> Option<String> {
+    let (before, _) = code.split_once(&format!("fn {name}("))?;
+    let lines = before.trim_end().lines().rev().map(str::trim);
+    let attributes: Vec<&str> = lines.take_while(|line| line.starts_with("#[")).collect();
+    attributes.contains(&"#[test]").then(|| attributes.join("\n"))
+}
+
+/// The longest part of a message without variables.
+fn fixed_part(message: &str) -> &str {
+    let parts = message.split('{').map(|part| part.split_once('}').map_or(part, |(_, fixed)| fixed));
+    parts.max_by_key(|part| part.len()).unwrap_or_default()
+}
+
+/// True if a test with these attributes fails without the panic of this message.
+fn expects(attributes: &str, message: &str) -> bool {
+    let expected =
+        attributes.split_once("#[should_panic(expected = \"").and_then(|(_, rest)| rest.split_once("\")]"));
+    expected.is_some_and(|(expected, _)| expected.contains(fixed_part(message).trim()))
 }
 
 #[test]
@@ -54,14 +75,13 @@ fn every_invariant_names_its_document_its_assertion_and_its_test() {
         {
             faults.push(format!("{invariant}: {path} does not assert {quoted:?}"));
         }
-        let is_test = |name: &str| {
-            let code = source(test.path);
-            let begins = code.find(&format!("fn {name}("));
-            // `#[test]` of a property test stands in `proptest!`, with its attributes in front of the function likewise.
-            begins.is_some_and(|at| code[..at].contains("#[test]"))
-        };
-        if !test.quoted.is_some_and(is_test) {
-            faults.push(format!("{invariant}: {} has no test {:?}", test.path, test.quoted));
+        let attributes = test.quoted.and_then(|name| attributes_of_test(&source(test.path), name));
+        match (attributes, asserted.and_then(|asserted| asserted.quoted)) {
+            (None, _) => faults.push(format!("{invariant}: {} has no test {:?}", test.path, test.quoted)),
+            (Some(attributes), Some(message)) if !expects(&attributes, message) => {
+                faults.push(format!("{invariant}: {:?} does not expect the panic {message:?}", test.quoted));
+            }
+            (Some(_), _) => {}
         }
     }
     assert!(n_rows > 20, "only {n_rows} invariants are read");
@@ -74,4 +94,32 @@ fn a_message_is_asserted_in_its_own_statement_only() {
     assert!(is_asserted("assert!(\n    a > 0,\n    \"{a} is too small\"\n);\n", "is too small"));
     assert!(!is_asserted("assert!(a > 0);\n// is too small\n", "is too small"));
     assert!(!is_asserted("assert!(a > 0);\n", "is too small"));
+}
+
+#[test]
+fn a_test_of_an_invariant_expects_its_message() {
+    let code = r#"
+mod tests {
+    #[test]
+    #[should_panic(expected = "7 is too large")]
+    fn d() {}
+}
+
+#[test]
+#[should_panic(expected = "7 is too small")]
+fn a() {}
+
+#[test]
+fn b() {}
+
+fn c() {}
+"#;
+    let expects_in =
+        |name, message| attributes_of_test(code, name).map(|attributes| expects(&attributes, message));
+    assert_eq!(expects_in("a", "{a} is too small"), Some(true));
+    assert_eq!(expects_in("a", "{a} is too large"), Some(false));
+    assert_eq!(expects_in("d", "{a} is too large"), Some(true));
+    assert_eq!(expects_in("b", "{a} is too small"), Some(false));
+    assert_eq!(expects_in("c", "{a} is too small"), None);
+    assert_eq!(fixed_part("a {kind:?} datagram of {len} bytes"), " datagram of ");
 }

@@ -2,8 +2,10 @@
 
 use super::events;
 use crate::hub::delivery::UNDELIVERED_MAX;
+use crate::hub::messages::Delivery;
 use crate::testing::{ARRIVAL_TIMEOUT, HARBOUR, MEADOW, Node, OFFLINE_AGENT, agent};
 use ids::{AgentId, Uuid};
+use std::sync::Arc;
 use std::time::Duration;
 use wire::messages::*;
 use wire::text::{from_wire, to_wire};
@@ -147,6 +149,19 @@ fn a_message_to_an_arriving_session_reaches_its_replacement() {
     node.run_ms(200);
     assert_eq!(got(&node, bob), [(agent("Ada").0, "Ada Resident".into(), 0, "hello".into())]);
     assert_eq!(got(&node, ada), []);
+}
+
+#[test]
+#[should_panic(expected = "more messages are kept for SessionKey(")]
+fn messages_above_the_bound_are_not_kept() {
+    let mut node = Node::new();
+    let spot = node.spot(HARBOUR, 128.0, 128.0);
+    node.login("Bob", spot);
+    let session = node.hub.session_named("Bob Resident").expect("he is on his way");
+    let delivery = || Delivery { message: Arc::default(), receipt: None };
+    let kept = &mut node.hub.sessions.get_mut(&session).expect("named above").undelivered;
+    kept.extend((0..=UNDELIVERED_MAX).map(|_| delivery()));
+    node.hub.deliver(session, delivery());
 }
 
 #[test]

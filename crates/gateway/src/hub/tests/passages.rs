@@ -1,7 +1,7 @@
 //! Into instances and back, behind the same circuit where that goes.
 
 use super::{events, follow};
-use crate::hub::travel::{VIA_LOCATION, WITHIN_REGION};
+use crate::hub::travel::{ArrivalTarget, VIA_LOCATION, WITHIN_REGION};
 use crate::hub::{Order, Passage, PassageRefusal, Record};
 use crate::places::Scene;
 use crate::testing::{GATE, GROUND_M, HARBOUR, MEADOW, Node, Setup, agent};
@@ -282,6 +282,19 @@ fn an_invited_user_comes_into_the_instance() {
     node.relay();
     node.run_until(|node| node.clients[ada].sees("Bob").is_some() && node.clients[bob].sees("Ada").is_some());
     assert_eq!(node.hub.n_in(cave.world), 2);
+}
+
+#[test]
+#[should_panic(expected = "goes into a second world before it is in the first")]
+fn a_circuit_has_one_switch_at_a_time() {
+    let (mut node, _, session, cave) = visitor();
+    let cell = node.instance("Cell", 256, 0, 10);
+    let circuit = node.hub.circuit_of(session).expect("she is here");
+    for scene in [cave, cell] {
+        let place = Arc::new(node.places.get(HARBOUR).showing(&scene));
+        let target = ArrivalTarget { place, position: Vec3::ZERO, look_at: Vec3::X, returns: false };
+        assert_eq!(node.hub.begin_passage(node.now, circuit, &target, 0), Ok(Passage::Switched));
+    }
 }
 
 #[test]

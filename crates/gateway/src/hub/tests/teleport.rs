@@ -7,6 +7,7 @@ use crate::testing::{ARRIVAL_TIMEOUT, HARBOUR, MEADOW, Node, Setup, TransferDire
 use glam::Vec3;
 use ids::Uuid;
 use link::Action;
+use std::sync::Arc;
 use std::time::Duration;
 use wire::llsd::Llsd;
 use wire::messages::*;
@@ -235,6 +236,16 @@ fn a_teleport_can_be_cancelled_until_the_client_shows_its_ticket() {
     assert_eq!((node.avatars_in(HARBOUR), node.avatars_in(MEADOW)), (1, 0));
     let arrived = go(&mut node, ada, meadow);
     assert!(node.clients[arrived].sees_itself());
+}
+
+#[test]
+#[should_panic(expected = "is sent to a second place while it is on its way to one")]
+fn a_session_on_its_way_has_one_ticket() {
+    let (mut node, ada, meadow) = visitor();
+    ask(&mut node, ada, meadow);
+    let session = node.hub.session_named("Ada Resident").expect("she is here");
+    let place = Arc::clone(node.places.get(meadow.place));
+    node.hub.issue_ticket(node.now, session, &place, meadow.position, meadow.look_at);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Another world comes behind a circuit that is full.
 
 use crate::hub::Passage;
-use crate::testing::{Client, Node, TransferDirection};
+use crate::testing::{Client, MEADOW, Node, TransferDirection};
 use circuit::Reliability;
 use glam::Vec3;
 use std::collections::BTreeSet;
@@ -42,6 +42,16 @@ fn room_for_one_message_at_a_time_is_enough_for_one_arrival() {
         told.push((of_cave, client.count(|message| matches!(message, Message::TeleportLocal(_)))));
     }
     assert_eq!(told, [(1, 0), (1, 1), (1, 1), (1, 1), (1, 1)]);
+}
+
+#[test]
+#[should_panic(expected = "another world comes behind a circuit at the same place only")]
+fn a_circuit_is_not_switched_to_another_place() {
+    let mut node = Node::new();
+    node.enter("Ada");
+    let shard = &mut node.shards[0];
+    let index = *shard.by_circuit.values().next().expect("hers");
+    shard.switch(node.now, index, node.places.get(MEADOW), (Vec3::ZERO, Vec3::X), false);
 }
 
 /// Fills the only circuit, and sends the avatar behind it into an instance, whose arrival message finds no room.
