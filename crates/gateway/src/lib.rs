@@ -8,6 +8,7 @@ pub mod coverage;
 pub mod feed;
 pub mod http;
 pub mod hub;
+mod lock_order;
 pub mod mail;
 mod map_layers;
 pub mod places;

@@ -7,6 +7,7 @@
 //! worlds with the same ground.
 
 use crate::feed::Feed;
+use crate::lock_order::PLACES;
 use crate::region_map::RegionMap;
 use glam::Vec3;
 use ids::{Epoch, RegionHandle, Uuid, WorldId};
@@ -17,7 +18,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use telemetry::Held;
 use wire::messages::{
     LayerData, LayerDataLayerData, LayerDataLayerID, ParcelOverlay, ParcelOverlayParcelData,
 };
@@ -325,13 +327,17 @@ impl Places {
     /// If a world of this number is there.
     pub fn add_instance(&self, scene: Arc<Scene>) {
         let world = scene.world;
-        let former = self.instances.write().unwrap_or_else(PoisonError::into_inner).insert(world, scene);
+        let former = self.instances_mut().insert(world, scene);
         assert!(former.is_none() && !self.by_world.contains_key(&world), "world {} is there once", world.0);
     }
 
     /// Removes an instance that has left memory. Its clients keep their last replica until they are elsewhere.
     pub fn remove_instance(&self, world: WorldId) -> Option<Arc<Scene>> {
-        self.instances.write().unwrap_or_else(PoisonError::into_inner).remove(&world)
+        self.instances_mut().remove(&world)
+    }
+
+    pub(crate) fn instances_mut(&self) -> Held<RwLockWriteGuard<'_, BTreeMap<WorldId, Arc<Scene>>>> {
+        PLACES.hold(|| self.instances.write().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A world, while it is in memory.
@@ -340,7 +346,8 @@ impl Places {
         if let Some(place) = self.of_world(world) {
             return Some(Arc::clone(&place.scene));
         }
-        self.instances.read().unwrap_or_else(PoisonError::into_inner).get(&world).cloned()
+        let instances = PLACES.hold(|| self.instances.read().unwrap_or_else(PoisonError::into_inner));
+        instances.get(&world).cloned()
     }
 
     /// A place with this world behind it, while that is in memory.

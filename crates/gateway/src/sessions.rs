@@ -2,6 +2,7 @@
 //! so that shards get it in the order of its decisions.
 
 use crate::hub::{Address, Hub, Order, Record, StoreLookup};
+use crate::lock_order::{HUB, MAILBOX};
 use crate::mail::ToShard;
 use crate::places::Places;
 use std::fmt;
@@ -83,9 +84,8 @@ impl Sessions {
 
     /// Calls the hub and delivers its output.
     pub fn with<R>(&self, act: impl FnOnce(&mut Hub) -> R) -> R {
-        let _hold = LockHold::begin("the hub");
         // A panic inside the hub is a bug, but the state between two calls is whole; others go on.
-        let mut hub = self.lock_wait.lock(&self.hub).unwrap_or_else(PoisonError::into_inner);
+        let mut hub = HUB.hold(|| self.lock_wait.lock(&self.hub).unwrap_or_else(PoisonError::into_inner));
         let result = act(&mut hub);
         while let Some(order) = hub.poll_order() {
             // Never waits for the creation of a world: a refused visitor can walk into the portal again.
@@ -134,9 +134,7 @@ impl Sessions {
     /// Hands over the facts that wait for the store, and waits for it: for the stop of the node. The lock is not held meanwhile.
     pub fn finish_records(&self) {
         loop {
-            let hold = LockHold::begin("the hub");
-            let record = self.hub.lock().unwrap_or_else(PoisonError::into_inner).poll_record();
-            drop(hold);
+            let record = HUB.hold(|| self.hub.lock().unwrap_or_else(PoisonError::into_inner)).poll_record();
             let Some(record) = record else { return };
             // As in [`Self::with`].
             let _ = self.records.send(Some(record));
@@ -175,6 +173,7 @@ impl Sessions {
 
     fn deliver(&self, shard: usize, mail: ToShard) {
         let mailbox = &self.shards[shard];
+        let _hold = LockHold::begin(MAILBOX);
         // As above: shards end after all their writers.
         let _ = mailbox.sender.send(mail);
         (mailbox.wake)();
@@ -212,6 +211,25 @@ mod tests {
         assert_eq!((mail.try_iter().count(), sessions.offers_dropped()), (2, 3));
         sessions.offer_shards(&events);
         assert_eq!((mail.try_iter().count(), sessions.offers_dropped()), (1, 3));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "the hub is locked by a thread that holds the hub")]
+    fn the_hub_is_not_called_from_within() {
+        let (sessions, _mail) = shared(Node::new().hub, 2, sync_channel(1).0);
+        sessions.with(|_| sessions.with(|_| {}));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(
+        expected = "a shard's mailbox is locked by a thread that holds the directory of instances"
+    )]
+    fn a_wait_for_a_mailbox_is_no_part_of_a_look_at_the_instances() {
+        let (sessions, _mail) = shared(Node::new().hub, 2, sync_channel(1).0);
+        let _instances = sessions.places().instances_mut();
+        sessions.tell_shards(&ToShard::Events(WorldId(7), [].into()));
     }
 
     #[test]

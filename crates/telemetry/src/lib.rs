@@ -48,7 +48,7 @@ pub mod recorder;
 mod timing;
 
 pub use crate::fine::{FINE_BUCKETS_NS, FineTiming};
-pub use crate::lock_hold::LockHold;
+pub use crate::lock_hold::{Held, LockClass, LockHold};
 pub use crate::lock_wait::LockWait;
 pub use crate::logging::{LogFormat, LoggingError, start_logging};
 pub use crate::metric_table::{MetricLabel, MetricTable};

@@ -6,13 +6,15 @@
 //! Beside the commands an inbox holds at most one change of the cast, which the world makes between two steps. It does not resume a
 //! world: an idle one makes it at its next step.
 
+use super::lock_order::{CASTING, INBOX, INBOXES};
 use super::world_map::WorldMap;
 use ids::WorldId;
 use link::Command;
 use schedule::{TaskId, Waker};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use telemetry::Held;
 use world::{CastReload, NpcCast};
 
 /// Waiting commands and cast change of one world.
@@ -155,12 +157,12 @@ impl Waiting {
         Ok(Some(given_up))
     }
 
-    fn casting(&self) -> MutexGuard<'_, Casting> {
-        self.casting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn casting(&self) -> Held<MutexGuard<'_, Casting>> {
+        CASTING.hold(|| self.casting.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Command>> {
-        self.commands.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Held<MutexGuard<'_, Vec<Command>>> {
+        INBOX.hold(|| self.commands.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -194,8 +196,10 @@ impl Inbox {
 pub struct Inboxes {
     /// Inboxes of the shared worlds, for as long as the server runs.
     shared: WorldMap<Inbox>,
-    instances: RwLock<BTreeMap<WorldId, Inbox>>,
+    instances: RwLock<InstanceInboxes>,
 }
+
+type InstanceInboxes = BTreeMap<WorldId, Inbox>;
 
 impl Inboxes {
     /// Inboxes of the shared worlds, without instances.
@@ -211,24 +215,32 @@ impl Inboxes {
     /// A world's, while there is that world.
     pub fn of(&self, world: WorldId) -> Option<Inbox> {
         let shared = self.shared.get(world).cloned();
-        shared.or_else(|| self.instances.read().unwrap_or_else(PoisonError::into_inner).get(&world).cloned())
+        shared.or_else(|| self.instances().get(&world).cloned())
     }
 
     /// World of each task of the pool.
     pub fn worlds_by_task(&self) -> BTreeMap<TaskId, WorldId> {
-        let instances = self.instances.read().unwrap_or_else(PoisonError::into_inner);
+        let instances = self.instances();
         let all = self.shared.iter().chain(instances.iter().map(|(&world, inbox)| (world, inbox)));
         all.map(|(world, inbox)| (inbox.waker.id(), world)).collect()
     }
 
+    fn instances(&self) -> Held<RwLockReadGuard<'_, InstanceInboxes>> {
+        INBOXES.hold(|| self.instances.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn instances_mut(&self) -> Held<RwLockWriteGuard<'_, InstanceInboxes>> {
+        INBOXES.hold(|| self.instances.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// An instance begins.
     pub fn add(&self, world: WorldId, inbox: Inbox) {
-        self.instances.write().unwrap_or_else(PoisonError::into_inner).insert(world, inbox);
+        self.instances_mut().insert(world, inbox);
     }
 
     /// An instance has ended.
     pub fn remove(&self, world: WorldId) -> Option<Inbox> {
-        self.instances.write().unwrap_or_else(PoisonError::into_inner).remove(&world)
+        self.instances_mut().remove(&world)
     }
 
     /// Delivers commands, in order for each world. Commands that find no room stay, without delaying those of other worlds; commands
@@ -237,7 +249,7 @@ impl Inboxes {
         if commands.is_empty() {
             return;
         }
-        let instances = self.instances.read().unwrap_or_else(PoisonError::into_inner);
+        let instances = self.instances();
         let inbox_of = |world: WorldId| self.shared.get(world).or_else(|| instances.get(&world));
         let mut full: Vec<WorldId> = Vec::new();
         let mut last: Option<(WorldId, &Inbox)> = None;
@@ -320,6 +332,15 @@ mod tests {
         inboxes.deliver(&mut commands);
         assert_eq!(taken(9), [2, 6]);
         assert_eq!(commands.len(), 1, "the instance has taken nothing yet");
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "the list of inboxes is locked by a thread that holds an inbox")]
+    fn the_list_of_inboxes_is_locked_before_an_inbox() {
+        let waiting = Waiting::new(1);
+        let _commands = waiting.lock();
+        let _ = Inboxes::default().of(WorldId(7));
     }
 
     #[test]

@@ -4,9 +4,11 @@
 //! replaces the former one, so there is at most one of each; and each has a sequence number of the node, by which the store orders
 //! them.
 
+use crate::lock_order::JOURNAL_BUFFER;
 use ids::Instant;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use telemetry::Held;
 use world::{Checkpoint, World};
 
 /// One instance's.
@@ -166,8 +168,8 @@ impl JournalBuffer {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> Held<MutexGuard<'_, T>> {
+    JOURNAL_BUFFER.hold(|| mutex.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 #[cfg(test)]
@@ -180,6 +182,15 @@ mod tests {
 
     fn change(journal_buffer: &JournalBuffer, ms: u64, text: &str) {
         journal_buffer.note_progress(Instant::from_millis(ms), |bytes| bytes.extend(text.bytes()));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "a journal buffer is locked by a thread that holds a journal buffer")]
+    fn one_value_of_a_journal_buffer_is_locked_at_a_time() {
+        let journal_buffer = journal_buffer();
+        let _progress = lock(&journal_buffer.progress);
+        let _ = journal_buffer.take_image();
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub mod inboxes;
 pub mod instances;
 mod journal_buffer;
 pub mod lines;
+mod lock_order;
 pub mod long;
 pub mod restarts;
 pub mod world_map;

@@ -14,10 +14,9 @@ use recording::Tape;
 use schedule::long::LongTasks;
 use schedule::{FrameRecord, FrameSummary, FrameTrace, Panicked, Pool, PoolBalance, StepStats, TaskId};
 use std::any::Any;
-use std::collections::{BTreeMap, VecDeque};
 use std::ops::AddAssign;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use telemetry::captures::{MISSES_MAX, MissedTick};
 use telemetry::recorder::Recorder;
@@ -25,9 +24,11 @@ use telemetry::{LockWait, Metrics};
 use world::{Life, NpcCounts, WorldConfig, WorldCounters};
 
 mod pace;
+mod published;
 mod stepper;
 
 pub use pace::TickTotals;
+use published::{PublishedState, SeenInstances, SharedPool};
 use stepper::Outlet;
 pub(crate) use stepper::{Founding, Stepper};
 
@@ -38,9 +39,6 @@ const INSTANCE_INBOX_MAX: usize = 1_024;
 /// Frames on their way to the replica thread, all worlds together: two seconds of two worlds. A frame without room is dropped, and a
 /// snapshot heals the gap.
 const FRAMES_MAX: usize = 64;
-
-/// The pool, until the server stops. All users take the read lock: a removal waits for the world's step without blocking the others.
-type SharedPool = Arc<RwLock<Option<Pool>>>;
 
 /// The worlds on their pool.
 pub struct Worlds {
@@ -108,47 +106,6 @@ impl AddAssign for Steady {
     }
 }
 
-/// State of a world for other threads.
-#[derive(Debug, Default)]
-struct PublishedState {
-    counted: Mutex<WorldTotals>,
-    /// Begin of the current step, in nanoseconds; 0 between two steps.
-    in_step_since: AtomicU64,
-    /// Ticks that it missed since they were taken.
-    missed: Mutex<VecDeque<MissedTick>>,
-}
-
-/// Missed ticks of one world that wait for `watch`: those of three seconds at 20 Hz. The oldest go.
-const MISSED_MAX: usize = 64;
-
-impl PublishedState {
-    fn miss(&self, miss: MissedTick) {
-        let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
-        if missed.len() == MISSED_MAX {
-            missed.pop_front();
-        }
-        missed.push_back(miss);
-    }
-
-    fn take_missed(&self) -> VecDeque<MissedTick> {
-        std::mem::take(&mut self.missed.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-/// Instances in the pool, and the totals of former ones.
-#[derive(Debug, Default)]
-struct InstancesSeen {
-    there: BTreeMap<WorldId, Arc<PublishedState>>,
-    gone: NpcCounts,
-    gone_steady: Steady,
-    gone_ticks: TickTotals,
-    gone_missions_completed: u64,
-    /// Of former instances, until they are drained; [`MISSES_MAX`] at most, the oldest go.
-    gone_missed: VecDeque<MissedTick>,
-}
-
-type SeenInstances = Arc<Mutex<InstancesSeen>>;
-
 /// All instances together.
 #[derive(Clone, Copy, Debug)]
 pub struct InstancesCounted {
@@ -197,8 +154,7 @@ pub fn start(
         // A recording that is asked for while another one waits is refused.
         let (tape_sender, tape_receiver) = bounded(1);
         let waiting = Waiting::new(INBOX_MAX);
-        let counted = Mutex::new(WorldTotals { dilation: 1.0, ..WorldTotals::default() });
-        let seen = Arc::new(PublishedState { counted, ..PublishedState::default() });
+        let seen = PublishedState::new();
         let stepper = Stepper {
             scene: Arc::clone(&place.scene),
             life: Life::new(WorldConfig::new(place.scene.spec(), None), f32::from(n) / places.len() as f32),
@@ -229,7 +185,7 @@ pub fn start(
         shared.push((place.world(), SharedWorld { name: place.name().to_owned(), seen, tapes: tape_sender }));
     }
     let long = pool.long();
-    let pool = Arc::new(RwLock::new(Some(pool)));
+    let pool = SharedPool::new(pool);
     let inboxes = Arc::new(Inboxes::new(inboxes.into_iter().collect()));
     let instances = SeenInstances::default();
     Ok(Worlds { pool, long, inboxes, frames, spent, shared: shared.into_iter().collect(), instances })
@@ -245,9 +201,7 @@ pub struct WorldsView {
 impl WorldsView {
     /// Counters of each shared world, with its name.
     pub fn counted(&self) -> Vec<(String, WorldTotals)> {
-        let counted = |world: &SharedWorld| {
-            (world.name.clone(), *world.seen.counted.lock().unwrap_or_else(PoisonError::into_inner))
-        };
+        let counted = |world: &SharedWorld| (world.name.clone(), *world.seen.counted());
         self.shared.values().map(counted).collect()
     }
 
@@ -255,7 +209,7 @@ impl WorldsView {
     pub fn take_missed(&self) -> impl Iterator<Item = MissedTick> {
         let mut missed: Vec<MissedTick> =
             self.shared.values().flat_map(|world| world.seen.take_missed()).collect();
-        let mut instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut instances = self.instances.lock();
         missed.extend(instances.gone_missed.drain(..));
         missed.extend(instances.there.values().flat_map(|seen| seen.take_missed()));
         missed.into_iter()
@@ -271,7 +225,7 @@ impl WorldsView {
 
     /// Counters of the instances in the pool.
     pub fn instances(&self) -> InstancesCounted {
-        let seen = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.instances.lock();
         let mut all = InstancesCounted {
             n: seen.there.len(),
             n_avatars: 0,
@@ -283,7 +237,7 @@ impl WorldsView {
             dilation: 1.0,
         };
         for instance in seen.there.values() {
-            let counted = instance.counted.lock().unwrap_or_else(PoisonError::into_inner);
+            let counted = instance.counted();
             all.n_avatars += counted.n_avatars;
             all.n_npcs += counted.n_npcs;
             all.npcs += counted.npcs;
@@ -297,26 +251,26 @@ impl WorldsView {
 
     /// Begin of the longest current step among instances.
     pub fn instance_in_step_since(&self) -> Option<Instant> {
-        let instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
+        let instances = self.instances.lock();
         let since = instances.there.values().map(|seen| seen.in_step_since.load(Ordering::Relaxed));
         since.filter(|&since| since > 0).min().map(Instant)
     }
 
     /// Costs of all worlds' frames since the last call.
     pub fn drain_step_stats(&self) -> Vec<(TaskId, StepStats)> {
-        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        let pool = self.pool.read();
         pool.as_ref().map_or_else(Vec::new, Pool::drain_step_stats)
     }
 
     /// Durations of frames since the last call: the latest are appended to `records`; returns the summary of all.
     pub fn drain_frames(&self, records: &mut Vec<FrameRecord>) -> FrameSummary {
-        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        let pool = self.pool.read();
         pool.as_ref().map_or_else(FrameSummary::default, |pool| pool.drain_frames(records))
     }
 
     /// Balance of the pool between worlds and long tasks; none once the server stops.
     pub fn balance(&self) -> Option<PoolBalance> {
-        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        let pool = self.pool.read();
         pool.as_ref().map(Pool::balance)
     }
 }
@@ -324,26 +278,18 @@ impl WorldsView {
 impl Worlds {
     /// The view of the `watch` thread.
     pub fn watch(&self) -> WorldsView {
-        WorldsView {
-            pool: Arc::clone(&self.pool),
-            shared: self.shared.clone(),
-            instances: Arc::clone(&self.instances),
-        }
+        WorldsView { pool: self.pool.clone(), shared: self.shared.clone(), instances: self.instances.clone() }
     }
 
     /// Receiver of panicked worlds.
     pub fn panicked(&self) -> Receiver<Panicked> {
-        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        let pool = self.pool.read();
         pool.as_ref().expect("asked for before the end").panicked().clone()
     }
 
     /// Handle for returning worlds to the pool.
     pub fn workplace(&self) -> Workplace {
-        Workplace {
-            pool: Arc::clone(&self.pool),
-            long: self.long.clone(),
-            instances: Arc::clone(&self.instances),
-        }
+        Workplace { pool: self.pool.clone(), long: self.long.clone(), instances: self.instances.clone() }
     }
 
     /// Handle for long tasks.
@@ -358,7 +304,7 @@ impl Worlds {
 
     /// Ends the steps and the long tasks; a task that ignores this is left behind after some seconds.
     pub fn stop(&self) {
-        let pool = self.pool.write().unwrap_or_else(PoisonError::into_inner).take();
+        let pool = self.pool.take();
         drop(pool);
     }
 }
@@ -375,17 +321,16 @@ impl Workplace {
     /// Steps a world from now on; its inbox. None once the server stops.
     pub(crate) fn take_in(&self, stepper: Box<Stepper>, waiting: Arc<Waiting>) -> Option<Inbox> {
         let (world, dt, seen) = (stepper.scene.world, stepper.scene.dt(), Arc::clone(&stepper.seen));
-        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        let pool = self.pool.read();
         let waker = pool.as_ref()?.add(stepper, dt, Tick(0));
-        self.instances.lock().unwrap_or_else(PoisonError::into_inner).there.insert(world, seen);
+        self.instances.lock().there.insert(world, seen);
         Some(Inbox { waiting, waker })
     }
 
     /// Counters of an instance while it is stepped.
     pub fn counted(&self, world: WorldId) -> Option<WorldTotals> {
-        let seen =
-            Arc::clone(self.instances.lock().unwrap_or_else(PoisonError::into_inner).there.get(&world)?);
-        let counted = seen.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = Arc::clone(self.instances.lock().there.get(&world)?);
+        let counted = seen.counted();
         Some(*counted)
     }
 
@@ -400,16 +345,16 @@ impl Workplace {
     /// Stops stepping a world until it is taken back or forgotten. The caller owns it, and must not drop it on a thread with waiters;
     /// none if it is down, or the server stops. Waits for its current step.
     pub(crate) fn take_out(&self, inbox: &Inbox) -> Option<Box<Stepper>> {
-        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        let pool = self.pool.read();
         let task: Box<dyn Any> = pool.as_ref()?.remove(inbox.waker.id())?;
         Some(task.downcast().expect("worlds are the tasks of the pool"))
     }
 
     /// Drops an instance that is not stepped any more. Its totals stay.
     pub(crate) fn forget(&self, world: WorldId) {
-        let mut instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut instances = self.instances.lock();
         if let Some(seen) = instances.there.remove(&world) {
-            let counted = *seen.counted.lock().unwrap_or_else(PoisonError::into_inner);
+            let counted = *seen.counted();
             instances.gone += counted.npcs;
             instances.gone_steady += counted.steady;
             instances.gone_ticks += counted.ticks;
@@ -427,7 +372,7 @@ impl Workplace {
 
     /// Keeps who makes which step when for the next frames; see [`Pool::trace_next_frames`].
     pub fn trace_next_frames(&self, n_frames: usize) {
-        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        let pool = self.pool.read();
         if let Some(pool) = pool.as_ref() {
             pool.trace_next_frames(n_frames);
         }
@@ -435,12 +380,12 @@ impl Workplace {
 
     /// The trace that was asked for, once it is whole.
     pub fn take_trace(&self) -> Option<FrameTrace> {
-        self.pool.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.take_trace()
+        self.pool.read().as_ref()?.take_trace()
     }
 
     /// Steps a world again from this tick on; holders of the inbox reach it. No effect once the server stops.
     pub(crate) fn take_back(&self, inbox: &Inbox, stepper: Box<Stepper>, first_tick: Tick) {
-        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        let pool = self.pool.read();
         if let Some(pool) = pool.as_ref() {
             let dt = stepper.scene.dt();
             pool.add_again(&inbox.waker, stepper, dt, first_tick);

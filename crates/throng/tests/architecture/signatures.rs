@@ -22,6 +22,8 @@ const FORBIDDEN: &[&str] = &[
     "RwLockReadGuard",
     "RwLockWriteGuard",
     "Condvar",
+    "Held",
+    "LockClass",
     "LockHold",
     "LockWait",
 ];

@@ -21,6 +21,7 @@ use super::mail::{InstanceSender, JobReport};
 use super::{InstanceStore, InstanceStoreError};
 use crate::inboxes::Inboxes;
 use crate::journal_buffer::JournalBuffer;
+use crate::lock_order::CATALOG;
 use crate::worlds::{INSTANCES, Workplace, WorldTotals};
 use crate::{Clock, ThreadError};
 use crossbeam_channel::{Receiver, Sender};
@@ -33,7 +34,6 @@ use schedule::long::LongTasks;
 use starts::PendingStart;
 pub(super) use starts::StartOrder;
 use std::collections::BTreeMap;
-use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -41,7 +41,7 @@ use std::time::Duration;
 use store::{Instance, InstanceOrigin};
 use suspends::DownWorld;
 use telemetry::recorder::{Recorder, Scope, frame_end};
-use telemetry::{Counter, LockHold, Metrics, Timing};
+use telemetry::{Counter, Held, Metrics, Timing};
 
 /// Threads for jobs: one suspension may wait for the disk while rows are written.
 const THREADS: usize = 2;
@@ -99,24 +99,7 @@ pub(super) struct InstanceWorkplace {
 }
 
 /// The catalog in the hands of this thread, which takes neither the hub nor the store meanwhile.
-pub(super) struct CatalogGuard<'a> {
-    catalog: MutexGuard<'a, WorldCatalog>,
-    _hold: LockHold,
-}
-
-impl Deref for CatalogGuard<'_> {
-    type Target = WorldCatalog;
-
-    fn deref(&self) -> &WorldCatalog {
-        &self.catalog
-    }
-}
-
-impl DerefMut for CatalogGuard<'_> {
-    fn deref_mut(&mut self) -> &mut WorldCatalog {
-        &mut self.catalog
-    }
-}
+pub(super) type CatalogGuard<'a> = Held<MutexGuard<'a, WorldCatalog>>;
 
 /// A job and its report.
 pub(super) type QueuedJob = (JobId, Job);
@@ -181,8 +164,7 @@ impl InstanceWorkplace {
 
     /// Locks templates and worlds in memory.
     pub(super) fn catalog(&self) -> CatalogGuard<'_> {
-        let hold = LockHold::begin("the catalog of instances");
-        CatalogGuard { catalog: self.catalog.lock().unwrap_or_else(PoisonError::into_inner), _hold: hold }
+        CATALOG.hold(|| self.catalog.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Does something on a thread that has to go on although it panics; false when it did, which is counted and logged.

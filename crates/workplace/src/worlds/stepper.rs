@@ -1,6 +1,7 @@
 //! One world as a task of the pool: a step from its commands to its frame, its counters, and the frame's destination.
 
-use super::{INSTANCE_INBOX_MAX, PublishedState, Steady, WorldTotals};
+use super::published::PublishedState;
+use super::{INSTANCE_INBOX_MAX, Steady};
 use crate::Clock;
 use crate::faults::Fuse;
 use crate::inboxes::Waiting;
@@ -15,8 +16,8 @@ use link::{Change, Command, Frame};
 use recording::Tape;
 use schedule::{Panicked, StepStart, Task};
 use std::any::Any;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use telemetry::captures::MissedTick;
 use telemetry::recorder::{Arg, Scope, ScopeKind, frame_end, now_ns, record_systems_from};
@@ -171,7 +172,7 @@ impl Stepper {
         let took = (self.clock)() - began_at;
         self.timing.record(took);
         let allocations = allocations::counted_here() - allocated - noted;
-        let mut counted = self.seen.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = self.seen.counted();
         counted.step = match counted.step {
             Duration::ZERO => took,
             mean => mean - mean / STEPS_OF_MEAN + took / STEPS_OF_MEAN,
@@ -365,10 +366,7 @@ impl Stepper {
             waiting: Arc::clone(&waiting),
             commands: Vec::new(),
             outlet: Outlet::Here { line, spent: None, sessions },
-            seen: Arc::new(PublishedState {
-                counted: Mutex::new(WorldTotals { dilation: 1.0, ..WorldTotals::default() }),
-                ..PublishedState::default()
-            }),
+            seen: PublishedState::new(),
             timing,
             lateness,
             clock,

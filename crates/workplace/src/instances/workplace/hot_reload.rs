@@ -11,13 +11,15 @@ use crate::instances::Instances;
 use crate::instances::catalog::{Template, WorldCatalog};
 use crate::instances::mail::InstanceMail;
 use crate::instances::script::ScriptDisk;
+use crate::lock_order::{RELOAD, RETIRED};
 use crate::long::{self, LongFailure};
 use host::registry::InstanceRefusal;
 use host::script::{ScriptProblems, reload_cast};
 use ids::WorldId;
 use schedule::long::LongContext;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use telemetry::Held;
 use thiserror::Error;
 use world::{CastReload, CastReloadRefusal, NpcCast};
 
@@ -66,6 +68,12 @@ pub(in crate::instances) struct HotReload {
     retired: Mutex<Retired>,
 }
 
+impl HotReload {
+    fn lock_retired(&self) -> Held<MutexGuard<'_, Retired>> {
+        RETIRED.hold(|| self.retired.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// Former casts and changes, until this is their last owner.
 #[derive(Debug, Default)]
 struct Retired {
@@ -94,7 +102,7 @@ impl Instances {
 
 impl InstanceWorkplace {
     fn reload(&self, name: &str) -> Result<Reloaded, ReloadRefusal> {
-        let _one = self.hot_reload.reload.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = RELOAD.hold(|| self.hot_reload.reload.lock().unwrap_or_else(PoisonError::into_inner));
         let template = {
             let catalog = self.catalog();
             let known = || catalog.templates.iter().map(|one| &*one.name).collect::<Vec<_>>().join(", ");
@@ -161,7 +169,7 @@ impl InstanceWorkplace {
 
     /// Keeps former casts and changes until nothing else refers to them.
     fn retire(&self, more: Retired) {
-        let mut retired = self.hot_reload.retired.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut retired = self.hot_reload.lock_retired();
         retired.casts.extend(more.casts);
         retired.reloads.extend(more.reloads);
     }
@@ -205,7 +213,7 @@ impl InstanceWorkplace {
 
     /// Drops casts without a world. Free of cost while there are none.
     pub(in crate::instances) fn dispose_casts(&self) {
-        let mut retired = self.hot_reload.retired.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut retired = self.hot_reload.lock_retired();
         // These hold casts, which become unneeded once these are dropped.
         let reloads = unneeded(&mut retired.reloads);
         retired.casts.sort_unstable_by_key(|cast| Arc::as_ptr(cast).addr());

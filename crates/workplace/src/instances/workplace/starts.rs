@@ -7,6 +7,7 @@ use super::{InstanceWorkplace, unsaved};
 use crate::instances::catalog::{RevertedCast, SteppedInstance, WorldCatalog};
 use crate::instances::mail::JobReport;
 use crate::journal_buffer::JournalBuffer;
+use crate::lock_order::{START_CLAIM, STARTS};
 use crate::long;
 use crate::worlds::{Founding, Stepper};
 use gateway::places::Scene;
@@ -17,11 +18,11 @@ use schedule::long::{Long, LongOutcome, LongRefusal, LongTicket};
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::{InstanceState, Part};
-use telemetry::allocations;
 use telemetry::recorder::{Arg, Scope};
+use telemetry::{Held, allocations};
 use world::saved::{self, SavedError};
 use world::{Life, World, WorldConfig};
 
@@ -62,7 +63,7 @@ pub(in crate::instances) struct StartPlan {
 }
 
 fn take(claim: &StartClaim) -> Option<JobReport> {
-    claim.lock().unwrap_or_else(PoisonError::into_inner).take()
+    START_CLAIM.hold(|| claim.lock().unwrap_or_else(PoisonError::into_inner)).take()
 }
 
 impl InstanceWorkplace {
@@ -209,8 +210,8 @@ impl InstanceWorkplace {
         }
     }
 
-    fn starts(&self) -> std::sync::MutexGuard<'_, Vec<PendingStart>> {
-        self.starts.lock().unwrap_or_else(PoisonError::into_inner)
+    fn starts(&self) -> Held<MutexGuard<'_, Vec<PendingStart>>> {
+        STARTS.hold(|| self.starts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
