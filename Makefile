@@ -4,7 +4,7 @@
 #   make test                      all checks and tests, as CI runs them
 #   make test STEPS="clippy test"  only these steps (scripts/test.sh lists them)
 #   make lint                      the quick steps: formatting, words, the page's own checks, clippy, rustdoc, licences
-#   make previous COMMIT=main~1    save with the program of that commit, load with this one (builds it first); without COMMIT, the one in scripts/previous-commit
+#   make previous COMMIT=main~1    save with the program of that commit, load with this one (builds it first); without COMMIT, the last one with other formats
 #   make audit                     known vulnerabilities in dependencies (fetches the advisory database)
 #   make fuzz SECONDS=600          fuzz every decoder that long; TARGET=header for one
 #   make experiment NAME=daily     run an experiment with a release build, ARGS="--sink lo" for more; without NAME, list them

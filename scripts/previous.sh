@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# previous.sh [COMMIT]: saves with the program of that commit, and loads with this one. Without COMMIT it is the one in
-# scripts/previous-commit, the last before the newest change of what a data directory contains. Its program is built once, with the
-# dependencies that this checkout has compiled, and kept in the cache. Exit status 77 in a checkout without that commit.
+# previous.sh [COMMIT]: saves with the program of that commit, and loads with this one. Without COMMIT it is the last one before the
+# newest change of what a data directory contains (scripts/formats.sh). Its program is built once, with the dependencies that this
+# checkout has compiled, and kept in the cache. Exit status 77 in a checkout without that commit.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 need_cargo
-wanted=${1:-$(cat scripts/previous-commit)}
-if ! commit=$(git rev-parse --verify --quiet --short=12 "$wanted^{commit}"); then
+wanted=${1:-$(scripts/formats.sh --previous)} || exit $?
+if ! commit=$(git rev-parse --verify --quiet --short=7 "$wanted^{commit}"); then
   echo "this checkout has no commit $wanted, whose program is to save: git fetch --unshallow"
   exit 77
 fi

@@ -59,8 +59,8 @@ step_cgroup() {
   scripts/cgroup.sh cargo test --workspace --locked --test running_server memory_group -- --ignored
 }
 
-# States saved by the program of scripts/previous-commit, loaded by this one. Not in the default list: it needs that commit, which
-# a shallow checkout lacks, and its first run compiles that program. Step test opens a data directory that a former build left.
+# States saved by the program of the previous commit, loaded by this one. Not in the default list: its first run compiles that program,
+# for minutes, and a shallow checkout lacks the commit. Step test opens a data directory that a former build left.
 step_previous() {
   build_throng
   scripts/previous.sh
