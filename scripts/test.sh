@@ -60,7 +60,7 @@ step_cgroup() {
 }
 
 # States saved by the program of the previous commit, loaded by this one. Not in the default list: its first run compiles that program,
-# for minutes, and a shallow checkout lacks the commit. Step test opens a data directory that a former build left.
+# for minutes, and a shallow checkout lacks the commit. Step test opens a data directory that it left (crates/throng/tests/golden).
 step_previous() {
   build_throng
   scripts/previous.sh

@@ -1,7 +1,7 @@
-//! A data directory that the previous build left behind, opened by this one: every instance in it resumes.
+//! Data directories that former builds left behind, opened by this one: every instance in them resumes.
 //!
-//! The directory is `golden/data-4b808d7`, written by that build when it was killed (`golden/README.md`). With `THRONG_PREVIOUS_BIN` set to
-//! the executable of another build, that one first adds to it: visits, and with them states of its own formats.
+//! The directories are `golden/data-COMMIT`, written by those builds when they were killed (`golden/README.md`). With `THRONG_PREVIOUS_BIN` set
+//! to the executable of another build, that one first adds to the newest of them: visits, and with them states of its own formats.
 
 use data_dir::RunFile;
 use serde_json::{Value, json};
@@ -143,16 +143,45 @@ impl Drop for Visitor {
     }
 }
 
-/// A copy of the golden directory.
-fn previous_data() -> TempDir {
-    let data = tempfile::tempdir().unwrap();
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/data-4b808d7");
-    for file in std::fs::read_dir(golden).unwrap() {
+/// Written by the last build before the newest change of what a data directory contains.
+const PREVIOUS: &str = "data-7b255ba";
+/// Written by a build before records.
+const FORMER: &str = "data-4b808d7";
+
+fn golden_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+}
+
+/// Copies the files of a directory and of the directories in it.
+fn copy_files(from: &Path, to: &Path) {
+    for file in std::fs::read_dir(from).unwrap() {
         let file = file.unwrap();
-        std::fs::copy(file.path(), data.path().join(file.file_name())).unwrap();
+        let copy = to.join(file.file_name());
+        if file.file_type().unwrap().is_dir() {
+            std::fs::create_dir(&copy).unwrap();
+            copy_files(&file.path(), &copy);
+        } else {
+            std::fs::copy(file.path(), copy).unwrap();
+        }
     }
-    if let Some(previous) = std::env::var_os("THRONG_PREVIOUS_BIN") {
-        let server = Server::start(&PathBuf::from(previous), &data);
+}
+
+/// A copy of a golden directory.
+fn golden(name: &str) -> TempDir {
+    let data = tempfile::tempdir().unwrap();
+    copy_files(&golden_path(name), data.path());
+    data
+}
+
+fn previous_program() -> Option<PathBuf> {
+    std::env::var_os("THRONG_PREVIOUS_BIN").map(PathBuf::from)
+}
+
+/// A copy of the newest golden directory, to which another build may have added.
+fn previous_data() -> TempDir {
+    let data = golden(PREVIOUS);
+    if let Some(previous) = previous_program() {
+        let server = Server::start(&previous, &data);
         let _visitor = server.visitor();
         [2, 3].map(id).into_iter().for_each(|id| server.visit(id));
     }
@@ -168,14 +197,14 @@ fn state(data: &TempDir, n: u128) -> InstanceState {
     Store::open(&StoreUrl::of_directory(data.path())).unwrap().instance_state(id(n)).unwrap()
 }
 
-#[test]
-fn every_instance_of_the_previous_build_resumes_and_is_saved_by_this_one() {
-    let data = previous_data();
-    let before: Vec<InstanceState> = (1..=5).map(|n| state(&data, n)).collect();
+/// Visits every instance of a former build, and looks at what is saved then.
+fn every_instance_resumes(data: &TempDir) {
+    let before: Vec<InstanceState> = (1..=5).map(|n| state(data, n)).collect();
     let has = |n: usize| (before[n - 1].image.is_some(), before[n - 1].journal.is_some());
-    assert_eq!([1, 4, 5].map(has), [(true, true), (false, false), (true, false)]);
+    assert_eq!(has(4), (false, false));
+    assert!((1..=5).any(|n| has(n) == (true, true)) && (1..=5).any(|n| has(n) == (true, false)));
     {
-        let server = Server::start(Path::new(THIS), &data);
+        let server = Server::start(Path::new(THIS), data);
         let _visitor = server.visitor();
         for n in 1..=5 {
             let told = server.instance(id(n));
@@ -185,7 +214,7 @@ fn every_instance_of_the_previous_build_resumes_and_is_saved_by_this_one() {
         assert_eq!(server.metric("throng_instances_damaged_total"), 0.0);
     }
     for (n, before) in (1..).zip(before) {
-        let after = state(&data, n);
+        let after = state(data, n);
         let image = after.image.expect("it was saved when the visitor had left");
         assert!(before.image.is_none_or(|before| before.sequence < image.sequence), "instance {n}");
         assert_eq!(
@@ -197,9 +226,18 @@ fn every_instance_of_the_previous_build_resumes_and_is_saved_by_this_one() {
 }
 
 #[test]
-fn store_migrate_upgrades_every_state_in_place() {
-    let data = previous_data();
-    let before: Vec<InstanceState> = (1..=5).map(|n| state(&data, n)).collect();
+fn every_instance_of_the_previous_build_resumes_and_is_saved_by_this_one() {
+    every_instance_resumes(&previous_data());
+}
+
+#[test]
+fn every_instance_of_a_build_before_records_resumes_and_is_saved_by_this_one() {
+    every_instance_resumes(&golden(FORMER));
+}
+
+/// Upgrades a data directory; the number of states that were of former versions.
+fn migrate(data: &TempDir) -> usize {
+    let before: Vec<InstanceState> = (1..=5).map(|n| state(data, n)).collect();
     let migrate = || {
         let output = Command::new(THIS)
             .args(["store", "migrate", "--json", "--data"])
@@ -210,7 +248,6 @@ fn store_migrate_upgrades_every_state_in_place() {
         assert!(output.status.success(), "{output:?}");
         serde_json::from_slice::<Value>(&output.stdout).unwrap()
     };
-    // A previous build may write some formats as this one does.
     let n_former = before.iter().map(|state| {
         let image =
             state.image.as_ref().and_then(|one| world::saved::upgrade_image(&one.bytes).expect("an image"));
@@ -221,11 +258,10 @@ fn store_migrate_upgrades_every_state_in_place() {
         usize::from(image.is_some()) + usize::from(journal.is_some())
     });
     let n_former: usize = n_former.sum();
-    assert!(n_former >= 3, "{before:?}");
     let report = migrate();
     assert_eq!((&report["states_upgraded"], &report["problems"]), (&json!(n_former), &json!([])), "{report}");
     for (n, before) in (1..).zip(before) {
-        let after = state(&data, n);
+        let after = state(data, n);
         let sequences = |state: &InstanceState| {
             [&state.image, &state.journal].map(|state| state.as_ref().map(|state| state.sequence))
         };
@@ -234,4 +270,77 @@ fn store_migrate_upgrades_every_state_in_place() {
         assert!(after.journal.is_none_or(|one| world::saved::upgrade_journal(&one.bytes).unwrap().is_none()));
     }
     assert_eq!(migrate()["states_upgraded"], 0);
+    n_former
+}
+
+#[test]
+fn store_migrate_upgrades_every_state_in_place() {
+    assert_eq!(migrate(&golden(FORMER)), 5);
+    migrate(&previous_data());
+}
+
+#[test]
+fn recordings_of_the_previous_build_are_read() {
+    let recording = golden_path(PREVIOUS).join("recordings/harbour.throngrec");
+    let output = Command::new(THIS).arg("replay").arg(recording).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// Output of `scripts/formats.sh`; none in a checkout whose history does not go back far enough.
+fn formats(of: &[&str]) -> Option<String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/formats.sh");
+    let output = Command::new(script).args(of).output().unwrap();
+    if output.status.code() == Some(77) {
+        return None;
+    }
+    assert!(output.status.success(), "{output:?}");
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// A change of formats needs a golden directory of the build before it: `scripts/previous.sh --write`.
+#[test]
+fn the_newest_golden_directory_is_of_the_last_commit_with_other_formats() {
+    let golden = std::fs::read_to_string(golden_path(PREVIOUS).join("formats.txt")).unwrap();
+    assert_ne!(formats(&[]), Some(golden.clone()));
+    if let Some(previous) = formats(&["--previous"]) {
+        assert_eq!(formats(&[previous.trim()]), Some(golden), "{previous}");
+    }
+}
+
+/// Visits all instances but the fourth, records a region, and is killed when a visitor has reached a waypoint of the fifth.
+#[test]
+#[ignore = "writes a golden directory with the program of another commit: scripts/previous.sh --write starts it"]
+fn the_previous_program_writes_a_golden_directory() {
+    let program = previous_program().expect("scripts/previous.sh sets THRONG_PREVIOUS_BIN");
+    let out = std::env::var_os("THRONG_GOLDEN").expect("scripts/previous.sh sets THRONG_GOLDEN");
+    let data = golden(FORMER);
+    {
+        let server = Server::start(&program, &data);
+        let _visitor = server.visitor();
+        let order = json!({ "world": "Harbour", "seconds": 2, "out": "harbour.throngrec" });
+        let (status, told) = server.ask("POST", "/v1/record", Some(&order));
+        assert_eq!(status, 200, "{told}");
+        [1, 2, 3, 5].map(id).into_iter().for_each(|id| server.visit(id));
+        let journals = r#"throng_instance_states_saved_total{what="journal"}"#;
+        let n_before = server.metric(journals);
+        let at_the_well = json!({ "user": { "name": USER }, "position": [110, 150, 40] });
+        let enter = format!("/v1/worlds/{}/enter", id(5));
+        server.wait_until("the visitor may go in", |server| {
+            server.ask("POST", &enter, Some(&at_the_well)).0 == 200
+        });
+        server.wait_until("the waypoint is written down", |server| server.metric(journals) > n_before);
+    }
+    // Moves the log of the database into it.
+    let migrated =
+        Command::new(program).args(["store", "migrate", "--data"]).arg(data.path()).status().unwrap();
+    assert!(migrated.success());
+    for name in ["recordings", "camp.behaviour", "camp.toml", "throng.sqlite", "throng.toml"] {
+        let (from, to) = (data.path().join(name), Path::new(&out).join(name));
+        if from.is_dir() {
+            std::fs::create_dir(&to).unwrap();
+            copy_files(&from, &to);
+        } else {
+            std::fs::copy(from, to).unwrap();
+        }
+    }
 }
