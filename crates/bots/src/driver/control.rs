@@ -16,7 +16,6 @@
 //! "logins_failed":0}`, for `gap` with `"gap_s":0.1`, for `pings` with
 //! `"pings":{…}` ([`Summary`]), for `probes` with `"probes":{…}` ([`Probes`]), or `{"refused":"…","reason":"…"}`.
 
-use super::session::{Notice, NoticeSender};
 use crate::behavior::Behavior;
 use crate::sender::Steadiness;
 use crate::summary::Summary;
@@ -111,8 +110,12 @@ impl CommandAnswer<'_> {
     }
 }
 
-/// Reads commands until their end, on a thread of its own: reading blocks.
-pub(super) fn listen(mut input: impl BufRead + Send + 'static, mailbox: NoticeSender) -> io::Result<()> {
+/// Reads commands until their end, on a thread of its own: reading blocks. `post` takes each line with its command, or with the reason why
+/// it is none.
+pub(super) fn listen(
+    mut input: impl BufRead + Send + 'static,
+    post: impl Fn(String, Result<ControlCommand, &'static str>) + Send + 'static,
+) -> io::Result<()> {
     let listen = move || {
         let mut line = String::new();
         loop {
@@ -126,9 +129,9 @@ pub(super) fn listen(mut input: impl BufRead + Send + 'static, mailbox: NoticeSe
                 continue;
             }
             let command = ControlCommand::parse(&text);
-            mailbox.post(Notice::Command { text, command });
+            post(text, command);
         }
-        mailbox.post(Notice::Command { text: "leave".to_owned(), command: Ok(ControlCommand::Leave) });
+        post("leave".to_owned(), Ok(ControlCommand::Leave));
     };
     std::thread::Builder::new().name("bots-control".to_owned()).spawn(listen).map(drop)
 }

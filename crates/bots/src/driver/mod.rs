@@ -28,7 +28,7 @@ use crate::views::ViewsError;
 use circuits::Circuits;
 use clock::RunClock;
 use net::network::Network;
-use session::HttpThread;
+use session::{HttpThread, Notice};
 use std::io::{self, BufRead, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
@@ -169,7 +169,8 @@ pub fn run_controlled(
     output: &mut dyn Write,
 ) -> Result<RunReport, BotsError> {
     let (circuits, http) = start(config, 0)?;
-    control::listen(input, circuits.mailbox())
+    let mailbox = circuits.mailbox();
+    control::listen(input, move |text, command| mailbox.post(Notice::Command { text, command }))
         .map_err(|source| BotsError::System { what: "start the control thread", source })?;
     circuits.run_controlled(http, output)
 }

@@ -8,7 +8,6 @@ use std::{fs, path::Path};
 
 /// Cycles that are known: crate, modules (`a::*` stands for all below `a`), reason.
 const ALLOWED: &[(&str, &[&str], &str)] = &[
-    ("bots", &["driver::control", "driver::session"], "commands and notices of one actor"),
     (
         "experiment",
         &["budget", "calibrate", "findings", "references"],
