@@ -1,12 +1,12 @@
 //! The crowd that the targets name, with limits for each client.
 
 use super::clients::{CrowdProcesses, await_scenery};
-use super::costs::{self, Lost};
+use super::costs::{self, Lost, Windows};
 use super::watch::CrowdMeasurements;
 use super::{CAP_BYTES_PER_S, CrowdSize, SPREAD, VISIBLE, WINDOW_COST, WINDOW_QUICK, shown};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
-use crate::meter::{Sampler, Window};
+use crate::meter::Sampler;
 use crate::server::Server;
 use crate::{Run, clock};
 use report::Section;
@@ -15,14 +15,6 @@ use std::time::Duration;
 /// Time for a crowd to gather on the plaza from the corners of the region.
 const GATHER: Duration = Duration::from_secs(100);
 const GATHER_QUICK: Duration = Duration::from_secs(1);
-
-/// The windows of this server.
-pub(super) struct Windows {
-    pub(super) few: Window,
-    pub(super) middle: Window,
-    pub(super) many: Window,
-    pub(super) plaza: Window,
-}
 
 /// The region's size and boxes, and the limits of clients.
 pub(super) fn settings(size: &CrowdSize) -> String {

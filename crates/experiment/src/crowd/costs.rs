@@ -1,6 +1,5 @@
 //! Costs of crowds, and lost circuits with their reasons.
 
-use super::capped::Windows;
 use super::{CAP_BYTES_PER_S, CrowdSize};
 use crate::bots::BotsReport;
 use crate::findings::Findings;
@@ -11,6 +10,14 @@ use std::collections::BTreeMap;
 
 /// Threads that have their part in every tick, by how their names begin: from the world's step to the datagram.
 const TICK_THREADS: [&str; 3] = ["world-", "replica", "shard-"];
+
+/// The windows of the server with the limits that the targets name.
+pub(super) struct Windows {
+    pub(super) few: Window,
+    pub(super) middle: Window,
+    pub(super) many: Window,
+    pub(super) plaza: Window,
+}
 
 /// Without the thread that writes the recording.
 pub(super) fn cores(window: &Window) -> f64 {
