@@ -8,7 +8,7 @@
 //! | the steady load, with proof that NPCs ([`npcs`]) and worlds ([`costs`]) | are as counted | [`steady`] |
 //! | frames while worlds come, are visited ([`visitors`]) and go | [`churn`] |
 //! | a storm of long work, and how it passes ([`watcher`]) | [`storm`] |
-//! | memory of instances: sampled throughout; at last all are suspended | [`memory`] |
+//! | memory of instances: sampled throughout ([`resident`]); at last all are suspended | [`memory`] |
 //! | cases beyond this machine's cores | [`model`] |
 //!
 //! Frames are the server's own ([`frames`]); the worlds' templates are in [`grounds`].
@@ -20,6 +20,7 @@ pub(crate) mod grounds;
 mod memory;
 mod model;
 mod npcs;
+mod resident;
 mod stage;
 mod steady;
 mod storm;
@@ -146,10 +147,10 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     stage.found(&mut findings)?;
     stage.enter(&mut findings)?;
     steady::measure(&stage, &mut findings)?;
-    stage.memory.weigh(memory::STEADY)?;
+    stage.memory.weigh(resident::STEADY)?;
     churn::measure(&stage, &mut findings)?;
     storm::measure(&stage, &mut findings)?;
-    stage.memory.weigh(memory::STORMED)?;
+    stage.memory.weigh(resident::STORMED)?;
     stage.server.keep_metrics()?;
     let report = stage.dismiss()?;
     memory::measure(&mut stage, &mut findings)?;

@@ -1,7 +1,7 @@
 //! The server with its templates, worlds and players.
 
 use super::grounds::{self, Class};
-use super::memory::{self, ResidentReadings};
+use super::resident::{self, ResidentReadings};
 use crate::bots::{Bots, BotsReport};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
@@ -12,6 +12,9 @@ use std::time::Duration;
 
 /// Last name of the players.
 const PLAYER: &str = "Player";
+/// Rest of the server before a reading: long tasks drop ended instances, and the thread that hashes passwords keeps 19 MiB for five
+/// seconds.
+const REST: Duration = Duration::from_secs(6);
 /// Deadline for all players to reach their worlds.
 const ARRIVAL_MAX: Duration = Duration::from_secs(60);
 
@@ -45,13 +48,13 @@ impl<'a> WorldsTestbed<'a> {
 
     /// Creates the worlds. They stay suspended until a player enters.
     pub(super) fn found(&mut self, findings: &mut Findings) -> Result<(), ExperimentError> {
-        memory::rest(self);
-        self.memory.weigh(memory::EMPTY)?;
+        self.rest();
+        self.memory.weigh(resident::EMPTY)?;
         let began = clock::now();
         self.worlds = self.make()?;
         let each_s = began.elapsed().as_secs_f64() / f64::from(self.count);
         findings.figure("create_ms_mean", each_s * 1e3);
-        self.memory.weigh(memory::ASLEEP)
+        self.memory.weigh(resident::ASLEEP)
     }
 
     /// Makes as many worlds as there are to be; their ids.
@@ -64,8 +67,8 @@ impl<'a> WorldsTestbed<'a> {
     pub(super) fn enter(&mut self, findings: &mut Findings) -> Result<(), ExperimentError> {
         let count = self.count;
         self.players.as_mut().expect("they leave at the end").command(&format!("enter {count}"))?;
-        memory::rest(self);
-        self.memory.weigh(memory::LOGGED_IN)?;
+        self.rest();
+        self.memory.weigh(resident::LOGGED_IN)?;
         for (n, world) in self.worlds.iter().enumerate() {
             self.send(&format!("Bot{:04} {PLAYER}", n + 1), world)?;
         }
@@ -78,7 +81,7 @@ impl<'a> WorldsTestbed<'a> {
             }
             clock::wait(Duration::from_millis(500));
         }
-        self.memory.weigh(memory::INSIDE)
+        self.memory.weigh(resident::INSIDE)
     }
 
     /// Sends a player into a world, unless it is on the way to another one.
@@ -95,6 +98,11 @@ impl<'a> WorldsTestbed<'a> {
     /// Lets the players log out.
     pub(super) fn dismiss(&mut self) -> Result<BotsReport, ExperimentError> {
         self.players.take().expect("they leave once").leave()
+    }
+
+    /// Leaves the server alone.
+    pub(super) fn rest(&self) {
+        clock::wait(self.run.pick(REST, Duration::ZERO));
     }
 
     fn n_inside(&self) -> Result<f64, ExperimentError> {

@@ -13,7 +13,6 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
         &["budget", "calibrate", "findings", "references"],
         "a finding is judged against references, and references are reported as findings",
     ),
-    ("experiment", &["worlds::memory", "worlds::stage"], "a stage measures its own memory"),
     (
         "gateway",
         &[
