@@ -1,10 +1,9 @@
 //! Limits of figures, and the verdict on the figures of a run.
 
 use crate::Run;
-use crate::findings::Findings;
+use crate::findings::{Findings, Judged};
 use crate::references::Reference;
 use report::{Cell, Column, Section, Table, Verdict};
-use serde::Serialize;
 
 /// A figure and its limit.
 pub(crate) struct FigureLimit {
@@ -22,20 +21,6 @@ pub(crate) enum Limit {
     AtLeast(f64),
     /// At most this at the reference's nominal cost, and in proportion to its cost in the run.
     RelativeTo(Reference, f64),
-}
-
-/// A budget as it was applied to a run.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Judged {
-    pub(crate) figure: String,
-    what: &'static str,
-    unit: &'static str,
-    /// True for an upper limit.
-    is_most: bool,
-    /// With the run's references put in.
-    limit: f64,
-    /// Among the failures of the run, if it is one.
-    failure: Option<String>,
 }
 
 impl Limit {

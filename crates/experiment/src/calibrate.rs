@@ -6,7 +6,7 @@
 //! the kernel's work for the receiver within the call is part of it on loopback, as for the server, and not with TUN.
 
 use crate::error::ExperimentError;
-use crate::references::median;
+use crate::median::median;
 use crate::sink::Sink;
 use net::device::Device;
 use net::network::Network;

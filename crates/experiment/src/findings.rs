@@ -1,6 +1,5 @@
 //! Results of an experiment: figures for machines, charts and sections for readers, and failures.
 
-use crate::budget::Judged;
 use crate::usage::ProcessUsage;
 use report::{Axis, LinePlot, SERIES_MAX, Section, Series};
 use serde::Serialize;
@@ -36,6 +35,20 @@ impl Chart {
         let shown = self.lines.iter().take(SERIES_MAX);
         shown.fold(plot, |plot, line| plot.series(Series::new(&line.name, line.points.clone())))
     }
+}
+
+/// A budget as it was applied to a run.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Judged {
+    pub(crate) figure: String,
+    pub(crate) what: &'static str,
+    pub(crate) unit: &'static str,
+    /// True for an upper limit.
+    pub(crate) is_most: bool,
+    /// With the run's references put in.
+    pub(crate) limit: f64,
+    /// Among the failures of the run, if it is one.
+    pub(crate) failure: Option<String>,
 }
 
 /// Everything that an experiment found.

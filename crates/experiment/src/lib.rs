@@ -37,6 +37,7 @@ mod journal;
 mod latency;
 mod login_storm;
 mod machine;
+mod median;
 mod meter;
 mod metrics;
 mod neighbours;

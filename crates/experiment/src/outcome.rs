@@ -1,8 +1,7 @@
 //! Reports of a run: `report.json` for machines, `report.html` for readers.
 
-use crate::budget::Judged;
 use crate::calibrate::{Calibration, DATAGRAM_BYTES, DESTINATIONS};
-use crate::findings::{Chart, Findings};
+use crate::findings::{Chart, Findings, Judged};
 use crate::references::ReferenceSample;
 use crate::{Experiment, ExperimentError, Run, RunParameters, machine};
 use report::{Cell, Column, Report, Section, Table};

@@ -4,7 +4,8 @@
 //! It reads the `report.json` of each run, so that runs of different days or machines can be put together, too.
 
 use crate::ExperimentError;
-use crate::references::{Reference, median};
+use crate::median::median;
+use crate::references::Reference;
 use report::{Cell, Column, Report, Section, Table, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

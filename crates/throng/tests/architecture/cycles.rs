@@ -9,11 +9,6 @@ use std::{fs, path::Path};
 /// Cycles that are known: crate, modules (`a::*` stands for all below `a`), reason.
 const ALLOWED: &[(&str, &[&str], &str)] = &[
     (
-        "experiment",
-        &["budget", "calibrate", "findings", "references"],
-        "a finding is judged against references, and references are reported as findings",
-    ),
-    (
         "gateway",
         &[
             "shard::client",
