@@ -1,7 +1,8 @@
 //! Looks a whole database through, and changes nothing in it.
 
+use crate::damage::hexadecimal;
 use crate::engine::{Engine, EngineError, Session, Sql};
-use crate::instance::{DAMAGED_VISIT, ReadInstances, hexadecimal, read_all};
+use crate::instance::{DAMAGED_VISIT, ReadInstances, read_all};
 use crate::instance_state::read_states;
 use crate::schema;
 use crate::tables::{TableDigest, digest};

@@ -2,8 +2,9 @@
 //!
 //! A damaged row is moved to `instances_set_aside` with everything that belongs to it, and reported; the others are read without it.
 
+use crate::damage::{Damage, Part, first_half, hexadecimal, set_aside};
 use crate::engine::{EngineError, Row, Session, Sql, Value, values};
-use crate::instance_state::{Part, SEQUENCE_MAX, highest_sequence, set_aside};
+use crate::instance_state::{SEQUENCE_MAX, highest_sequence};
 use crate::{Store, StoreError};
 use ids::{AgentId, Uuid};
 
@@ -47,17 +48,6 @@ pub struct Listed {
     pub maker: Option<String>,
     /// Last visit, seconds since 1970, of an instance that a portal created. A damaged time is none.
     pub visited_s: Option<i64>,
-}
-
-/// A damaged row that was set aside.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Damage {
-    /// Id of the instance, in hexadecimal digits: the id itself may be damaged.
-    pub instance: String,
-    /// The damaged part.
-    pub part: Part,
-    /// The evidence of the damage.
-    pub why: String,
 }
 
 /// All instances.
@@ -252,10 +242,6 @@ fn set_aside_all(session: &mut Session<'_>, key: &[u8], why: &str) -> Result<(),
     set_aside(session, key, Part::Row, why)
 }
 
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn checksum(
     key: &[u8],
     template: &str,
@@ -281,12 +267,6 @@ fn visit_checksum(id: Uuid, visited_s: i64) -> i64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"visit").update(id.as_bytes()).update(&visited_s.to_le_bytes());
     first_half(&hasher.finalize())
-}
-
-/// As much of a hash as an integer holds: it guards against accidents, not against an attacker with write access to the file.
-pub(crate) fn first_half(hash: &blake3::Hash) -> i64 {
-    let first = hash.as_bytes().first_chunk().expect("a hash has 32 bytes");
-    i64::from_le_bytes(*first)
 }
 
 #[cfg(test)]

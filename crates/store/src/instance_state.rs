@@ -4,30 +4,13 @@
 //! number, assigned when it was copied out of its world, so writers need no order: an earlier state never replaces a later one, and a
 //! journal counts only if it is later than the image beside it.
 
+use crate::damage::{Damage, Part, first_half, hexadecimal, set_aside};
 use crate::engine::{EngineError, Session, Sql, values};
-use crate::instance::{Damage, first_half, hexadecimal};
 use crate::{Store, StoreError};
 use ids::Uuid;
-use std::fmt;
-
-/// Damaged items kept for the operator; the oldest are dropped first.
-pub const SET_ASIDE_MAX: u32 = 1_000;
 
 /// The highest number that a state can have: a higher one is damaged. One a microsecond would come so far in nine years.
 pub(crate) const SEQUENCE_MAX: u64 = 1 << 48;
-
-/// Part of a stored instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// Description: its name, its template.
-    Row,
-    /// Its whole state.
-    Image,
-    /// Changes since the image.
-    Journal,
-    /// The time of its last visit.
-    Visit,
-}
 
 /// A state of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,25 +32,6 @@ pub struct InstanceState {
     pub journal: Option<State>,
     /// Damaged parts, set aside by this read.
     pub damages: Vec<Damage>,
-}
-
-impl Part {
-    /// In words.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Row => "row",
-            Self::Image => "image",
-            Self::Journal => "journal",
-            Self::Visit => "visit",
-        }
-    }
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 // The row of the instance is locked against removal in PostgreSQL, where transactions run side by side.
@@ -111,30 +75,6 @@ const HAS_IMAGE: Sql = Sql::same("SELECT sequence FROM instance_images WHERE ins
 const SET_TROUBLE: Sql = Sql::same("UPDATE instances SET trouble = $1 WHERE instance = $2");
 const IMAGE_SEQUENCES: Sql = Sql::same("SELECT instance FROM instance_images ORDER BY sequence DESC");
 const JOURNAL_SEQUENCES: Sql = Sql::same("SELECT instance FROM instance_journal ORDER BY sequence DESC");
-
-const SET_ROW_ASIDE: Sql = Sql {
-    sqlite: "INSERT INTO instances_set_aside (instance, part, why, content) \
-             SELECT instance, $1, $2, CAST(template || char(10) || name || char(10) || coalesce(hex(owner), '') \
-             || char(10) || created_s AS BLOB) FROM instances WHERE instance = $3",
-    postgres: "INSERT INTO instances_set_aside (instance, part, why, content) \
-               SELECT instance, $1, $2, convert_to(template || chr(10) || name || chr(10) \
-               || coalesce(upper(encode(owner, 'hex')), '') || chr(10) || created_s, 'UTF8') \
-               FROM instances WHERE instance = $3",
-};
-const SET_IMAGE_ASIDE: Sql = Sql::same(
-    "INSERT INTO instances_set_aside (instance, part, why, content) \
-     SELECT instance, $1, $2, state FROM instance_images WHERE instance = $3",
-);
-const SET_JOURNAL_ASIDE: Sql = Sql::same(
-    "INSERT INTO instances_set_aside (instance, part, why, content) \
-     SELECT instance, $1, $2, state FROM instance_journal WHERE instance = $3",
-);
-const REMOVE_ROW: Sql = Sql::same("DELETE FROM instances WHERE instance = $1");
-const REMOVE_IMAGE: Sql = Sql::same("DELETE FROM instance_images WHERE instance = $1");
-const REMOVE_JOURNAL: Sql = Sql::same("DELETE FROM instance_journal WHERE instance = $1");
-const FORGET_OLDEST: Sql = Sql::same(
-    "DELETE FROM instances_set_aside WHERE number <= (SELECT max(number) FROM instances_set_aside) - $1",
-);
 
 impl Store {
     /// Saves whole states durably, all or none, and returns their number. Journals that they contain are dropped. States of removed
@@ -276,24 +216,6 @@ fn mark_and_set_aside(session: &mut Session<'_>, id: Uuid, part: Part, why: &str
     set_aside(session, id.as_bytes(), part, why)
 }
 
-/// Moves a part unchanged into the table of damaged ones.
-pub(crate) fn set_aside(
-    session: &mut Session<'_>,
-    key: &[u8],
-    part: Part,
-    why: &str,
-) -> Result<(), EngineError> {
-    let (copy, remove) = match part {
-        Part::Row => (SET_ROW_ASIDE, REMOVE_ROW),
-        Part::Image => (SET_IMAGE_ASIDE, REMOVE_IMAGE),
-        Part::Journal => (SET_JOURNAL_ASIDE, REMOVE_JOURNAL),
-        Part::Visit => unreachable!("a damaged visit is dropped"),
-    };
-    session.execute(copy, values![part.as_str(), why, key])?;
-    session.execute(remove, values![key])?;
-    session.execute(FORGET_OLDEST, values![SET_ASIDE_MAX]).map(drop)
-}
-
 /// Highest number of undamaged states: a damaged number would put all later ones in the past.
 pub(crate) fn highest_sequence(session: &mut Session<'_>) -> Result<u64, EngineError> {
     let image = highest_of(session, Part::Image, IMAGE_SEQUENCES)?;
@@ -328,6 +250,7 @@ fn checksum(part: Part, id: Uuid, sequence: i64, bytes: &[u8]) -> i64 {
 mod tests {
     use super::*;
     use crate::InstanceOrigin;
+    use crate::damage::SET_ASIDE_MAX;
     use crate::instance::tests::{aside, instance, store_with};
     use crate::testing::{TestDatabase, on_both_engines, tamper};
 

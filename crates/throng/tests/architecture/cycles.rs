@@ -50,11 +50,6 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
         "clients, checks and reports read the simulation that runs them",
     ),
     (
-        "store",
-        &["instance", "instance_state"],
-        "rows of an instance and of its state, written in one transaction",
-    ),
-    (
         "telemetry",
         &["recorder::arena", "recorder::scope", "recorder::thread", "recorder::writer"],
         "a scope's guard writes through the thread's slot, and the slot knows the scopes that are open",

@@ -1,0 +1,102 @@
+//! Damaged parts of stored instances: checksums that detect them, and the table into which they are moved.
+
+use crate::engine::{EngineError, Session, Sql, values};
+use std::fmt;
+
+/// Damaged items kept for the operator; the oldest are dropped first.
+pub const SET_ASIDE_MAX: u32 = 1_000;
+
+/// Part of a stored instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Description: its name, its template.
+    Row,
+    /// Its whole state.
+    Image,
+    /// Changes since the image.
+    Journal,
+    /// The time of its last visit.
+    Visit,
+}
+
+impl Part {
+    /// In words.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Row => "row",
+            Self::Image => "image",
+            Self::Journal => "journal",
+            Self::Visit => "visit",
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A damaged row that was set aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// Id of the instance, in hexadecimal digits: the id itself may be damaged.
+    pub instance: String,
+    /// The damaged part.
+    pub part: Part,
+    /// The evidence of the damage.
+    pub why: String,
+}
+
+const SET_ROW_ASIDE: Sql = Sql {
+    sqlite: "INSERT INTO instances_set_aside (instance, part, why, content) \
+             SELECT instance, $1, $2, CAST(template || char(10) || name || char(10) || coalesce(hex(owner), '') \
+             || char(10) || created_s AS BLOB) FROM instances WHERE instance = $3",
+    postgres: "INSERT INTO instances_set_aside (instance, part, why, content) \
+               SELECT instance, $1, $2, convert_to(template || chr(10) || name || chr(10) \
+               || coalesce(upper(encode(owner, 'hex')), '') || chr(10) || created_s, 'UTF8') \
+               FROM instances WHERE instance = $3",
+};
+const SET_IMAGE_ASIDE: Sql = Sql::same(
+    "INSERT INTO instances_set_aside (instance, part, why, content) \
+     SELECT instance, $1, $2, state FROM instance_images WHERE instance = $3",
+);
+const SET_JOURNAL_ASIDE: Sql = Sql::same(
+    "INSERT INTO instances_set_aside (instance, part, why, content) \
+     SELECT instance, $1, $2, state FROM instance_journal WHERE instance = $3",
+);
+const REMOVE_ROW: Sql = Sql::same("DELETE FROM instances WHERE instance = $1");
+const REMOVE_IMAGE: Sql = Sql::same("DELETE FROM instance_images WHERE instance = $1");
+const REMOVE_JOURNAL: Sql = Sql::same("DELETE FROM instance_journal WHERE instance = $1");
+const FORGET_OLDEST: Sql = Sql::same(
+    "DELETE FROM instances_set_aside WHERE number <= (SELECT max(number) FROM instances_set_aside) - $1",
+);
+
+/// Moves a part unchanged into the table of damaged ones.
+pub(crate) fn set_aside(
+    session: &mut Session<'_>,
+    key: &[u8],
+    part: Part,
+    why: &str,
+) -> Result<(), EngineError> {
+    let (copy, remove) = match part {
+        Part::Row => (SET_ROW_ASIDE, REMOVE_ROW),
+        Part::Image => (SET_IMAGE_ASIDE, REMOVE_IMAGE),
+        Part::Journal => (SET_JOURNAL_ASIDE, REMOVE_JOURNAL),
+        Part::Visit => unreachable!("a damaged visit is dropped"),
+    };
+    session.execute(copy, values![part.as_str(), why, key])?;
+    session.execute(remove, values![key])?;
+    session.execute(FORGET_OLDEST, values![SET_ASIDE_MAX]).map(drop)
+}
+
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// As much of a hash as an integer holds: it guards against accidents, not against an attacker with write access to the file.
+pub(crate) fn first_half(hash: &blake3::Hash) -> i64 {
+    let first = hash.as_bytes().first_chunk().expect("a hash has 32 bytes");
+    i64::from_le_bytes(*first)
+}
