@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_read_is_no_number_and_less_than_before_is_told_as_such() {
+    fn an_unread_value_is_no_number_and_a_decrease_is_reported_as_such() {
         let readings = [(EMPTY, 1_000.0), (ASLEEP, 1_400.0), (SUSPENDED, 900.0)];
         let readings = readings.map(|(state, own)| Weight { state, own, shared: 0.0 }).into();
         let memory = ResidentReadings { pid: 0, n_instances: 4.0, readings };

@@ -39,6 +39,7 @@ mod arena;
 mod capture;
 mod clock;
 mod export;
+mod guard;
 mod layout;
 mod memory;
 mod overruns;
@@ -54,10 +55,11 @@ pub use capture::{
     Arg, Capture, KernelSample, OpenScope, Overrun, SampleKind, ScopeInfo, ScopeKind, Slice, ThreadRecord,
 };
 pub use clock::now_ns;
-pub use scope::{Scope, ScopeGuard};
-pub use thread::ThreadRecorder;
+pub use guard::ScopeGuard;
+pub use scope::Scope;
+pub use thread::{ThreadRecorder, frame_end};
 pub(crate) use writer::add_lock_wait;
-pub use writer::{frame_end, record_systems_from};
+pub use writer::record_systems_from;
 
 use arena::Arena;
 use layout::header;

@@ -3,7 +3,7 @@
 use super::RecorderState;
 use super::capture::SampleKind;
 use super::memory::thread_usage;
-use super::writer::{self, ThreadSlot};
+use super::writer::{self, DueSample, ThreadSlot};
 use crate::allocations;
 use std::cell::RefCell;
 use std::fs::File;
@@ -53,8 +53,16 @@ impl Drop for Installed {
     }
 }
 
+/// Ends a frame of the calling thread: call it once per turn, without open scopes, just before the thread waits for its next
+/// work. Releases blocks whose events are all older than the horizon, and every 20 ms, or after an overrun, samples the
+/// kernel's figures. No-op on a thread that does not record.
+pub fn frame_end() {
+    let Some(DueSample { now_ns, lock_wait_ns }) = writer::end_frame() else { return };
+    sample(lock_wait_ns, |kind, value| writer::write_sample(now_ns, kind, value));
+}
+
 /// Reports the kernel's figures of the calling thread.
-pub(super) fn sample(lock_wait_ns: u64, mut tell: impl FnMut(SampleKind, u64)) {
+fn sample(lock_wait_ns: u64, mut tell: impl FnMut(SampleKind, u64)) {
     INSTALLED.with_borrow(|installed| {
         let schedstat = installed.as_ref().and_then(|installed| installed.schedstat.as_ref());
         if let Some((run_ns, wait_ns)) = schedstat.and_then(read_schedstat) {

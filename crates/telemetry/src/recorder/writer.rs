@@ -4,12 +4,12 @@
 //! event in 511 takes another block from the pool. Readers may read at any time; `reader` describes how they detect a block
 //! that changes meanwhile, and the fences here name the rule that it relies on.
 
+use super::RecorderState;
 use super::arena::{Block, Slot, release_oldest};
-use super::capture::{Overrun, ScopeKind};
+use super::capture::{Overrun, SampleKind, ScopeKind};
 use super::clock::now_ns;
 use super::layout::{self, EVENT_WORDS, OPEN_MAX, OPEN_WORDS, RING, block, header, thread};
 use super::scope::{Entered, NO_LIMIT, Scope, registered};
-use super::{RecorderState, thread as own_thread};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
@@ -185,7 +185,8 @@ fn write_event(block: &Block, event: [u64; EVENT_WORDS]) -> bool {
 }
 
 /// Writes a sample of the kernel's figures.
-fn write_sample(event: [u64; EVENT_WORDS]) {
+pub(super) fn write_sample(at_ns: u64, kind: SampleKind, value: u64) {
+    let event = [at_ns, value, 0, layout::sample_meta(kind as u8)];
     WRITER.with(|writer| {
         while !write_event(writer.block.get(), event) {
             if !writer.next_block() {
@@ -225,21 +226,24 @@ fn lose() {
     }
 }
 
-/// Ends a frame of the calling thread: call it once per turn, without open scopes, just before the thread waits for its next
-/// work. Releases blocks whose events are all older than the horizon, and every 20 ms, or after an overrun, samples the
-/// kernel's figures. No-op on a thread that does not record.
-pub fn frame_end() {
+/// A frame's end that is worth a sample of the kernel's figures.
+pub(super) struct DueSample {
+    pub(super) now_ns: u64,
+    /// Sum since the thread began.
+    pub(super) lock_wait_ns: u64,
+}
+
+/// Releases the blocks whose events are all older than the horizon. `None` when no sample is due, or the thread records nothing.
+pub(super) fn end_frame() -> Option<DueSample> {
     WRITER.with(|writer| {
-        let Some(assigned) = writer.assigned.get() else { return };
+        let assigned = writer.assigned.get()?;
         let now_ns = now_ns();
         writer.forget_old(assigned, now_ns);
-        if now_ns >= writer.next_sample_ns.get() {
+        (now_ns >= writer.next_sample_ns.get()).then(|| {
             writer.next_sample_ns.set(now_ns + SAMPLE_PERIOD_NS);
-            own_thread::sample(writer.lock_wait_ns.get(), |what, value| {
-                write_sample([now_ns, value, 0, layout::sample_meta(what as u8)]);
-            });
-        }
-    });
+            DueSample { now_ns, lock_wait_ns: writer.lock_wait_ns.get() }
+        })
+    })
 }
 
 /// Sets the calling thread's minimum duration of recorded systems ([`ScopeKind::System`]), in nanoseconds; 0, the default,

@@ -50,11 +50,6 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
         "clients, checks and reports read the simulation that runs them",
     ),
     (
-        "telemetry",
-        &["recorder::arena", "recorder::scope", "recorder::thread", "recorder::writer"],
-        "a scope's guard writes through the thread's slot, and the slot knows the scopes that are open",
-    ),
-    (
         "throng",
         &["serve::instances::api", "serve::instances::map", "serve::instances::templates"],
         "handlers of one router, with the answers that they share",
