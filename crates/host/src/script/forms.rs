@@ -1,6 +1,7 @@
 //! Entries of the file and their parsing: one malformed entry does not hide the problems of the others.
 
 use super::ScriptProblems;
+use super::entry::{Placed, Point};
 use super::missions::{MissionEntry, WaypointEntry};
 use behavior::KindGroup;
 use behavior::senses::Acuity;
@@ -51,13 +52,6 @@ struct Waypoints {
 struct WaypointsOfOne {
     #[serde(default)]
     waypoint: Vec<Spanned<Table>>,
-}
-
-/// Something, and on which line it stands.
-#[derive(Debug)]
-pub(super) struct Placed<T> {
-    pub(super) line: u32,
-    pub(super) it: T,
 }
 
 #[derive(Debug)]
@@ -183,14 +177,6 @@ pub(super) enum AppearanceEntry {
     Cloud,
     /// As a file beside this one says.
     File(PathBuf),
-}
-
-/// Metres from the corner: two numbers on the ground, or three.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Point {
-    Ground([f32; 2]),
-    At([f32; 3]),
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,6 +1,6 @@
 //! Missions as the script says them.
 
-use super::forms::{Placed, Point};
+use super::entry::{Placed, Point};
 use game::{Mission, Waypoint};
 use glam::Vec3;
 use serde::Deserialize;

@@ -3,6 +3,7 @@
 //! [docs/operating/npcs.md](../../../../docs/operating/npcs.md) is its reference. Start with [`load_cast`]; `forms` has the entries of the file.
 //! Files are read through [`ScriptFiles`]. Reading and checking are two passes, and each reports all of its problems at once.
 
+mod entry;
 mod forms;
 mod looks;
 mod missions;
@@ -10,7 +11,8 @@ mod missions;
 pub use looks::parse_worn_looks;
 
 use behavior::{Kind, NamedPlace, Resource, Route, Vocabulary};
-use forms::{File, KindEntry, NpcEntry, Placed, Point};
+use entry::{Placed, Point};
+use forms::{File, KindEntry, NpcEntry};
 use game::{MissionFaults, MissionScript};
 use glam::Vec3;
 use link::{Looks, Scenery, Terrain};

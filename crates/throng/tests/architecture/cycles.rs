@@ -26,7 +26,6 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
         &["registry::requests", "registry::room"],
         "requests wait for room, and room is made for requests",
     ),
-    ("host", &["script::forms", "script::missions"], "the entries of one file"),
     (
         "sim",
         &[
