@@ -140,7 +140,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         places: &places,
         bound: &bound,
         store: &store,
-        shards: &shards,
+        mailboxes: shards.iter().map(shards::Prepared::mailbox).collect(),
         clock: &clock,
         metrics: &metrics,
         recorder,

@@ -4,7 +4,6 @@
 
 use super::addresses::Bound;
 use super::faults::Fuse;
-use super::shards::Prepared;
 use super::{Clock, ServeError};
 use crate::config::Config;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
@@ -67,7 +66,8 @@ pub(super) struct SessionThreadsConfig<'a> {
     pub(super) places: &'a Arc<Places>,
     pub(super) bound: &'a Bound,
     pub(super) store: &'a Arc<Store>,
-    pub(super) shards: &'a [Prepared],
+    /// Of the shards, by their index.
+    pub(super) mailboxes: Vec<Mailbox>,
     pub(super) clock: &'a Clock,
     pub(super) metrics: &'a Metrics,
     pub(super) recorder: Recorder,
@@ -83,7 +83,7 @@ pub(super) fn start(start: SessionThreadsConfig<'_>) -> Result<SessionThreads, S
         places,
         bound,
         store,
-        shards,
+        mailboxes,
         clock,
         metrics,
         recorder,
@@ -99,13 +99,6 @@ pub(super) fn start(start: SessionThreadsConfig<'_>) -> Result<SessionThreads, S
         arrival_timeout: Duration::from_secs(config.gateway.ticket_s.into()),
     };
     let hub = Hub::new(hub_config, Arc::clone(places), entropy());
-    let mailboxes = shards
-        .iter()
-        .map(|shard| {
-            let waker = shard.waker();
-            Mailbox { sender: shard.sender(), wake: Box::new(move || waker.wake()) }
-        })
-        .collect();
     let (records, to_store) = sync_channel(RECORDS_MAX);
     let (lookups, to_reader) = sync_channel(LOOKUPS_MAX);
     let lock_wait = LockWait::new(metrics, "hub");

@@ -12,6 +12,7 @@ use circuit::{START_PING_CHECK, Traffic};
 use crossbeam_channel::{Sender, TrySendError};
 use gateway::mail::{ShardIndex, ToShard};
 use gateway::places::Places;
+use gateway::sessions::Mailbox;
 use gateway::shard::{CircuitAddress, Outbox, Shard, ShardConfig, ShardFigures};
 use grid::capability::HeldTextures;
 use ids::Instant;
@@ -57,8 +58,9 @@ impl Prepared {
         self.poller.waker()
     }
 
-    pub(super) fn sender(&self) -> SyncSender<ToShard> {
-        self.sender.clone()
+    pub(super) fn mailbox(&self) -> Mailbox {
+        let waker = self.waker();
+        Mailbox { sender: self.sender.clone(), wake: Box::new(move || waker.wake()) }
     }
 }
 

@@ -53,7 +53,6 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
         &["serve::instances::api", "serve::instances::map", "serve::instances::templates"],
         "handlers of one router, with the answers that they share",
     ),
-    ("throng", &["serve::sessions", "serve::shards"], "threads that wake each other"),
 ];
 
 /// Names of modules from the crate's root on.
