@@ -2,8 +2,8 @@
 //! does not connect without several of these.
 
 use super::Shard;
-use super::dispatch::{Handled, Incoming};
 use super::greeting::{self, SIM_ACCESS};
+use super::incoming::{Handled, Incoming};
 use crate::coverage::{Feature, MessageOutcome};
 use crate::mail::{Request, StoreQuery, Ticket};
 use crate::map_layers::map_layers;

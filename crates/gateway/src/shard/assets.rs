@@ -3,7 +3,7 @@
 
 use super::Shard;
 use super::counters::Refused;
-use super::dispatch::{Handled, Incoming};
+use super::incoming::{Handled, Incoming};
 use super::uploads::XFER_FAILED;
 use crate::coverage::MessageOutcome;
 use circuit::{Category, Reliability};

@@ -7,9 +7,11 @@ use super::heard::HeardBudget;
 use super::held::HeldMessages;
 use super::notices::Notices;
 use super::outbox::{CircuitAddress, Outbox};
-use super::stream::SceneryStream;
+use super::progress::{ArrivalMessages, Greeting, Stage};
+use super::scenery_stream::SceneryStream;
+use super::token_bucket::TokenBucket;
 use super::uploads::Upload;
-use crate::mail::{CircuitKey, Closed, Spot, Ticket};
+use crate::mail::{CircuitKey, Spot, Ticket};
 use crate::places::Place as Region;
 use circuit::Circuit;
 use glam::Vec3;
@@ -40,42 +42,6 @@ const LOOKS_BURST: f32 = 60.0;
 
 /// Time after arrival in which a client has received its surroundings: two seconds of avatars, some more of static objects.
 const ARRIVAL: Duration = Duration::from_secs(20);
-
-/// Progress of a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// It showed its ticket; its avatar is nowhere yet.
-    Opened,
-    /// Its avatar was sent into the world.
-    Entering,
-    /// Its avatar is in the world.
-    Present,
-    /// The world did not let its avatar in: the hub sends it elsewhere.
-    Outside,
-    /// It has no avatar any more; its circuit delivers the last messages until then.
-    Leaving(Instant, Closed),
-}
-
-/// Progress of a client's arrival.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Greeting {
-    /// Time of the RegionHandshake.
-    pub(super) handshake_at: Option<Instant>,
-    /// RegionHandshakeReply came, or was waited for long enough.
-    pub(super) scene_open: bool,
-    /// Terrain and overlay were queued.
-    pub(super) ground_sent: bool,
-}
-
-/// Messages on the avatar's arrival sent so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum ArrivalMessages {
-    Nothing,
-    /// The region's new name, and not where in it: there was no room in its circuit for more.
-    Region,
-    #[default]
-    All,
-}
 
 /// A client on this shard.
 #[derive(Debug)]
@@ -303,37 +269,6 @@ impl Client {
         while self.circuit.poll_transmit(now, &mut out.bytes).is_some() {
             out.seal(self.address);
         }
-    }
-}
-
-/// A token bucket.
-#[derive(Debug)]
-pub(super) struct TokenBucket {
-    left: f32,
-    at: Instant,
-    per_s: f32,
-    burst: f32,
-}
-
-impl TokenBucket {
-    pub(super) const fn new(now: Instant, per_s: f32, burst: f32) -> Self {
-        Self { left: burst, at: now, per_s, burst }
-    }
-
-    /// Takes one, if there is one.
-    pub(super) fn try_spend(&mut self, now: Instant) -> bool {
-        self.take_above(now, 0.0)
-    }
-
-    /// Takes one, if `reserve` are left after it.
-    pub(super) fn take_above(&mut self, now: Instant, reserve: f32) -> bool {
-        self.left = (self.left + self.per_s * now.since(self.at).as_secs_f32()).min(self.burst);
-        self.at = now;
-        let granted = self.left >= reserve + 1.0;
-        if granted {
-            self.left -= 1.0;
-        }
-        granted
     }
 }
 

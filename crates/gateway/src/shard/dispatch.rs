@@ -4,10 +4,11 @@
 //! dropped duplicates and queued the ack before a message comes here. Handlers turn it into a command for the world, an answer from the
 //! shard's data (`answers.rs`), or a request for the hub.
 
-use super::client::Stage;
 use super::counters::Refused;
 use super::filter::FilterVerdict;
+use super::incoming::{Drop, Handled, Incoming};
 use super::outbox::Outbox;
+use super::progress::Stage;
 use super::{COMMANDS_MAX, ClientIndex, Shard};
 use crate::coverage::{Feature, MessageOutcome, message_table};
 use crate::mail::{Closed, FromShard, InstantMessage, Request, Spot};
@@ -24,36 +25,6 @@ use wire::text::from_wire;
 const AVATAR_HEIGHT_M: f32 = 1.9;
 /// Maximum size of a chat message for scripts and clients, bytes.
 const CHAT_MAX: usize = 1_023;
-
-/// An arrived message: its client, and the output for immediate replies.
-pub(super) struct Incoming<'a> {
-    pub(super) now: Instant,
-    pub(super) index: ClientIndex,
-    /// The message, unless the protocol does not have it.
-    pub(super) name: Option<MessageName>,
-    pub(super) out: &'a mut Outbox,
-}
-
-/// Reasons for dropping a message.
-pub(super) enum Drop {
-    Malformed(Malformed),
-    Refused(Refused),
-}
-
-impl From<Malformed> for Drop {
-    fn from(why: Malformed) -> Self {
-        Self::Malformed(why)
-    }
-}
-
-impl From<Refused> for Drop {
-    fn from(why: Refused) -> Self {
-        Self::Refused(why)
-    }
-}
-
-/// Result of a message.
-pub(super) type Handled = Result<MessageOutcome, Drop>;
 
 /// Expands the table of messages to the match that handles them.
 macro_rules! message_match {

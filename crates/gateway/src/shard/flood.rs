@@ -1,10 +1,10 @@
 //! Answers to a client above its share: its messages are refused with a notice.
 //!
 //! Each refused message is in a notice (`notices.rs`), and one TeleportFailed per [`PERIOD`] stands for teleports, because a client
-//! waits for the end of a teleport. The share itself is [`super::client::TokenBucket`].
+//! waits for the end of a teleport. The share itself is [`super::token_bucket::TokenBucket`].
 
 use super::Shard;
-use super::dispatch::Incoming;
+use super::incoming::Incoming;
 use super::notices::{NOTICE_PERIOD as PERIOD, NoticeKind};
 use crate::mail::{FromShard, Request};
 use wire::messages::*;

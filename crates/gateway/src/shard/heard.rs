@@ -11,7 +11,7 @@
 //! Speakers that shout without pause share the rate alike, and the reserve is left for quiet ones. At most [`SPEAKERS_MAX`] speakers
 //! are counted; others are heard above [`SHORT`] only, or their number would be the end of the reserve.
 
-use super::client::TokenBucket;
+use super::token_bucket::TokenBucket;
 use ids::{Instant, Uuid};
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Events of a world and their recipients: chat by distance, teleports inside a region, refusals, health, missions.
 
-use super::client::Stage;
 use super::outbox::Outbox;
+use super::progress::Stage;
 use super::switching::WITHIN_REGION;
 use super::{ClientIndex, Shard};
 use crate::mail::{CircuitKey, FromShard};

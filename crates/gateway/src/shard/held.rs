@@ -7,11 +7,11 @@
 //! On a circuit that the avatar has left for another one, such messages go through the hub to its current circuit. Start with
 //! [`Shard::dispatch_later`].
 
-use super::client::Stage;
 use super::counters::Refused;
-use super::dispatch::Incoming;
+use super::incoming::Incoming;
 use super::notices::NoticeKind;
 use super::outbox::Outbox;
+use super::progress::Stage;
 use super::{ClientIndex, Shard};
 use crate::coverage::MessageOutcome;
 use crate::mail::{CircuitKey, Closed, FromShard, RawMessage, Request};

@@ -4,7 +4,7 @@
 
 use super::Shard;
 use super::counters::Refused;
-use super::dispatch::{Handled, Incoming};
+use super::incoming::{Handled, Incoming};
 use crate::coverage::MessageOutcome;
 use crate::mail::{FromShard, NAMES_PER_REPLY, Request};
 use circuit::Reliability;

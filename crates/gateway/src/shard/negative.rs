@@ -3,7 +3,7 @@
 //! A client that waits for one of these gets it at once, instead of an AlertMessage that it would not connect with its request.
 
 use super::Shard;
-use super::dispatch::{Handled, Incoming};
+use super::incoming::{Handled, Incoming};
 use crate::coverage::{Feature, MessageOutcome};
 use crate::mail::{Request, StoreQuery, dialog};
 use ids::Uuid;

@@ -4,7 +4,7 @@
 //! [`NoticeKind`] brings a notice at once; those that follow within [`NOTICE_PERIOD`] are counted, and one notice at its end states
 //! their number. The kinds are as many as the protocol has messages, which bounds the table.
 
-use super::dispatch::Incoming;
+use super::incoming::Incoming;
 use super::outbox::Outbox;
 use super::{ClientIndex, Shard};
 use crate::coverage::{Feature, MessageOutcome};
@@ -22,7 +22,7 @@ pub(super) const NOTICE_PERIOD: Duration = Duration::from_millis(800);
 pub(super) enum NoticeKind {
     /// The protocol has no negative reply to this message, which asks for a part of it that does not exist.
     Missing(Feature, Option<MessageName>),
-    /// They were above the client's share ([`super::client::TokenBucket`]).
+    /// They were above the client's share ([`super::token_bucket::TokenBucket`]).
     Flood,
     /// More came before the avatar's arrival than is kept ([`super::held`]).
     Unkept,

@@ -5,7 +5,7 @@
 
 use super::Shard;
 use super::counters::Refused;
-use super::dispatch::{Handled, Incoming};
+use super::incoming::{Handled, Incoming};
 use crate::coverage::{Feature, MessageOutcome};
 use crate::places::EncodedGround;
 use grid::inventory::LIBRARY_OWNER;

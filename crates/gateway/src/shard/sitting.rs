@@ -7,7 +7,7 @@
 
 use super::Shard;
 use super::counters::Refused;
-use super::dispatch::{Handled, Incoming};
+use super::incoming::{Handled, Incoming};
 use crate::coverage::Feature;
 use glam::{Mat3, Quat, Vec3};
 use ids::Uuid;

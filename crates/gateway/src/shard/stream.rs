@@ -9,13 +9,12 @@ mod looks;
 mod scenery;
 mod settling;
 
-pub(super) use scenery::SceneryStream;
-
-use super::client::{ArrivalMessages, Client, Stage};
+use super::client::Client;
 use super::counters::ShardCounters;
 use super::greeting::{self, WorldFigures};
 use super::outbox::Outbox;
 use super::pressure::Pressure;
+use super::progress::{ArrivalMessages, Stage};
 use super::turns::SLOTS;
 use super::{ClientIndex, Packing, Shard, dispatch::BULK};
 use crate::mail::FromShard;

@@ -6,10 +6,11 @@
 //! of the new world are sent, with the ground. Its own avatar is killed with the others: it has another local id now, and
 //! node-metaverse, which knows objects by these, would show two of it. Viewers always keep their own.
 
-use super::client::{ArrivalMessages, Client, Stage};
+use super::client::Client;
 use super::client_intent::IntendedPosture;
 use super::filter::UpdateFilter;
 use super::greeting;
+use super::progress::{ArrivalMessages, Stage};
 use super::{ClientIndex, Shard};
 use crate::hub::travel::{self, VIA_LOCATION};
 use crate::mail::FromShard;

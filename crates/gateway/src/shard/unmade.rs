@@ -4,7 +4,7 @@
 //! item up, does not find it, and reports an error.
 
 use super::Shard;
-use super::dispatch::{Handled, Incoming};
+use super::incoming::{Handled, Incoming};
 use crate::coverage::Feature;
 use ids::Uuid;
 use std::sync::Arc;

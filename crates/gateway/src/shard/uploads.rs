@@ -5,7 +5,7 @@
 //! AssetUploadComplete without success ends the upload. node-metaverse 0.8.16 waits for an AbortXfer instead, and is sent it behind.
 
 use super::Shard;
-use super::dispatch::{Handled, Incoming};
+use super::incoming::{Handled, Incoming};
 use crate::coverage::MessageOutcome;
 use ids::Uuid;
 use md5::{Digest, Md5};

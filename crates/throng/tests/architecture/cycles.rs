@@ -9,19 +9,6 @@ use std::{fs, path::Path};
 /// Cycles that are known: crate, modules (`a::*` stands for all below `a`), reason.
 const ALLOWED: &[(&str, &[&str], &str)] = &[
     (
-        "gateway",
-        &[
-            "shard::client",
-            "shard::dispatch",
-            "shard::heard",
-            "shard::held",
-            "shard::notices",
-            "shard::stream",
-            "shard::uploads",
-        ],
-        "a client holds the state of each part of the shard, and the parts are methods of the shard on a client",
-    ),
-    (
         "host",
         &["registry::requests", "registry::room"],
         "requests wait for room, and room is made for requests",

@@ -1,75 +1,15 @@
 //! Static objects near a client: sent once in full, several per datagram, while its bytes allow.
 
 use super::{Turn, UNACKED_MAX};
-use ids::LocalId;
+use crate::shard::scenery_stream::PER_DATAGRAM;
 use link::Prim;
-use replicate::scenery::{ObjectIndex, SentObjects};
 use wire::header::DATAGRAM_MAX;
 use wire::object_update;
 
 /// Datagrams of one send. With 4 boxes in each a client has 500 of them after some two seconds.
 const DATAGRAMS_PER_SEND: usize = 6;
-/// Objects that one datagram holds at most: a prim without textures takes 214 bytes.
-const PER_DATAGRAM: usize = 5;
 /// Unacked reliable messages beyond which scenery waits: avatars come first.
 const UNACKED_SHARE: usize = UNACKED_MAX / 2;
-
-/// Static objects sent to a client, and those under way.
-#[derive(Debug, Default)]
-pub(in crate::shard) struct SceneryStream {
-    pub(in crate::shard) sent: SentObjects,
-    under_way: Vec<UnderWay>,
-    /// It has had everything near.
-    was_filled: bool,
-}
-
-/// One datagram that was not acked yet.
-#[derive(Debug)]
-struct UnderWay {
-    sequence: u32,
-    n: u8,
-    objects: [ObjectIndex; PER_DATAGRAM],
-}
-
-impl UnderWay {
-    fn objects(&self) -> &[ObjectIndex] {
-        &self.objects[..self.n.into()]
-    }
-}
-
-impl SceneryStream {
-    /// The ack of a datagram is overdue: its contents are sent again.
-    pub(super) fn lost(&mut self, sequence: u32) {
-        if let Some(lost) = self.under_way.iter().find(|datagram| datagram.sequence == sequence) {
-            lost.objects().iter().for_each(|&object| self.sent.mark_lost(object));
-        }
-    }
-
-    /// Objects in datagrams that were not acked yet, with the numbers of these.
-    pub(in crate::shard) fn under_way(
-        &self,
-        scenery: &replicate::scenery::SceneryReplica,
-    ) -> impl Iterator<Item = (u32, LocalId)> {
-        let of = |datagram: &UnderWay| {
-            datagram
-                .objects()
-                .iter()
-                .map(|&object| (datagram.sequence, scenery.id(object)))
-                .collect::<Vec<_>>()
-        };
-        self.under_way.iter().flat_map(of)
-    }
-
-    /// Gives back the memory of an arrival.
-    pub(in crate::shard) fn free_spare(&mut self) {
-        self.under_way.shrink_to_fit();
-    }
-
-    /// Drops datagrams that were acked or given up.
-    pub(super) fn forget_acked(&mut self, is_unacked: impl Fn(u32) -> bool) {
-        self.under_way.retain(|datagram| is_unacked(datagram.sequence));
-    }
-}
 
 impl Turn<'_> {
     /// True if a near object was not sent yet, or may be lost.
@@ -80,7 +20,7 @@ impl Turn<'_> {
     /// Sends the nearest of it, if any is due.
     pub(super) fn scenery(&mut self, is_due: bool) {
         if !is_due {
-            if !std::mem::replace(&mut self.client.scenery.was_filled, true) {
+            if self.client.scenery.note_filled() {
                 self.counters.sceneries_filled += 1;
             }
             return;
@@ -111,9 +51,7 @@ impl Turn<'_> {
             }
             self.end_full(n);
             self.counters.objects_sent += n as u64;
-            let under_way = UnderWay { sequence, n: n as u8, objects };
-            under_way.objects().iter().for_each(|&object| self.client.scenery.sent.mark_sent(object));
-            self.client.scenery.under_way.push(under_way);
+            self.client.scenery.record_datagram(sequence, n, objects);
             rest = &rest[n..];
         }
         // Chosen objects that did not fit stay due.
