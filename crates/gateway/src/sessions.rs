@@ -229,7 +229,7 @@ mod tests {
     fn a_wait_for_a_mailbox_is_no_part_of_a_look_at_the_instances() {
         let (sessions, _mail) = shared(Node::new().hub, 2, sync_channel(1).0);
         let _instances = sessions.places().instances_mut();
-        sessions.tell_shards(&ToShard::Events(WorldId(7), [].into()));
+        sessions.send_to_shards(&ToShard::Events(WorldId(7), [].into()));
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub(super) async fn call(
         "ExtEnvironment" if method == Method::GET => llsd(&capability::environment(holder.place.region_id)),
         "MapLayer" if method == Method::POST => match read_map(&body) {
             Ok(request) => {
-                llsd(&map_layers_llsd(&portal.places, request.get("Flags").as_i32().unwrap_or_default()))
+                llsd(&map_layers_llsd(&state.places, request.get("Flags").as_i32().unwrap_or_default()))
             }
             Err(response) => *response,
         },

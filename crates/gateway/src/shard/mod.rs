@@ -55,7 +55,7 @@ pub use pressure::{CpuTime, PRESSURE_MAX};
 pub use sending::{Packing, Sending};
 pub use stages::{Handled, Measured, PacketStage, Stages};
 
-use crate::coverage::{MessageOutcomes, Outcome};
+use crate::coverage::{MessageOutcome, MessageOutcomes};
 use crate::mail::{CircuitKey, Closed, Ending, FromShard, Ticket, ToShard};
 use crate::places::{Place, Places};
 use address_hash::AddressHash;
@@ -462,14 +462,14 @@ impl Shard {
             }
             Ok(None) => {
                 client.flush(now, out);
-                self.count_message(bytes, Outcome::Done);
+                self.count_message(bytes, MessageOutcome::Done);
             }
             Err(why) => {
                 // A duplicate is acked again.
                 client.flush(now, out);
                 self.counters.drop(why);
                 if matches!(why, DropReason::Malformed(_)) {
-                    self.count_message(bytes, Outcome::Dropped);
+                    self.count_message(bytes, MessageOutcome::Dropped);
                 }
             }
         }
@@ -478,7 +478,7 @@ impl Shard {
 
     /// Counts a message that came no further than its circuit: an ack, a ping, or one that is not whole. Its number is read a second
     /// time, a few nanoseconds for a datagram of which nothing else follows.
-    fn count_message(&mut self, datagram: &[u8], outcome: Outcome) {
+    fn count_message(&mut self, datagram: &[u8], outcome: MessageOutcome) {
         if let Some(number) = message_number(datagram) {
             self.outcomes.count(MessageName::of(number), outcome);
         }

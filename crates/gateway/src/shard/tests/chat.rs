@@ -135,11 +135,11 @@ fn beside_a_shouting_crowd_every_line_of_a_quiet_speaker_is_heard() {
     let mut said = Vec::new();
     for n in 0..80 {
         for &shouting in crowd {
-            node.clients[shouting].say(ChatKind::Say, &format!("noise {n}"));
+            node.clients[shouting].send_chat(ChatKind::Say, &format!("noise {n}"));
         }
         if n % 4 == 0 {
             said.push(format!("word {n}"));
-            node.clients[quiet].say(ChatKind::Say, &said[said.len() - 1]);
+            node.clients[quiet].send_chat(ChatKind::Say, &said[said.len() - 1]);
         }
         node.run_ms(250);
     }

@@ -131,7 +131,7 @@ fn acks_and_pings_are_counted_though_they_come_no_further_than_the_circuit() {
     node.run_ms(2_000);
     let so_far = |node: &Node| {
         let occurred = outcomes(node);
-        let done = |name| occurred.get(&(name, Outcome::Done)).copied().unwrap_or_default();
+        let done = |name| occurred.get(&(name, MessageOutcome::Done)).copied().unwrap_or_default();
         let counted = ["StartPingCheck", "CompletePingCheck", "PacketAck"].map(done);
         let stats = node.clients[ada].circuit.stats();
         (counted, [stats.pings_out, stats.pings_in, stats.acks_out])
@@ -150,7 +150,7 @@ fn acks_and_pings_are_counted_though_they_come_no_further_than_the_circuit() {
     // An ack whose only id is missing.
     node.clients[ada].send_body(&[0xFF, 0xFF, 0xFF, 0xFB, 1]);
     node.run_ms(100);
-    assert_eq!(outcomes(&node).get(&("PacketAck", Outcome::Dropped)), Some(&1));
+    assert_eq!(outcomes(&node).get(&("PacketAck", MessageOutcome::Dropped)), Some(&1));
 }
 
 #[test]
