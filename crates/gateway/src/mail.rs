@@ -3,8 +3,8 @@
 
 use crate::places::PlaceId;
 use glam::Vec3;
-use ids::{AgentId, CircuitCode, Instant, RegionHandle, SessionId, SessionKey, Uuid, WorldId};
-use link::{Appearance, EntryRefusal, Event};
+use ids::{AgentId, CircuitCode, Instant, RegionHandle, SessionId, Uuid, WorldId};
+use link::{Appearance, CircuitKey, EntryRefusal, Event};
 use std::sync::Arc;
 use wire::llsd::Llsd;
 use wire::messages::MessageNumber;
@@ -26,16 +26,6 @@ pub struct Spot {
 /// Index of a shard on its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShardIndex(pub u16);
-
-/// One circuit of a session: tickets of a session are numbered, and so are the circuits they open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CircuitKey {
-    /// The session.
-    pub session: SessionKey,
-    /// Rises with every ticket of the session. Commands to worlds are ordered by it, so that a circuit's last
-    /// command always comes before its successor's first.
-    pub ticket: u32,
-}
 
 /// The right to open one circuit: (code, session, agent, local port) → place and world, checked once.
 #[derive(Clone, Debug)]

@@ -1,10 +1,11 @@
 //! The hub as HTTP handlers and the hub's own thread share it: a briefly held lock, with the hub's output delivered before its release,
 //! so that shards get it in the order of its decisions.
 
-use crate::hub::{Address, Hub, Order, Record, StoreLookup};
+use crate::hub::{Address, Hub, Record, StoreLookup};
 use crate::lock_order::{HUB, MAILBOX};
 use crate::mail::ToShard;
 use crate::places::Places;
+use link::TravelOrder;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -26,7 +27,7 @@ impl fmt::Debug for Mailbox {
 }
 
 /// Takes an order of the hub to where it is carried out, without waiting: called while the hub is locked.
-pub type TakeOrder = Box<dyn Fn(Order) -> Result<(), TrySendError<Order>> + Send + Sync>;
+pub type TakeOrder = Box<dyn Fn(TravelOrder) -> Result<(), TrySendError<TravelOrder>> + Send + Sync>;
 
 /// All sessions, shared.
 pub struct Sessions {
@@ -190,11 +191,11 @@ mod tests {
     use ids::{Instant, WorldId};
     use std::sync::mpsc::{Receiver, sync_channel};
 
-    fn taken_by(orders: SyncSender<Order>) -> TakeOrder {
+    fn taken_by(orders: SyncSender<TravelOrder>) -> TakeOrder {
         Box::new(move |order| orders.try_send(order))
     }
 
-    fn shared(hub: Hub, mail_max: usize, orders: SyncSender<Order>) -> (Sessions, Receiver<ToShard>) {
+    fn shared(hub: Hub, mail_max: usize, orders: SyncSender<TravelOrder>) -> (Sessions, Receiver<ToShard>) {
         let (sender, mail) = sync_channel(mail_max);
         let (records, _) = sync_channel(16);
         let mailbox = Mailbox { sender, wake: Box::new(|| {}) };
@@ -284,7 +285,7 @@ mod tests {
     }
 
     /// Lets a visitor walk into the harbour's portal; returns the refused orders, and the messages to the shard.
-    fn walk_in(orders: SyncSender<Order>, times: usize) -> (u64, usize) {
+    fn walk_in(orders: SyncSender<TravelOrder>, times: usize) -> (u64, usize) {
         let mut node = Node::new();
         node.enter("Ada");
         let session = node.hub.session_named("Ada Resident").expect("she is here");

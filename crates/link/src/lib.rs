@@ -19,6 +19,7 @@ mod numbers;
 mod scenery;
 mod spec;
 mod terrain;
+mod travel;
 
 pub use census::WorldCensus;
 pub use chat::{CHAT_BYTES_MAX, Chat, ChatKind};
@@ -42,3 +43,4 @@ pub use numbers::{
 pub use scenery::{Prim, Scenery, SceneryError, StaticObject, is_arch, plain_texture};
 pub use spec::{BOX_NAME, GroundSpec, Portal, PortalTo, WorldSpec};
 pub use terrain::{CEILING_M, Terrain, TerrainError, is_region_size};
+pub use travel::{CircuitKey, Passage, PassageRefusal, TravelOrder};

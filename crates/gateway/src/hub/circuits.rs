@@ -3,10 +3,11 @@
 use super::event_queue::EventQueue;
 use super::session::{Binding, Session};
 use super::{Address, EndedQueue, FAREWELLS_MAX, Hub, Record};
-use crate::mail::{CircuitKey, Closed, Ending, ShardIndex, Spot, Ticket, ToShard};
+use crate::mail::{Closed, Ending, ShardIndex, Spot, Ticket, ToShard};
 use crate::places::Place;
 use glam::Vec3;
 use ids::{Instant, SessionKey, WorldId};
+use link::CircuitKey;
 use std::sync::Arc;
 
 /// Sequence number of an unsolicited ParcelProperties, sent for the avatar's position.

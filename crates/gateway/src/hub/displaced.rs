@@ -6,9 +6,10 @@
 
 use super::Hub;
 use super::travel::{ArrivalTarget, VIA_LOCATION, landing_spot};
-use crate::mail::{CircuitKey, Ending, Spot};
+use crate::mail::{Ending, Spot};
 use crate::places::Place;
 use ids::{Instant, SessionKey, WorldId};
+use link::CircuitKey;
 use std::sync::Arc;
 
 impl Hub {

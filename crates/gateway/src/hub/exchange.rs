@@ -1,9 +1,10 @@
 //! Requests, replies and output of the hub: plain data.
 
 use super::Poll;
-use crate::mail::{CircuitKey, ShardIndex, Spot, Wearable};
+use crate::mail::{ShardIndex, Spot, Wearable};
 use crate::places::Place;
 use ids::{AgentId, CircuitCode, Incarnation, SessionId, Uuid};
+use link::CircuitKey;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -129,7 +130,7 @@ pub struct HubCounters {
     pub teleports_failed: u64,
     /// Times that another world was put behind a circuit.
     pub switches: u64,
-    /// Orders given to others, see [`Order`](super::Order).
+    /// Orders given to others, see [`TravelOrder`](link::TravelOrder).
     pub orders: u64,
     /// Of those, refused: too many waited, or the executing thread has ended.
     pub orders_refused: u64,

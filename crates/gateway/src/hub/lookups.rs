@@ -6,10 +6,11 @@
 use super::Hub;
 use super::messages::{alert_message, encoded};
 use crate::coverage::Feature;
-use crate::mail::{CircuitKey, NAMES_PER_REPLY, StoreQuery};
+use crate::mail::{NAMES_PER_REPLY, StoreQuery};
 use grid::capability::{AccountName, born_s, names_of, people};
 use grid::inventory::{folder_messages, item_messages};
 use ids::{AgentId, Uuid};
+use link::CircuitKey;
 use store::{Store, StoreError};
 use wire::llsd::profile_date;
 use wire::messages::*;

@@ -3,9 +3,10 @@
 use super::messages::{Delivery, Outgoing, Receipt, instant_message};
 use super::travel::{LURES_MAX, Lure, spot_beside};
 use super::{Hub, events};
-use crate::mail::{CircuitKey, InstantMessage, dialog};
+use crate::mail::{InstantMessage, dialog};
 use glam::Vec3;
 use ids::{AgentId, Uuid};
+use link::CircuitKey;
 use std::sync::Arc;
 use wire::text;
 

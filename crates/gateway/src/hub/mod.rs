@@ -32,12 +32,12 @@ pub use exchange::{
 };
 pub use lookups::{StoreAnswer, StoreLookup};
 pub use ports::{PORT_REST, PORTS_MAX};
-pub use travel::{Order, Passage, PassageRefusal};
 
-use crate::mail::{CircuitKey, FromShard, RawMessage, Request, ShardIndex, ToShard};
+use crate::mail::{FromShard, RawMessage, Request, ShardIndex, ToShard};
 use crate::places::Places;
 use event_queue::NewestPoll;
 use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid, WorldId};
+use link::{CircuitKey, Passage, PassageRefusal, TravelOrder};
 use messages::Delivery;
 use ports::SessionPorts;
 use records::WaitingRecords;
@@ -74,7 +74,7 @@ pub struct Hub {
     farewells: VecDeque<EndedQueue>,
     output: VecDeque<(Address, ToShard)>,
     records: WaitingRecords,
-    orders: VecDeque<Order>,
+    orders: VecDeque<TravelOrder>,
     lookups: VecDeque<StoreLookup>,
     lures: VecDeque<travel::Lure>,
     next_key: u64,
@@ -229,7 +229,7 @@ impl Hub {
     }
 
     /// The next order for another thread.
-    pub fn poll_order(&mut self) -> Option<Order> {
+    pub fn poll_order(&mut self) -> Option<TravelOrder> {
         self.orders.pop_front()
     }
 

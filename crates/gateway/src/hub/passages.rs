@@ -6,15 +6,13 @@
 
 use super::Hub;
 use super::session::Switching;
-use super::travel::{
-    ArrivalTarget, Order, Passage, PassageRefusal, VIA_LOCATION, WITHIN_REGION, landing_spot,
-};
-use crate::mail::{CircuitKey, Spot, ToShard};
+use super::travel::{ArrivalTarget, VIA_LOCATION, WITHIN_REGION, landing_spot};
+use crate::mail::{Spot, ToShard};
 use crate::places::Place;
 use glam::Vec3;
 use grid::names::Name;
 use ids::{AgentId, Instant, SessionKey, WorldId};
-use link::{Appearance, PortalTo};
+use link::{Appearance, CircuitKey, Passage, PassageRefusal, PortalTo, TravelOrder};
 use std::sync::Arc;
 
 impl Hub {
@@ -114,31 +112,31 @@ impl Hub {
     }
 
     /// An order has been carried out, or never will be.
-    pub fn end_order(&mut self, order: &Order) {
+    pub fn end_order(&mut self, order: &TravelOrder) {
         if let Some(session) = self.sessions.get_mut(&order.circuit().session) {
             session.is_ordered = false;
         }
     }
 
     /// An order cannot be carried out: its user gets the reason.
-    pub fn turn_down(&mut self, order: &Order, why: &str) {
+    pub fn turn_down(&mut self, order: &TravelOrder, why: &str) {
         self.end_order(order);
         let session = order.circuit().session;
         match order {
-            Order::EnterOwn { .. } => self.notify(session, why),
+            TravelOrder::EnterOwn { .. } => self.notify(session, why),
             // The client waits for its teleport.
-            Order::Enter { .. } => self.send_teleport_failed(session, why),
+            TravelOrder::Enter { .. } => self.send_teleport_failed(session, why),
         }
     }
 
     /// An order found no executor: its user gets the reason.
-    pub fn refuse_order(&mut self, order: &Order, why: &str) {
+    pub fn refuse_order(&mut self, order: &TravelOrder, why: &str) {
         self.counters.orders_refused += 1;
         self.turn_down(order, why);
     }
 
     /// Gives an order; false when one for that session waits.
-    pub(super) fn give_order(&mut self, order: Order) -> bool {
+    pub(super) fn give_order(&mut self, order: TravelOrder) -> bool {
         let Some(session) = self.sessions.get_mut(&order.circuit().session) else { return false };
         let waits = std::mem::replace(&mut session.is_ordered, true);
         if !waits {
@@ -170,7 +168,7 @@ impl Hub {
         let Some(session) = self.sessions.get(&circuit.session) else { return };
         let (agent, template) = (session.agent, Arc::clone(template));
         // It stands in the portal, and another order will come.
-        let _ = self.give_order(Order::EnterOwn { circuit, world, agent, template });
+        let _ = self.give_order(TravelOrder::EnterOwn { circuit, world, agent, template });
     }
 
     /// To a place in a shared world.

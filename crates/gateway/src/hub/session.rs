@@ -4,11 +4,11 @@ use crate::hub::bindings::Bindings;
 use crate::hub::event_queue::EventQueue;
 use crate::hub::messages::Delivery;
 use crate::hub::ports::SessionPorts;
-use crate::mail::{CircuitKey, ShardIndex, Spot, Ticket, Wearable};
+use crate::mail::{ShardIndex, Spot, Ticket, Wearable};
 use crate::places::Place;
 use grid::names::Name;
 use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid, WorldId};
-use link::Appearance;
+use link::{Appearance, CircuitKey};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) struct Session {
     pub(crate) return_to: Option<Spot>,
     /// The circuit by which it left a shared world for an instance: only reports on this circuit update that position.
     pub(crate) left_by: Option<CircuitKey>,
-    /// An order for it is waiting elsewhere ([`super::Order`]).
+    /// An order for it is waiting elsewhere ([`link::TravelOrder`]).
     pub(crate) is_ordered: bool,
     pub(crate) ports: SessionPorts,
     /// Circuits by ticket number: those expected, open, and about to close.

@@ -2,12 +2,13 @@
 //! keeps its place, so a failed teleport changes nothing.
 
 use super::messages::{progress_message, start_message};
-use super::travel::{Lure, Order, Passage, PassageRefusal, VIA_HOME, VIA_LOCATION, VIA_LURE, landing_spot};
+use super::travel::{Lure, VIA_HOME, VIA_LOCATION, VIA_LURE, landing_spot};
 use super::{Hub, Record, events};
-use crate::mail::{CircuitKey, Ending, Spot};
+use crate::mail::{Ending, Spot};
 use crate::places::Place;
 use glam::Vec3;
 use ids::{Instant, RegionHandle, SessionKey, Uuid};
+use link::{CircuitKey, Passage, PassageRefusal, TravelOrder};
 use std::sync::Arc;
 
 impl Hub {
@@ -54,7 +55,7 @@ impl Hub {
         if is_shared {
             let passed = self.pass_to_spot(now, circuit, spot, VIA_LURE);
             self.report_refusal(circuit.session, passed);
-        } else if !self.give_order(Order::Enter { circuit, world, position: spot.position }) {
+        } else if !self.give_order(TravelOrder::Enter { circuit, world, position: spot.position }) {
             self.report_refusal(circuit.session, Err(PassageRefusal::OnItsWay));
         }
     }

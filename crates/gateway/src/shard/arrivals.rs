@@ -5,8 +5,8 @@
 //! CompleteAgentMovement. The wait is [`WAIT_MAX`] at most, half of the hub's deadline for an arrival. At most [`WAITING_MAX`] clients
 //! wait; one more lets the first one in. While that many wait on every shard, logins are refused (`throng`, admission).
 
-use crate::mail::CircuitKey;
 use ids::Instant;
+use link::CircuitKey;
 use std::collections::VecDeque;
 use std::time::Duration;
 

@@ -14,9 +14,10 @@ use super::outbox::Outbox;
 use super::progress::Stage;
 use super::{ClientIndex, Shard};
 use crate::coverage::MessageOutcome;
-use crate::mail::{CircuitKey, Closed, FromShard, RawMessage, Request};
+use crate::mail::{Closed, FromShard, RawMessage, Request};
 use circuit::Received;
 use ids::Instant;
+use link::CircuitKey;
 use std::collections::VecDeque;
 use wire::messages::*;
 

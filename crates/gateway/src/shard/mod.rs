@@ -56,7 +56,7 @@ pub use sending::{Packing, Sending};
 pub use stages::{Handled, Measured, PacketStage, Stages};
 
 use crate::coverage::{MessageOutcome, MessageOutcomes};
-use crate::mail::{CircuitKey, Closed, Ending, FromShard, Ticket, ToShard};
+use crate::mail::{Closed, Ending, FromShard, Ticket, ToShard};
 use crate::places::{Place, Places};
 use address_hash::AddressHash;
 use arrivals::ArrivalQueue;
@@ -66,7 +66,7 @@ use egress::Egress;
 use grid::capability::HeldTextures;
 use ids::{CircuitCode, Instant, LocalId, WorldId};
 use incoming::Incoming;
-use link::{Action, Command};
+use link::{Action, CircuitKey, Command};
 use pressure::Pressure;
 use progress::Stage;
 use replicate::Lister;

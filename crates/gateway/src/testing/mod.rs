@@ -7,7 +7,7 @@ mod network;
 pub(crate) use client::{Client, Seen, use_circuit_code};
 pub(crate) use network::{SimulatedLoss, TransferDirection, number_of};
 
-use crate::hub::{self, Admission, Hub, HubConfig, Login, LoginRefusal, Order, Record};
+use crate::hub::{self, Admission, Hub, HubConfig, Login, LoginRefusal, Record};
 use crate::mail::{FromShard, ShardIndex, Spot, ToShard};
 use crate::places::{EncodedGround, PlaceId, PlaceSettings, Places, Scene};
 use crate::shard::{CircuitAddress, CpuTime, FilterMode, Outbox, Sending, Shard, ShardConfig};
@@ -15,7 +15,7 @@ use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Incarnation, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
 use link::{
     Action, Command, Control, ControlFlags, Enter, EntryRefusal, Event, Frame, GroundSpec, Portal, PortalTo,
-    Scenery, Terrain, WorldSpec,
+    Scenery, Terrain, TravelOrder, WorldSpec,
 };
 use replicate::{EncodedFrame, Encoder, Intake, Publisher};
 use std::collections::{BTreeMap, VecDeque};
@@ -153,7 +153,7 @@ pub(crate) struct Node {
     pub(crate) clients: Vec<Client>,
     pub(crate) loss: SimulatedLoss,
     /// Orders of the hub.
-    pub(crate) orders: Vec<Order>,
+    pub(crate) orders: Vec<TravelOrder>,
     /// Records for the store.
     pub(crate) records: Vec<Record>,
     /// Everything that went to worlds.

@@ -53,16 +53,16 @@ impl InstanceRun {
         self.tell(FromShard::Arrived(circuit, world));
     }
 
-    pub(super) fn on_portal(&mut self, order: Order) {
+    pub(super) fn on_portal(&mut self, order: TravelOrder) {
         match &order {
-            Order::EnterOwn { circuit, world, agent, template } => {
+            TravelOrder::EnterOwn { circuit, world, agent, template } => {
                 let visitor =
                     Visitor { session: circuit.session, ticket: Some(circuit.ticket), from: Some(*world) };
                 let (owner, template) = (*agent, Arc::clone(template));
                 let new = self.new_instance(&template, Some(owner));
                 self.request(InstanceRequest::EnterOwn { new, visitor }, Asker::Portal(order));
             }
-            Order::Enter { .. } => self.process.hub.turn_down(&order, "there are no invitations here"),
+            TravelOrder::Enter { .. } => self.process.hub.turn_down(&order, "there are no invitations here"),
         }
     }
 

@@ -17,8 +17,8 @@ use crate::sabotage::Sabotage;
 use crate::streams::{Purpose, stream};
 use crate::workload::village;
 use bots::rng::Rng;
-use gateway::hub::{Hub, HubConfig, Login, Order};
-use gateway::mail::{CircuitKey, Closed, FromShard, Request, ShardIndex, Spot, ToShard};
+use gateway::hub::{Hub, HubConfig, Login};
+use gateway::mail::{Closed, FromShard, Request, ShardIndex, Spot, ToShard};
 use gateway::places::{EncodedGround, PlaceId, PlaceSettings, Places, Scene};
 use glam::Vec3;
 use host::local_ids::LocalIdSpace;
@@ -29,8 +29,8 @@ use host::registry::{
 };
 use ids::{AgentId, Epoch, Incarnation, Instant, SessionKey, Tick, Uuid, WorldId};
 use link::{
-    EntryRefusal, GroundSpec, HostNumber, OccupantCount, Portal, PortalTo, SHARED_WORLDS_MAX, Terrain,
-    WorldSpec,
+    CircuitKey, EntryRefusal, GroundSpec, HostNumber, OccupantCount, Portal, PortalTo, SHARED_WORLDS_MAX,
+    Terrain, TravelOrder, WorldSpec,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -155,7 +155,7 @@ struct InstanceWorld {
 /// Sender of a request.
 enum Asker {
     Program,
-    Portal(Order),
+    Portal(TravelOrder),
 }
 
 /// One life of the node: gateway, registry and hosts.

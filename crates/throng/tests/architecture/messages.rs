@@ -117,6 +117,8 @@ fn types_of_link_are_plain_data_that_can_be_encoded() {
         "InstanceRequest",
         "InstanceReply",
         "GatewayNotice",
+        "TravelOrder",
+        "PassageRefusal",
     ] {
         assert!(messages.contains(expected), "{expected} is no type of link");
     }

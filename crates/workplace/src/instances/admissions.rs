@@ -1,12 +1,10 @@
 //! The gateway as instances need it: admissions, and the census of its sessions.
 
-use gateway::hub::{Order, Passage, PassageRefusal};
-use gateway::mail::CircuitKey;
 use gateway::sessions::Sessions;
 use glam::Vec3;
 use host::registry::Visitor;
 use ids::{Instant, WorldId};
-use link::{AdmissionNumber, OccupantCount};
+use link::{AdmissionNumber, CircuitKey, OccupantCount, Passage, PassageRefusal, TravelOrder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -37,9 +35,9 @@ pub(super) trait InstanceGateway: Send {
     /// Sends all sessions of a world back.
     fn empty(&self, now: Instant, world: WorldId, reason: &str);
     /// An order of a portal is done, or void.
-    fn end_order(&self, order: &Order);
+    fn end_order(&self, order: &TravelOrder);
     /// An order of a portal is refused: its user gets the reason.
-    fn turn_down(&self, order: &Order, why: &str);
+    fn turn_down(&self, order: &TravelOrder, why: &str);
 }
 
 /// The hub of this process.
@@ -80,11 +78,11 @@ impl InstanceGateway for Arc<Sessions> {
         self.with(|hub| hub.empty(now, world, reason));
     }
 
-    fn end_order(&self, order: &Order) {
+    fn end_order(&self, order: &TravelOrder) {
         self.with(|hub| hub.end_order(order));
     }
 
-    fn turn_down(&self, order: &Order, why: &str) {
+    fn turn_down(&self, order: &TravelOrder, why: &str) {
         self.with(|hub| hub.turn_down(order, why));
     }
 }

@@ -14,13 +14,13 @@ use super::workplace::{InstanceWorkplace, QueuedJob};
 use super::{Refusal, random_id};
 use crate::Clock;
 use crossbeam_channel::Sender as JobSender;
-use gateway::hub::{Order, Passage, PassageRefusal};
 use gateway::sessions::TakeOrder;
 use host::registry::{
     GatewayNotice, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, Job, JobId, JobOutcome,
     NewInstance, OccupantCount, Registry, RequestId, Visitor,
 };
 use ids::{Instant, WorldId};
+use link::{Passage, PassageRefusal, TravelOrder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -81,7 +81,7 @@ impl Default for InstanceMailbox {
 /// Sender of a request.
 enum RequestOrigin {
     Program(SyncSender<Answer>),
-    Portal(Order),
+    Portal(TravelOrder),
 }
 
 /// A request without a reply yet.
@@ -284,11 +284,11 @@ impl Driver {
     }
 
     /// An avatar has walked into a portal, or follows an invitation.
-    fn on_order(&mut self, order: Order) {
+    fn on_order(&mut self, order: TravelOrder) {
         let circuit = order.circuit();
         let from = match &order {
-            Order::EnterOwn { world, .. } => Some(*world),
-            Order::Enter { .. } => None,
+            TravelOrder::EnterOwn { world, .. } => Some(*world),
+            TravelOrder::Enter { .. } => None,
         };
         let visitor = Visitor { session: circuit.session, ticket: Some(circuit.ticket), from };
         // No world is created or resumed for an avatar that has gone elsewhere while the order waited.
@@ -296,13 +296,13 @@ impl Driver {
             return self.end_order(&order, Err(Refusal::Passage(why)));
         }
         let request = match &order {
-            Order::EnterOwn { agent, template, .. } => random_id().map(|id| {
+            TravelOrder::EnterOwn { agent, template, .. } => random_id().map(|id| {
                 let created_s = self.unix_now_s();
                 let (template, owner) = (template.to_string(), Some(*agent));
                 let new = NewInstance { id, template, name: None, owner, created_s, maker: None };
                 InstanceRequest::EnterOwn { new, visitor }
             }),
-            &Order::Enter { world, position, .. } => {
+            &TravelOrder::Enter { world, position, .. } => {
                 Ok(InstanceRequest::EnterWorld { world, visitor, position })
             }
         };
@@ -394,8 +394,8 @@ impl Driver {
         }
     }
 
-    fn end_order(&self, order: &Order, done: Result<(), Refusal>) {
-        let by_portal = matches!(order, Order::EnterOwn { .. });
+    fn end_order(&self, order: &TravelOrder, done: Result<(), Refusal>) {
+        let by_portal = matches!(order, TravelOrder::EnterOwn { .. });
         match done {
             Ok(()) => self.gateway.end_order(order),
             // An avatar that is elsewhere has gone on since the order was given; one on its way has, since walking through.

@@ -1,10 +1,10 @@
 //! Messages to the `instances` thread, and the report by which a job ends.
 
 use super::Refusal;
-use gateway::hub::{Order, Passage};
 use host::capacity::NodeSample;
 use host::registry::{InstanceReply, InstanceRequest, JobId, JobOutcome, Registry, TemplateFacts};
 use ids::Instant;
+use link::{Passage, TravelOrder};
 use std::sync::mpsc::{Sender, SyncSender};
 
 /// A message to the thread.
@@ -12,7 +12,7 @@ pub(super) enum InstanceMail {
     /// A request of the API.
     Request(InstanceRequest, SyncSender<Answer>),
     /// An order of the hub.
-    Order(Order),
+    Order(TravelOrder),
     /// The end of a job.
     Outcome(JobId, JobOutcome),
     /// Measurements of the node, and their time.

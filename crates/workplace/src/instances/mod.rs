@@ -32,7 +32,7 @@ use crate::{Clock, ThreadError};
 use admissions::InstanceGateway;
 use driver::{Driver, DriverParts};
 use figures::RegistryFigures;
-use gateway::hub::{Hub, Passage, PassageRefusal};
+use gateway::hub::Hub;
 use gateway::places::Scene;
 use gateway::sessions::Sessions;
 use glam::Vec3;
@@ -42,6 +42,7 @@ use host::registry::{
 };
 use ids::{AgentId, SessionKey, Uuid};
 use instance_store::InstanceStoreError;
+use link::{Passage, PassageRefusal};
 use mail::{Answer, InstanceMail, InstanceSender};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;

@@ -17,15 +17,15 @@ use crate::faults::Fuses;
 use crate::inboxes::Inbox;
 use crate::worlds::{self, Stepper, Worlds};
 use gateway::http::fault::{Fault, FaultKind};
-use gateway::hub::{HubConfig, Order as Ordered};
+use gateway::hub::HubConfig;
 use gateway::places::{EncodedGround, PlaceSettings, Places};
 use host::capacity::Shortage;
 use host::local_ids::LocalIdSpace;
 use host::script::load_cast;
 use ids::{Epoch, Instant, WorldId};
 use link::{
-    AdmissionNumber, GroundSpec, HostNumber, OccupantCount, Portal, PortalTo, Scenery, Terrain, WorldSpec,
-    shared_local_ids,
+    AdmissionNumber, GroundSpec, HostNumber, OccupantCount, Portal, PortalTo, Scenery, Terrain, TravelOrder,
+    WorldSpec, shared_local_ids,
 };
 use startup::{StartUp, Started};
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ use tempfile::TempDir;
 struct GatewayLog {
     occupants: BTreeMap<WorldId, usize>,
     admissions: AdmissionNumber,
-    ended: Vec<Ordered>,
+    ended: Vec<TravelOrder>,
     turned_down: Vec<String>,
     /// The next passages panic.
     panics: bool,
@@ -92,11 +92,11 @@ impl InstanceGateway for GatewayModel {
         self.sent().occupants.remove(&world);
     }
 
-    fn end_order(&self, order: &Ordered) {
+    fn end_order(&self, order: &TravelOrder) {
         self.sent().ended.push(order.clone());
     }
 
-    fn turn_down(&self, _: &Ordered, why: &str) {
+    fn turn_down(&self, _: &TravelOrder, why: &str) {
         self.sent().turned_down.push(why.to_owned());
     }
 }

@@ -1,12 +1,12 @@
 //! No avatar is left without a world.
 
 use super::{events, follow, kicked};
-use crate::hub::{Passage, PassageRefusal};
 use crate::mail::{FromShard, ShardIndex};
 use crate::places::Scene;
 use crate::testing::{ARRIVAL_TIMEOUT, FULL, HARBOUR, MEADOW, Node, Setup};
 use glam::Vec3;
 use ids::SessionKey;
+use link::{Passage, PassageRefusal};
 use std::sync::Arc;
 use std::time::Duration;
 use wire::messages::{Message, TeleportCancel, TeleportCancelInfo};

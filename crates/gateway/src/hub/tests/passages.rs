@@ -1,13 +1,13 @@
 //! Into instances and back, behind the same circuit where that goes.
 
 use super::{events, follow};
+use crate::hub::Record;
 use crate::hub::travel::{ArrivalTarget, VIA_LOCATION, WITHIN_REGION};
-use crate::hub::{Order, Passage, PassageRefusal, Record};
 use crate::places::Scene;
 use crate::testing::{GATE, GROUND_M, HARBOUR, MEADOW, Node, Setup, agent};
 use glam::Vec3;
 use ids::{SessionKey, WorldId};
-use link::WorldSpec;
+use link::{CircuitKey, Passage, PassageRefusal, TravelOrder, WorldSpec};
 use std::sync::Arc;
 use std::time::Duration;
 use wire::messages::*;
@@ -271,7 +271,7 @@ fn an_invited_user_comes_into_the_instance() {
     node.clients[bob].send(&follow.into());
     node.run_until(|node| !node.orders.is_empty());
     let order = node.orders.pop().expect("an order");
-    let Order::Enter { circuit, world, position } = order else { panic!("{order:?}") };
+    let TravelOrder::Enter { circuit, world, position } = order else { panic!("{order:?}") };
     assert_eq!((world, node.hub.visitors().get(&world)), (cave.world, Some(&1)));
     assert_eq!([world, WorldId(world.0 + 1)].map(|world| node.hub.visitors_of(world)), [1, 0]);
     let count = link::OccupantCount { n: 1, as_of: node.hub.last_admission() };
@@ -390,7 +390,7 @@ fn a_walk_into_a_portal_sends_on_once_and_an_arrival_in_one_does_not() {
     let (mut node, ada, session, cave) = visitor();
     let circuit = node.hub.circuit_of(session).expect("she is here");
     let world = node.places.get(HARBOUR).world();
-    let into = || Order::EnterOwn { circuit, world, agent: agent("Ada"), template: "cave".into() };
+    let into = || TravelOrder::EnterOwn { circuit, world, agent: agent("Ada"), template: "cave".into() };
     put(&mut node, session, GATE + Vec3::new(-5.0, 0.0, 1.0));
     assert!(node.orders.is_empty());
     put(&mut node, session, GATE + Vec3::Z);
@@ -436,7 +436,7 @@ fn a_session_has_one_order_at_a_time_and_it_is_void_elsewhere() {
     node.relay();
     node.run_ms(1_000);
     assert_eq!(node.hub.is_in(circuit, cave.world), Ok(()));
-    let former = crate::mail::CircuitKey { ticket: 0, ..circuit };
+    let former = CircuitKey { ticket: 0, ..circuit };
     assert_eq!(node.hub.is_in(former, cave.world), Err(PassageRefusal::Elsewhere));
 
     // A refused order is answered.

@@ -1,9 +1,9 @@
 //! Another world comes behind a circuit that is full.
 
-use crate::hub::Passage;
 use crate::testing::{Client, MEADOW, Node, TransferDirection};
 use circuit::Reliability;
 use glam::Vec3;
+use link::Passage;
 use std::collections::BTreeSet;
 use wire::header::{self, Flags};
 use wire::messages::*;

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::instances::driver::ORDERS_MAX;
-use gateway::mail::CircuitKey;
+use link::CircuitKey;
 use std::sync::mpsc::TrySendError;
 
-fn own(agent: u128, template: &str) -> Ordered {
-    Ordered::EnterOwn {
+fn own(agent: u128, template: &str) -> TravelOrder {
+    TravelOrder::EnterOwn {
         circuit: CircuitKey { session: SessionKey(agent as u64), ticket: 1 },
         world: WorldId(0),
         agent: AgentId(Uuid::from_u128(agent)),

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::long;
-use gateway::mail::CircuitKey;
 use host::capacity::{NodeSample, WorkerDemand};
+use link::CircuitKey;
 use schedule::long::{Long, LongContext};
 use std::ops::RangeInclusive;
 
@@ -182,7 +182,7 @@ fn with_too_much_to_do_new_ones_are_created_suspended_and_none_is_resumed() {
     // Nor is one created for a visitor that could not be let into it.
     let circuit = CircuitKey { session: SessionKey(1), ticket: 1 };
     let agent = AgentId(Uuid::from_u128(1));
-    let order = Ordered::EnterOwn { circuit, world: WorldId(0), agent, template: "Cave".into() };
+    let order = TravelOrder::EnterOwn { circuit, world: WorldId(0), agent, template: "Cave".into() };
     node.instances.mail.send(InstanceMail::Order(order)).unwrap();
     assert_eq!(node.list().len(), 3);
     assert!(node.crowd.sent().turned_down[0].contains("busy"), "{:?}", node.crowd.sent().turned_down);

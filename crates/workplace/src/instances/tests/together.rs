@@ -4,12 +4,13 @@
 //! unless an instance refuses it.
 
 use super::*;
-use gateway::hub::{Login, Order as Ordered};
-use gateway::mail::{CircuitKey, Closed, FromShard, Request, ShardIndex, Spot, ToShard};
+use gateway::hub::Login;
+use gateway::mail::{Closed, FromShard, Request, ShardIndex, Spot, ToShard};
 use gateway::places::PlaceId;
 use gateway::sessions::{Mailbox, TakeOrder};
 use ids::Incarnation;
 use link::EntryRefusal as WorldRefusal;
+use link::{CircuitKey, TravelOrder};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -67,7 +68,7 @@ impl Hall {
     }
 
     /// Orders of the hub are carried out, or caught.
-    fn start_with(seed: u64, caught: Option<SyncSender<Ordered>>) -> Self {
+    fn start_with(seed: u64, caught: Option<SyncSender<TravelOrder>>) -> Self {
         let config = config();
         let time_ms = Arc::new(AtomicU64::new(100_000));
         let now = Arc::clone(&time_ms);
@@ -413,7 +414,7 @@ fn an_invitation_resumes_no_world_for_an_avatar_that_has_teleported_since() {
     node.instances.suspend(id).expect("nobody is in it");
     let follow = |ticket: u32| {
         let circuit = CircuitKey { ticket, ..circuit };
-        InstanceMail::Order(Ordered::Enter { circuit, world, position: Vec3::splat(30.0) })
+        InstanceMail::Order(TravelOrder::Enter { circuit, world, position: Vec3::splat(30.0) })
     };
     node.instances.mail.send(follow(circuit.ticket + 1)).expect("the driver runs");
     assert_eq!(state(), "suspended");
