@@ -1,11 +1,40 @@
 //! Damage on purpose (`diagnose.allow_faults`): each kind of thread has a [`Fuse`], which it strikes once a turn. Without an
 //! order that is one load of a flag.
 
-use gateway::http::fault::{Fault, FaultKind};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+/// Kinds of faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The thread panics.
+    Panic,
+    /// The process aborts.
+    Abort,
+    /// The thread reads an address that is not mapped.
+    Segfault,
+    /// The thread calls itself until its stack is full.
+    StackOverflow,
+    /// The thread sleeps.
+    Slow,
+    /// The operation fails, as with a full disk.
+    Fail,
+}
+
+/// An order to inject a fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The fault.
+    pub kind: FaultKind,
+    /// Name of the thread, as in [`Fuses::at`].
+    pub place: String,
+    /// Length of each [`FaultKind::Slow`], milliseconds.
+    pub ms: u32,
+    /// Turns of the thread with the fault, one after the other.
+    pub repeat: u32,
+}
 
 /// A fault to inject into one thread.
 #[derive(Debug, Default)]

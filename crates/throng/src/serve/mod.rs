@@ -11,6 +11,7 @@ mod captures;
 mod cpu_meter;
 mod crashes;
 mod error;
+mod faults;
 mod instances;
 mod limits;
 mod places;
@@ -30,7 +31,7 @@ use crate::{page, supervise};
 use addresses::Bound;
 use captures::ServerSystemsView;
 use data_dir::{DataDir, RunFile, create_privately};
-use faults::{Fuse, Fuses};
+use faults::{Fuse, Fuses, fault};
 use gateway::http::admin::{self, Admin, COMMAND_BYTES_MAX};
 use gateway::http::door::Door;
 use gateway::http::fault::Faults;
@@ -60,7 +61,7 @@ use telemetry::{LogFormat, Metrics, cgroup, process};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::Notify;
 use workplace::instances::{InstanceMailbox, InstanceStore, InstancesConfig, WorkplaceParts, start};
-use workplace::{Clock, faults, inboxes, lines, restarts, world_map, worlds};
+use workplace::{Clock, inboxes, lines, restarts, world_map, worlds};
 
 /// Message to visitors when the server stops.
 const FAREWELL: &str = "The server is about to stop. Please come back later.";
@@ -300,7 +301,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
             wakers.iter().for_each(net::PollWaker::wake);
             main_turn.notify_one();
         };
-        Box::new(move |fault| fuses.order(fault, &wake)) as Faults
+        Box::new(move |order| fuses.order(fault(order), &wake)) as Faults
     });
     let admin = Arc::new(Admin {
         state: Arc::clone(&portal),

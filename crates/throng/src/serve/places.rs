@@ -142,7 +142,10 @@ fn portal(settings: &config::PortalSection, terrain: &Terrain) -> Portal {
 mod tests {
     use super::*;
     use crate::config::Sources;
+    use gateway::http::appearance_file;
+    use host::script::parse_worn_looks;
     use ids::Instant;
+    use link::{Appearance, Looks};
     use schedule::Pool;
 
     #[test]
@@ -159,5 +162,19 @@ mod tests {
             n += templates.len();
         }
         assert_ne!(n, 0);
+    }
+
+    #[test]
+    fn a_saved_appearance_of_a_user_is_worn_by_npcs() {
+        let (params, entry): (Vec<u8>, Vec<u8>) = ((0..=252).collect(), (0..=255).rev().collect());
+        let of_user = Appearance {
+            visual_params: params.clone(),
+            texture_entry: entry.clone(),
+            cof_version: 7,
+            height_m: 2.1,
+        };
+        let text = appearance_file(&of_user).expect("it can be worn");
+        let looks = Looks::worn(params, entry).expect("a client could send that");
+        assert_eq!(parse_worn_looks(&text), Ok(looks));
     }
 }

@@ -29,23 +29,6 @@ impl ScriptFiles for ScriptDisk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gateway::http::appearance_file;
-    use host::script::parse_worn_looks;
-    use link::{Appearance, Looks};
-
-    #[test]
-    fn a_saved_appearance_of_a_user_is_worn() {
-        let (params, entry): (Vec<u8>, Vec<u8>) = ((0..=252).collect(), (0..=255).rev().collect());
-        let of_user = Appearance {
-            visual_params: params.clone(),
-            texture_entry: entry.clone(),
-            cof_version: 7,
-            height_m: 2.1,
-        };
-        let text = appearance_file(&of_user).expect("it can be worn");
-        let looks = Looks::worn(params, entry).expect("a client could send that");
-        assert_eq!(parse_worn_looks(&text), Ok(looks));
-    }
 
     #[test]
     fn only_files_of_bounded_length_are_read() {
