@@ -4,7 +4,11 @@
 //!
 //! A place is a handle on the grid, and a world is bound to it: the shared one, or an instance that a session enters from there, see
 //! [`Place::showing`]. Messages with the same bytes for every arriving client (terrain, overlay) are in [`EncodedGround`], encoded once for all
-//! worlds with the same ground.
+//! worlds with the same ground ([`EncodedGrounds`]).
+
+mod grounds;
+
+pub use grounds::EncodedGrounds;
 
 use crate::feed::Feed;
 use crate::lock_order::PLACES;
@@ -47,7 +51,7 @@ pub struct Place {
 /// A world as clients are shown it: its description, its ground as messages, and its newest state.
 #[derive(Debug)]
 pub struct Scene {
-    spec: WorldSpec,
+    spec: Arc<WorldSpec>,
     /// The ground of the description, encoded.
     pub ground: Arc<EncodedGround>,
     /// Its newest state.
@@ -61,9 +65,9 @@ pub struct EncodedGround {
     /// The static objects as clients are sent them, but for the local ids of each world.
     pub objects: Arc<StaticObjects>,
     /// LayerData messages (number and body) of the whole ground.
-    pub layers: Vec<Vec<u8>>,
+    pub layers: Arc<[Vec<u8>]>,
     /// ParcelOverlay messages of its one parcel.
-    pub overlay: Vec<Vec<u8>>,
+    pub overlay: Arc<[Vec<u8>]>,
     /// Its pictures, once they are drawn.
     pub map: Option<Arc<RegionMap>>,
 }
@@ -92,8 +96,8 @@ impl EncodedGround {
     pub fn new(spec: impl Into<Arc<GroundSpec>>) -> Self {
         let spec = spec.into();
         Self {
-            layers: layer_messages(&spec.terrain, spec.size_m),
-            overlay: overlay_messages(spec.size_m),
+            layers: layer_messages(&spec.terrain, spec.size_m).into(),
+            overlay: overlay_messages(spec.size_m).into(),
             map: None,
             objects: Arc::new(StaticObjects::new(&spec.scenery, spec.size_m as f32)),
             spec,
@@ -104,11 +108,6 @@ impl EncodedGround {
     #[must_use]
     pub const fn spec(&self) -> &Arc<GroundSpec> {
         &self.spec
-    }
-
-    /// Allows or forbids damage, which none of its messages contains.
-    pub fn set_damage(&mut self, damage: bool) {
-        Arc::make_mut(&mut self.spec).damage = damage;
     }
 
     /// Draws its pictures, which takes some ten milliseconds for each grid square.
@@ -143,9 +142,10 @@ impl Scene {
     /// # Panics
     /// If the ground is not that of the description.
     #[must_use]
-    pub fn new(spec: WorldSpec, ground: Arc<EncodedGround>) -> Self {
+    pub fn new(spec: impl Into<Arc<WorldSpec>>, ground: Arc<EncodedGround>) -> Self {
+        let spec = spec.into();
         assert!(
-            Arc::ptr_eq(&spec.ground, ground.spec()),
+            Arc::ptr_eq(&spec.ground, ground.spec()) || grounds::are_equal(&spec.ground, &ground),
             "world {} is shown with another ground than its own",
             spec.world.0
         );
@@ -155,7 +155,7 @@ impl Scene {
 
     /// The description.
     #[must_use]
-    pub const fn spec(&self) -> &WorldSpec {
+    pub const fn spec(&self) -> &Arc<WorldSpec> {
         &self.spec
     }
 
@@ -197,8 +197,8 @@ impl Place {
         };
         let bare = EncodedGround {
             spec: Arc::new(ground),
-            layers: Vec::new(),
-            overlay: Vec::new(),
+            layers: Arc::default(),
+            overlay: Arc::default(),
             map: None,
             objects: Arc::default(),
         };

@@ -98,11 +98,11 @@ fn readme_names_every_crate() {
 fn serving_side_does_not_reach_the_simulating_side() {
     let arrows = arrows_of_cargo();
     for serving in ["gateway", "replicate", "bots"] {
-        for simulating in ["world", "nav", "recording"] {
+        for simulating in ["world", "nav", "recording", "host", "workplace"] {
             assert!(!reached(&arrows, serving).contains(simulating), "{serving} reaches {simulating}");
         }
     }
-    for simulating in ["world", "recording"] {
+    for simulating in ["world", "recording", "host", "workplace"] {
         for serving in ["gateway", "replicate", "circuit", "wire"] {
             assert!(!reached(&arrows, simulating).contains(serving), "{simulating} reaches {serving}");
         }

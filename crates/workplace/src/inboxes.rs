@@ -8,8 +8,9 @@
 
 use super::lock_order::{CASTING, INBOX, INBOXES};
 use super::world_map::WorldMap;
-use ids::WorldId;
-use link::Command;
+use crate::serving::SnapshotRequest;
+use ids::{SessionKey, WorldId};
+use link::{Action, Command};
 use schedule::{TaskId, Waker};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,6 +76,12 @@ impl Waiting {
             into.append(&mut commands);
         }
         self.is_empty.store(true, Ordering::Release);
+    }
+
+    /// Requests snapshots of the world. It is not woken: this is for frames that are read within its own step.
+    pub(crate) fn snapshot_request(self: &Arc<Self>) -> SnapshotRequest {
+        let waiting = Arc::clone(self);
+        request_by(move |command| waiting.push_command(command))
     }
 
     /// True without commands.
@@ -166,6 +173,15 @@ impl Waiting {
     }
 }
 
+/// Requests as commands of the node, which are numbered.
+fn request_by(push: impl Fn(Command) -> bool + Send + 'static) -> SnapshotRequest {
+    let mut n_sent = 0;
+    Box::new(move || {
+        push(Command::by_node(SessionKey::NODE, n_sent, Action::Resync));
+        n_sent += 1;
+    })
+}
+
 /// Sending half of one world's inbox.
 #[derive(Clone, Debug)]
 pub struct Inbox {
@@ -179,6 +195,12 @@ impl Inbox {
     /// True for the same inbox.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.waiting, &other.waiting)
+    }
+
+    /// Requests snapshots of the world, and wakes it for that.
+    pub fn snapshot_request(&self) -> SnapshotRequest {
+        let inbox = self.clone();
+        request_by(move |command| inbox.push_command(command))
     }
 
     /// Adds a command and sees to it that the world is stepped. False when there is no room.
@@ -280,8 +302,7 @@ impl Inboxes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ids::{Instant, SessionKey, Tick};
-    use link::Action;
+    use ids::{Instant, Tick};
     use schedule::{Pool, StepStart, Task};
     use std::time::Duration;
 
@@ -354,6 +375,21 @@ mod tests {
         inboxes.deliver(&mut commands);
         assert!(commands.is_empty());
         assert_eq!(sequences(&inboxes.of(WorldId(1)).expect("it is there")), [1]);
+    }
+
+    #[test]
+    fn requests_of_snapshots_are_numbered_and_get_lost_without_room() {
+        let pool = pool();
+        let inbox = inbox(&pool, 2);
+        let mut within_steps = inbox.waiting.snapshot_request();
+        (0..3).for_each(|_| within_steps());
+        assert_eq!(sequences(&inbox), [0, 1]);
+        within_steps();
+        inbox.snapshot_request()();
+        let mut taken = Vec::new();
+        inbox.waiting.drain_commands(&mut taken);
+        assert_eq!(taken.iter().map(|command| command.sequence).collect::<Vec<_>>(), [3, 0]);
+        assert!(taken.iter().all(|command| command.action == Action::Resync));
     }
 
     #[test]

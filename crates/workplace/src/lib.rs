@@ -1,7 +1,8 @@
 //! The workplace of a host: worlds on their pool with inboxes and frames, their restarts after panics, and instances with the driver of their
 //! registry.
 //!
-//! It has threads and a store. Clocks, metrics, limits and the gateway are given to it; it opens no socket and reads no configuration.
+//! It has threads and a store. Clocks, metrics and limits are given to it, and so is the serving side ([`serving`]), of which it knows no more than
+//! traits; it opens no socket and reads no configuration.
 //! The existence of instances and the restarts of worlds are decisions of [`host`]. Start with [`worlds`] and [`instances`].
 
 /// `Debug` for types that hold threads, channels and closures: their names.
@@ -19,10 +20,10 @@ pub mod faults;
 pub mod inboxes;
 pub mod instances;
 mod journal_buffer;
-pub mod lines;
 mod lock_order;
 pub mod long;
 pub mod restarts;
+pub mod serving;
 pub mod world_map;
 pub mod worlds;
 

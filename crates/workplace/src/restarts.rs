@@ -2,21 +2,21 @@
 //!
 //! The pool hands back what is left of it. From its newest checkpoint the next epoch is made, avatars whose logins have ended since
 //! then are dismissed, and the pool steps it again in the same slot, so that existing wakers stay valid. Replicas follow the new epoch,
-//! and shards bring their visitors back (`gateway::shard`, `epochs`). A long task drops the former life. The next one begins on this
-//! thread, not on theirs: visitors must not wait for other long tasks, or hanging ones.
+//! and shards bring their visitors back. A long task drops the former life. The next one begins on this thread, not on theirs: visitors
+//! must not wait for other long tasks, or hanging ones.
 //!
-//! `host::restart` decides on the time of a restart and of its aftercare; this thread carries them out, and takes the census of the
-//! hub's sessions. The inbox of a world that is down is emptied: shards keep the commands that do not fit an inbox, and beyond a number
-//! (`gateway::shard::COMMANDS_MAX`) refuse agent updates for all worlds.
+//! `host::restart` decides on the time of a restart and of its aftercare; this thread carries them out, and asks the gateway for the sessions
+//! of the world. The inbox of a world that is down is emptied: shards keep the commands that do not fit an inbox, and beyond a number they
+//! refuse agent updates for all worlds.
 
 use crate::inboxes::{Inbox, Inboxes};
+use crate::serving::{ShownWorld, WorldGateway};
 use crate::worlds::{INSTANCES, Stepper, Workplace, Worlds};
 use crate::{Clock, ThreadError};
 use crossbeam_channel::{Receiver, Sender, bounded, select};
-use gateway::places::{Place, Places, Scene};
 use host::restart::{Restart, RestartTask};
-use ids::{Instant, SessionKey, Tick, WorldId};
-use link::WorldCensus;
+use ids::{Instant, Tick, WorldId};
+use link::{WorldCensus, WorldSpec};
 use schedule::Panicked;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -55,7 +55,7 @@ pub type Standings = Vec<(String, Arc<Mutex<RestartState>>)>;
 
 /// A world with the parts for its restart.
 struct RestartableWorld {
-    scene: Arc<Scene>,
+    spec: Arc<WorldSpec>,
     inbox: Inbox,
     restart: Restart,
     down: Option<Down>,
@@ -69,9 +69,6 @@ struct RestartMetrics {
     back: Timing,
     reverts: Counter,
 }
-
-/// Counts the sessions of a world.
-pub type TakeCensus = Box<dyn Fn(WorldId) -> WorldCensus + Send>;
 
 /// A world that waits to begin again.
 pub struct Down {
@@ -96,7 +93,7 @@ struct RestartThread {
     /// Totals of all instances.
     instances: RestartMetrics,
     workplace: Workplace,
-    census: TakeCensus,
+    gateway: Arc<dyn WorldGateway>,
     panicked: Receiver<Panicked>,
     stopped: Receiver<()>,
     clock: Clock,
@@ -107,9 +104,8 @@ struct RestartThread {
 /// # Errors
 /// [`ThreadError`].
 pub fn start(
-    places: &Places,
     worlds: &Worlds,
-    census: TakeCensus,
+    gateway: Arc<dyn WorldGateway>,
     clock: &Clock,
     metrics: &Metrics,
     recorder: Recorder,
@@ -133,20 +129,19 @@ pub fn start(
         ),
     }
     };
-    let line = |place: &Arc<Place>| {
-        let inbox = worlds.inboxes.of(place.world()).expect("a shared world has an inbox");
-        (place.world(), RestartableWorld::new(&place.scene, inbox, clock(), figures(place.name())))
+    let line = |spec: &Arc<WorldSpec>| {
+        let inbox = worlds.inboxes.of(spec.world).expect("a shared world has an inbox");
+        (spec.world, RestartableWorld::new(spec, inbox, clock(), figures(&spec.name)))
     };
-    let lines: BTreeMap<WorldId, RestartableWorld> = places.iter().map(line).collect();
-    let standings =
-        lines.values().map(|line| (line.scene.name.clone(), Arc::clone(&line.standing))).collect();
+    let lines: BTreeMap<WorldId, RestartableWorld> = worlds.specs().map(line).collect();
+    let standings = lines.values().map(|line| (line.spec.name.clone(), Arc::clone(&line.standing))).collect();
     let (stop, stopped) = bounded(0);
     let thread = RestartThread {
         lines,
         inboxes: Arc::clone(&worlds.inboxes),
         instances: figures(INSTANCES),
         workplace: worlds.workplace(),
-        census,
+        gateway,
         panicked: worlds.panicked(),
         stopped,
         clock: Arc::clone(clock),
@@ -186,7 +181,7 @@ impl RestartThread {
         while let Ok(panicked) = self.panicked.try_recv() {
             self.on_panicked(panicked);
         }
-        let instances = self.lines.into_values().filter(|line| !line.scene.is_shared);
+        let instances = self.lines.into_values().filter(|line| !line.spec.is_shared);
         instances.filter_map(|line| line.down).collect()
     }
 
@@ -203,13 +198,12 @@ impl RestartThread {
         }
         let now = (self.clock)();
         for line in self.lines.values_mut() {
-            line.run_due(now, &self.workplace, &self.census, &self.clock);
+            line.run_due(now, &self.workplace, &*self.gateway, &self.clock);
         }
         // Nothing is kept of an ended or suspended instance; it may have ended while its restart was due.
         let (inboxes, workplace) = (&self.inboxes, &self.workplace);
         self.lines.retain(|&world, line| {
-            let is_kept =
-                line.scene.is_shared || inboxes.of(world).is_some_and(|inbox| inbox.is(&line.inbox));
+            let is_kept = line.spec.is_shared || inboxes.of(world).is_some_and(|inbox| inbox.is(&line.inbox));
             if !is_kept {
                 if let Some(stepper) = workplace.take_out(&line.inbox) {
                     workplace.dispose(stepper);
@@ -233,17 +227,17 @@ impl RestartThread {
         let (message, tick) = (panicked.message.clone(), panicked.tick.0);
         let mut stepper = Stepper::of(panicked);
         stepper.end_recording();
-        let scene = Arc::clone(stepper.scene());
+        let spec = Arc::clone(stepper.spec());
         // It may have been an instance that has ended meanwhile.
-        let Some(inbox) = self.inboxes.of(scene.world) else { return self.workplace.dispose(stepper) };
+        let Some(inbox) = self.inboxes.of(spec.world) else { return self.workplace.dispose(stepper) };
         // An instance suspended since its last panic is another world.
-        self.lines.retain(|&world, line| world != scene.world || line.inbox.is(&inbox));
+        self.lines.retain(|&world, line| world != spec.world || line.inbox.is(&inbox));
         let line = self
             .lines
-            .entry(scene.world)
-            .or_insert_with(|| RestartableWorld::new(&scene, inbox, (self.clock)(), self.instances.clone()));
+            .entry(spec.world)
+            .or_insert_with(|| RestartableWorld::new(&spec, inbox, (self.clock)(), self.instances.clone()));
         let begins_at = line.restart.note_panic(panicked_at);
-        let (name, in_a_row) = (&line.scene.name, line.restart.in_a_row());
+        let (name, in_a_row) = (&line.spec.name, line.restart.in_a_row());
         let pause = begins_at - panicked_at;
         tracing::error!(world = name, tick, in_a_row, ?pause, message, "a world has panicked");
         line.standing.lock().unwrap_or_else(PoisonError::into_inner).trouble = Some(format!(
@@ -255,9 +249,9 @@ impl RestartThread {
 }
 
 impl RestartableWorld {
-    fn new(scene: &Arc<Scene>, inbox: Inbox, now: Instant, figures: RestartMetrics) -> Self {
+    fn new(spec: &Arc<WorldSpec>, inbox: Inbox, now: Instant, figures: RestartMetrics) -> Self {
         Self {
-            scene: Arc::clone(scene),
+            spec: Arc::clone(spec),
             inbox,
             restart: Restart::new(now),
             down: None,
@@ -267,13 +261,15 @@ impl RestartableWorld {
     }
 
     /// Runs due tasks; keeps the inboxes of worlds that are down empty.
-    fn run_due(&mut self, now: Instant, workplace: &Workplace, census: &TakeCensus, clock: &Clock) {
+    fn run_due(&mut self, now: Instant, workplace: &Workplace, gateway: &dyn WorldGateway, clock: &Clock) {
         while let Some(task) = self.restart.poll(now) {
-            let census = census(self.scene.world);
             match task {
-                RestartTask::Begin => self.begin_again(now, &census, workplace, clock),
-                RestartTask::Sweep => self.sweep(&census),
-                RestartTask::CheckReturn => self.check_return(now, &census),
+                RestartTask::Begin => {
+                    let census = gateway.census(self.spec.world);
+                    self.begin_again(now, &census, workplace, clock);
+                }
+                RestartTask::Sweep => self.sweep(gateway),
+                RestartTask::CheckReturn => self.check_return(now, gateway),
             }
         }
         if let Some(down) = &mut self.down {
@@ -283,7 +279,7 @@ impl RestartableWorld {
 
     /// Begins the next life.
     fn begin_again(&mut self, now: Instant, census: &WorldCensus, workplace: &Workplace, clock: &Clock) {
-        let _scope = BEGIN.enter(self.scene.world.0.into());
+        let _scope = BEGIN.enter(self.spec.world.0.into());
         let down = self.down.take().expect("the remains of a world that is down");
         let Down { mut stepper, in_a_row, first_tick } = down;
         let mut n_dismissed = 0;
@@ -298,7 +294,7 @@ impl RestartableWorld {
         self.figures.restart.record(self.restart.note_begun(begun_at, epoch));
         self.figures.reverts.increment(u64::from(beginning == Beginning::Former));
         tracing::warn!(
-            world = self.scene.name,
+            world = self.spec.name,
             epoch = epoch.0,
             from = ?beginning,
             n_dismissed,
@@ -312,22 +308,17 @@ impl RestartableWorld {
     }
 
     /// Dismisses avatars whose departure the new life has missed.
-    fn sweep(&self, census: &WorldCensus) {
-        let replica = self.scene.feed.current();
-        // NPCs have no login that could have ended.
-        let shown = replica.entities().map(|(_, _, slot)| slot.session);
-        let present = shown.filter(|session| *session != SessionKey::NODE);
-        for command in census.dismissals(present) {
-            // If the inbox is full, the next census finds them again.
+    fn sweep(&self, gateway: &dyn WorldGateway) {
+        for command in gateway.dismissals(self.spec.world) {
+            // If the inbox is full, the next sweep finds them again.
             let _ = self.inbox.push_command(command);
         }
     }
 
-    /// Notes the time when the replica, as clients are shown it, has all sessions again.
-    fn check_return(&mut self, now: Instant, census: &WorldCensus) {
-        let replica = self.scene.feed.current();
-        let n_missing = census.n_missing(|session| replica.of_session(session).is_some());
-        if let Some(took) = self.restart.note_return(now, replica.epoch, n_missing) {
+    /// Notes the time when clients are shown the avatars of all sessions again.
+    fn check_return(&mut self, now: Instant, gateway: &dyn WorldGateway) {
+        let Some(ShownWorld { epoch, n_missing }) = gateway.shown(self.spec.world) else { return };
+        if let Some(took) = self.restart.note_return(now, epoch, n_missing) {
             self.figures.back.record(took);
         }
     }

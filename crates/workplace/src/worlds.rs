@@ -4,12 +4,12 @@
 
 use crate::faults::Fuses;
 use crate::inboxes::{Inbox, Inboxes, Waiting};
+use crate::serving::FrameOutlet;
 use crate::world_map::WorldMap;
 use crate::{Clock, ThreadError};
 use crossbeam_channel::{Receiver, Sender, bounded};
-use gateway::places::Places;
 use ids::{Instant, Tick, WorldId};
-use link::Frame;
+use link::WorldSpec;
 use recording::Tape;
 use schedule::long::LongTasks;
 use schedule::{FrameRecord, FrameSummary, FrameTrace, Panicked, Pool, PoolBalance, StepStats, TaskId};
@@ -29,16 +29,12 @@ mod stepper;
 
 pub use pace::TickTotals;
 use published::{PublishedState, SeenInstances, SharedPool};
-use stepper::Outlet;
 pub(crate) use stepper::{Founding, Stepper};
 
 /// Maximum number of commands in a world's inbox; a shard keeps commands without room and tries again.
 const INBOX_MAX: usize = 16_384;
 /// The same for an instance, which has few visitors.
 const INSTANCE_INBOX_MAX: usize = 1_024;
-/// Frames on their way to the replica thread, all worlds together: two seconds of two worlds. A frame without room is dropped, and a
-/// snapshot heals the gap.
-const FRAMES_MAX: usize = 64;
 
 /// The worlds on their pool.
 pub struct Worlds {
@@ -46,18 +42,22 @@ pub struct Worlds {
     long: LongTasks,
     /// Inboxes of all worlds.
     pub inboxes: Arc<Inboxes>,
-    /// Finished frames, and the return path of spent ones.
-    pub frames: Receiver<Box<Frame>>,
-    /// Frames that have been used.
-    pub spent: Sender<Box<Frame>>,
     shared: WorldMap<SharedWorld>,
     instances: SeenInstances,
 }
 
-/// Outer side of a shared world: name, counters, recordings.
+/// A shared world as it is given to the pool.
+pub struct WorldStart {
+    /// Its description.
+    pub spec: Arc<WorldSpec>,
+    /// Destination of its frames.
+    pub outlet: Box<dyn FrameOutlet>,
+}
+
+/// Outer side of a shared world: description, counters, recordings.
 #[derive(Clone, Debug)]
 struct SharedWorld {
-    name: String,
+    spec: Arc<WorldSpec>,
     seen: Arc<PublishedState>,
     /// Receiver of new recordings.
     tapes: Sender<Tape>,
@@ -136,7 +136,7 @@ pub const INSTANCES: &str = "instances";
 /// [`ThreadError`].
 pub fn start(
     n_workers: usize,
-    places: &Places,
+    worlds: Vec<WorldStart>,
     clock: &Clock,
     metrics: &Metrics,
     recorder: Recorder,
@@ -146,49 +146,49 @@ pub fn start(
     let lock_wait = LockWait::new(metrics, "schedule");
     let pool = Pool::start_recorded(n_workers, move || pool_clock(), recorder, lock_wait)
         .map_err(|source| ThreadError { name: "world", source })?;
-    let (frame_sender, frames) = bounded(FRAMES_MAX);
-    let (spent, spent_receiver) = bounded(FRAMES_MAX);
+    let n_worlds = worlds.len();
     let mut inboxes = Vec::new();
     let mut shared = Vec::new();
-    for (place, n) in places.iter().zip(0_u16..) {
+    for (WorldStart { spec, outlet }, n) in worlds.into_iter().zip(0_u16..) {
+        let (world, dt) = (spec.world, spec.dt());
         // A recording that is asked for while another one waits is refused.
         let (tape_sender, tape_receiver) = bounded(1);
         let waiting = Waiting::new(INBOX_MAX);
         let seen = PublishedState::new();
         let stepper = Stepper {
-            scene: Arc::clone(&place.scene),
-            life: Life::new(WorldConfig::new(place.scene.spec(), None), f32::from(n) / places.len() as f32),
+            life: Life::new(WorldConfig::new(&spec, None), f32::from(n) / n_worlds as f32),
             waiting: Arc::clone(&waiting),
             commands: Vec::new(),
-            outlet: Outlet::Away { frames: frame_sender.clone(), spent: spent_receiver.clone() },
+            outlet,
             seen: Arc::clone(&seen),
             timing: metrics.timing(
                 "throng_world_tick_seconds",
                 "Duration of a step of the world.",
-                &[("world", place.name())],
+                &[("world", &spec.name)],
             ),
             lateness: metrics.timing(
                 "throng_world_late_seconds",
                 "Time from when a step of the world was due until it began.",
-                &[("world", place.name())],
+                &[("world", &spec.name)],
             ),
             clock: Arc::clone(clock),
             tapes: tape_receiver,
             tape: None,
-            fuse: fuses.at(&format!("world:{}", place.name())),
+            fuse: fuses.at(&format!("world:{}", spec.name)),
             journal_buffer: None,
             next_tick: Tick(0),
             is_steady: false,
+            spec: Arc::clone(&spec),
         };
-        let waker = pool.add(Box::new(stepper), place.scene.dt(), Tick(0));
-        inboxes.push((place.world(), Inbox { waiting, waker }));
-        shared.push((place.world(), SharedWorld { name: place.name().to_owned(), seen, tapes: tape_sender }));
+        let waker = pool.add(Box::new(stepper), dt, Tick(0));
+        inboxes.push((world, Inbox { waiting, waker }));
+        shared.push((world, SharedWorld { spec, seen, tapes: tape_sender }));
     }
     let long = pool.long();
     let pool = SharedPool::new(pool);
     let inboxes = Arc::new(Inboxes::new(inboxes.into_iter().collect()));
     let instances = SeenInstances::default();
-    Ok(Worlds { pool, long, inboxes, frames, spent, shared: shared.into_iter().collect(), instances })
+    Ok(Worlds { pool, long, inboxes, shared: shared.into_iter().collect(), instances })
 }
 
 /// The view of the `watch` thread.
@@ -201,7 +201,7 @@ pub struct WorldsView {
 impl WorldsView {
     /// Counters of each shared world, with its name.
     pub fn counted(&self) -> Vec<(String, WorldTotals)> {
-        let counted = |world: &SharedWorld| (world.name.clone(), *world.seen.counted());
+        let counted = |world: &SharedWorld| (world.spec.name.clone(), *world.seen.counted());
         self.shared.values().map(counted).collect()
     }
 
@@ -219,7 +219,7 @@ impl WorldsView {
     pub fn in_step_since(&self) -> impl Iterator<Item = (WorldId, &str, Instant)> {
         self.shared.iter().filter_map(|(id, world)| {
             let since = world.seen.in_step_since.load(Ordering::Relaxed);
-            (since > 0).then_some((id, world.name.as_str(), Instant(since)))
+            (since > 0).then_some((id, world.spec.name.as_str(), Instant(since)))
         })
     }
 
@@ -297,6 +297,11 @@ impl Worlds {
         &self.long
     }
 
+    /// Descriptions of the shared worlds, in the order of their start.
+    pub(crate) fn specs(&self) -> impl Iterator<Item = &Arc<WorldSpec>> {
+        self.shared.values().map(|world| &world.spec)
+    }
+
     /// Sender of new recordings of a shared world.
     pub fn tapes(&self, world: WorldId) -> Option<&Sender<Tape>> {
         self.shared.get(world).map(|world| &world.tapes)
@@ -320,7 +325,7 @@ pub struct Workplace {
 impl Workplace {
     /// Steps a world from now on; its inbox. None once the server stops.
     pub(crate) fn take_in(&self, stepper: Box<Stepper>, waiting: Arc<Waiting>) -> Option<Inbox> {
-        let (world, dt, seen) = (stepper.scene.world, stepper.scene.dt(), Arc::clone(&stepper.seen));
+        let (world, dt, seen) = (stepper.spec.world, stepper.spec.dt(), Arc::clone(&stepper.seen));
         let pool = self.pool.read();
         let waker = pool.as_ref()?.add(stepper, dt, Tick(0));
         self.instances.lock().there.insert(world, seen);
@@ -387,10 +392,10 @@ impl Workplace {
     pub(crate) fn take_back(&self, inbox: &Inbox, stepper: Box<Stepper>, first_tick: Tick) {
         let pool = self.pool.read();
         if let Some(pool) = pool.as_ref() {
-            let dt = stepper.scene.dt();
+            let dt = stepper.spec.dt();
             pool.add_again(&inbox.waker, stepper, dt, first_tick);
         }
     }
 }
 
-opaque_debug!(Worlds, WorldsView, Workplace);
+opaque_debug!(Worlds, WorldsView, Workplace, WorldStart);

@@ -67,7 +67,7 @@ fn the_layer_messages_hold_the_terrain() {
         let places = place(size_m);
         let place = places.get(PlaceId(0));
         let mut heights = vec![f32::NAN; (size_m * size_m) as usize];
-        for message in &place.ground().layers {
+        for message in place.ground().layers.iter() {
             assert!(message.len() + 6 <= wire::header::DATAGRAM_MAX, "{} bytes", message.len());
             let Ok(Message::LayerData(layer)) = Message::decode(message) else { panic!("LayerData") };
             assert_eq!(layer.layer_id.r#type, code);

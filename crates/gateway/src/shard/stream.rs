@@ -177,7 +177,7 @@ impl Shard {
         }
         greeting.ground_sent = true;
         let mut refused = 0;
-        for message in place.ground().overlay.iter().chain(&place.ground().layers) {
+        for message in place.ground().overlay.iter().chain(place.ground().layers.iter()) {
             // Overlays are mostly zeros; terrain is already packed.
             refused += u64::from(client.circuit.queue(BULK, Reliability::Reliable, message, true).is_err());
         }

@@ -7,6 +7,7 @@ mod network;
 pub(crate) use client::{Client, Seen, use_circuit_code};
 pub(crate) use network::{SimulatedLoss, TransferDirection, number_of};
 
+use crate::follower::FrameFollower;
 use crate::hub::{self, Admission, Hub, HubConfig, Login, LoginRefusal, Record};
 use crate::mail::{FromShard, ShardIndex, Spot, ToShard};
 use crate::places::{EncodedGround, PlaceId, PlaceSettings, Places, Scene};
@@ -17,7 +18,6 @@ use link::{
     Action, Command, Control, ControlFlags, Enter, EntryRefusal, Event, Frame, GroundSpec, Portal, PortalTo,
     Scenery, Terrain, TravelOrder, WorldSpec,
 };
-use replicate::{EncodedFrame, Encoder, Intake, Publisher};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::Range;
@@ -137,10 +137,8 @@ impl Default for Setup {
 #[derive(Debug)]
 struct Region {
     life: Life,
-    encoder: Encoder,
-    publisher: Publisher,
+    follower: FrameFollower,
     scene: Arc<Scene>,
-    spent: EncodedFrame,
     commands: Vec<Command>,
 }
 
@@ -622,10 +620,8 @@ impl Region {
         let config = WorldConfig { max_avatars, ..WorldConfig::new(scene.spec(), None) };
         Self {
             life: Life::new(config, 0.0),
-            encoder: Encoder::new(Duration::from_millis(50)),
+            follower: FrameFollower::new(scene, true, Box::new(|| panic!("a frame was left out"))),
             scene: Arc::clone(scene),
-            publisher: Publisher::new(scene.replica()),
-            spent: EncodedFrame::default(),
             commands: Vec::new(),
         }
     }
@@ -633,10 +629,7 @@ impl Region {
     fn step(&mut self, now: Instant, tick: Tick) -> Vec<Event> {
         let mut frame = Frame::empty();
         self.life.step(now, tick, Duration::from_millis(50), 1.0, &mut self.commands, &mut frame);
-        let mut encoded = std::mem::take(&mut self.spent);
-        assert_eq!(self.encoder.encode(&frame, &mut encoded), Intake::Ready);
-        self.spent = self.publisher.publish(encoded);
-        self.scene.feed.publish(Arc::clone(self.publisher.current()));
+        self.follower.follow(&frame);
         frame.events
     }
 }

@@ -35,7 +35,7 @@ impl InstanceRun {
         let world = saved::restore(config.clone(), image).expect("a host reads what a host has saved");
         assert_eq!(world.sessions().count(), 0, "visitors of a former epoch are in {instance}");
         let life = Life::of(world, config, 0.0).kept();
-        self.process.hosts[host].open_life(scene.spec().clone(), life);
+        self.process.hosts[host].open_life(WorldSpec::clone(scene.spec()), life);
         if self.is_sabotaged(InstanceSabotage::StaleImage) {
             self.process.hosts[host].get_mut(scene.world).keep_stale();
         }

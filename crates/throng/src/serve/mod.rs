@@ -4,7 +4,7 @@
 //! sockets (`shards`), `hub` carries mail from the shards to the sessions and `store` writes what has to be kept
 //! (`sessions`), `passwords` hashes, `restarts` takes up worlds that panicked (`restarts`), `http` threads serve
 //! login, capabilities and the page, `watch` measures once a second (`watch`), and `recorder` writes captures when
-//! something was too slow (`captures`). The main thread waits for a signal.
+//! something was too slow (`captures`). The main thread waits for a signal. Worlds and sessions know each other by `local_gateway` only.
 
 mod addresses;
 mod captures;
@@ -14,6 +14,7 @@ mod error;
 mod faults;
 mod instances;
 mod limits;
+mod local_gateway;
 mod places;
 mod recordings;
 mod replicas;
@@ -48,8 +49,10 @@ use ids::Instant;
 use instances::Owners;
 use limits::{HttpConnections, MemoryLimit};
 use link::HostNumber;
+use local_gateway::LocalGateway;
 use operator_api::{Diagnose, FrameLog};
 use recordings::Recordings;
+use replicas::FrameQueue;
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,8 +63,11 @@ use telemetry::recorder::{Recorder, RecorderConfig, frame_end};
 use telemetry::{LogFormat, Metrics, cgroup, process};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::Notify;
-use workplace::instances::{InstanceMailbox, InstanceStore, InstancesConfig, WorkplaceParts, start};
-use workplace::{Clock, inboxes, lines, restarts, world_map, worlds};
+use workplace::instances::{
+    InstanceMailbox, InstanceStore, InstancesConfig, Template, WorkplaceParts, start,
+};
+use workplace::worlds::WorldStart;
+use workplace::{Clock, inboxes, restarts, world_map, worlds};
 
 /// Message to visitors when the server stops.
 const FAREWELL: &str = "The server is about to stop. Please come back later.";
@@ -133,7 +139,11 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let bound = Bound::bind(config, n_shards).await?;
 
     let places = Arc::new(Places::new(places::settings(config)));
-    let worlds = worlds::start(n_workers(config), &places, &clock, &metrics, recorder, &mut fuses)?;
+    let frame_queue = FrameQueue::new();
+    let shared = places
+        .iter()
+        .map(|place| WorldStart { spec: Arc::clone(place.scene.spec()), outlet: frame_queue.outlet() });
+    let worlds = worlds::start(n_workers(config), shared.collect(), &clock, &metrics, recorder, &mut fuses)?;
     let shards = shards::prepare(n_shards)?;
     let mailbox = InstanceMailbox::new();
     let sessions = sessions::start(sessions::SessionThreadsConfig {
@@ -206,6 +216,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let replicas = replicas::start(replicas::ReplicaThreadConfig {
         places: &places,
         worlds: &worlds,
+        frames: frame_queue,
         dead_reckoning: config.gateway.dead_reckoning,
         sessions: &sessions.sessions,
         portal: Arc::clone(&portal),
@@ -213,25 +224,31 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         recorder,
         fuse: fuses.at("replica"),
     })?;
-    let hub = Arc::clone(&sessions.sessions);
-    let census = Box::new(move |world| hub.with(|hub| hub.census_of(world)));
-    let restarts = restarts::start(&places, &worlds, census, &clock, &metrics, recorder)?;
+    let gateway = LocalGateway::new(&sessions.sessions, config.gateway.dead_reckoning, worlds.long());
+    let gateway = Arc::new(gateway);
+    let restarts = restarts::start(&worlds, Arc::clone(&gateway) as _, &clock, &metrics, recorder)?;
     let (instance_store, known) = InstanceStore::open(&url, fuses.at("instances"), &clock, &metrics)?;
-    let templates = places::templates(config, worlds.long())?;
-    templates.iter().for_each(|template| hold_map(&portal.textures, &template.land));
+    let templates: Vec<Template> = places::templates(config, worlds.long())?
+        .into_iter()
+        .map(|(template, land)| {
+            hold_map(&portal.textures, &land);
+            gateway.add_ground(land);
+            template
+        })
+        .collect();
     let (instances, admission, instance_threads) = start(InstancesConfig {
         limits: registry_config(config, unix_start_s),
         known,
         mailbox,
+        gateway: Arc::clone(&gateway) as _,
         parts: WorkplaceParts {
             templates,
             instance_store: &instance_store,
             inboxes: &worlds.inboxes,
             pool: worlds.workplace(),
             long: worlds.long(),
-            sessions: &sessions.sessions,
+            gateway: Arc::clone(&gateway) as _,
             clock: &clock,
-            dead_reckoning: config.gateway.dead_reckoning,
             metrics: &metrics,
         },
         metrics: &metrics,
@@ -253,6 +270,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         metrics: Arc::clone(&metrics),
         clock: Arc::clone(&clock),
         worlds: worlds.watch(),
+        gateway,
         n_workers: n_workers(config),
         instances: Arc::clone(&admission),
         frames: Arc::clone(&frames),
@@ -334,7 +352,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let owners = Owners::new(&portal.store);
     let drills = config.diagnose.allow_faults;
     let commands = operator_api::diagnose_router(diagnose)
-        .merge(instances::router(instances, owners))
+        .merge(instances::router(instances, owners, places))
         .merge(operator_api::long_tasks_router(worlds.long().clone(), Arc::clone(&clock), drills))
         .merge(operator_api::frames_router(frames));
     let commands = admin::router(admin, commands);

@@ -23,7 +23,8 @@ const MESH_ESTIMATE: Duration = Duration::from_millis(500);
 
 pub(super) fn settings(config: &Config) -> Vec<PlaceSettings> {
     let place = |(index, region): (usize, &config::RegionSection)| {
-        let (land, portals) = Ground::of_region(region).build(config);
+        let (ground, portals) = Ground::of_region(region).describe(config);
+        let land = encode(&region.name, ground.into());
         let world = region.world(index);
         let spec = WorldSpec {
             world,
@@ -42,11 +43,14 @@ pub(super) fn settings(config: &Config) -> Vec<PlaceSettings> {
     config.region.iter().enumerate().map(place).collect()
 }
 
+/// A template, and its ground as it is shown.
+type ShownTemplate = (Template, Arc<EncodedGround>);
+
 /// Templates of instances, made by long tasks in turn.
 ///
 /// # Errors
 /// If a template's NPCs cannot be loaded.
-pub(super) fn templates(config: &Config, tasks: &LongTasks) -> Result<Vec<Template>, ServeError> {
+pub(super) fn templates(config: &Config, tasks: &LongTasks) -> Result<Vec<ShownTemplate>, ServeError> {
     let template = |template: &config::TemplateSection| {
         let (name, whole) = (template.name.clone(), config.clone());
         let failed = |source| ServeError::Template { name: name.clone(), source };
@@ -65,20 +69,30 @@ fn build(
     template: &config::TemplateSection,
     config: &Config,
     context: &LongContext,
-) -> Result<Template, ScriptProblems> {
-    let (mut land, portals) = Ground::of_template(template).build(config);
+) -> Result<ShownTemplate, ScriptProblems> {
+    let (mut ground, portals) = Ground::of_template(template).describe(config);
     let mut go_on = || !context.is_cancelled();
     let script = Some(template.npcs.clone()).filter(|path| !path.as_os_str().is_empty());
-    let load =
-        |path: &Path| load_cast(&ScriptDisk, path, &land.terrain, &land.scenery, land.water_m, &mut go_on);
+    let load = |path: &Path| {
+        load_cast(&ScriptDisk, path, &ground.terrain, &ground.scenery, ground.water_m, &mut go_on)
+    };
     let cast = script.as_deref().map(load).transpose()?.map(Arc::new);
-    if let Some(land) = Arc::get_mut(&mut land) {
-        land.set_damage(cast.as_ref().is_some_and(|cast| cast.has_damage()));
-    }
+    ground.damage = cast.as_ref().is_some_and(|cast| cast.has_damage());
+    let ground = Arc::new(ground);
+    let land = encode(&template.name, Arc::clone(&ground));
     let (name, max_avatars) = (template.name.as_str().into(), template.max_avatars);
     let hz = hz_or(template.hz, config.world.hz);
     let keep = (template.keep_h > 0).then(|| Duration::from_secs(3_600 * u64::from(template.keep_h)));
-    Ok(Template { name, land, portals, cast, script, max_avatars, hz, keep })
+    Ok((Template { name, ground, portals, cast, script, max_avatars, hz, keep }, land))
+}
+
+/// The messages of a ground, and its pictures on the map.
+fn encode(name: &str, ground: Arc<GroundSpec>) -> Arc<EncodedGround> {
+    let mut land = EncodedGround::new(ground);
+    if let Err(error) = land.draw_map() {
+        tracing::warn!(region = name, %error, "the map has no picture of the region");
+    }
+    Arc::new(land)
 }
 
 /// Common configuration of regions and templates.
@@ -108,7 +122,7 @@ impl<'a> Ground<'a> {
     }
 
     /// The ground with its boxes, its portals, and an arch over each of these.
-    fn build(self, config: &Config) -> (Arc<EncodedGround>, Arc<[Portal]>) {
+    fn describe(self, config: &Config) -> (GroundSpec, Arc<[Portal]>) {
         let terrain = match self.shape {
             TerrainShape::Hills => Terrain::hills(self.size_m, self.seed.into()),
             TerrainShape::Flat => Terrain::flat(self.size_m, self.water_m + FLAT_ABOVE_WATER_M),
@@ -120,11 +134,7 @@ impl<'a> Ground<'a> {
             scenery = scenery.with_arch(portal.at, portal.radius_m);
         }
         let ground = GroundSpec::new(Arc::new(terrain), Arc::new(scenery), self.water_m);
-        let mut land = EncodedGround::new(GroundSpec { box_name: self.box_name.into(), ..ground });
-        if let Err(error) = land.draw_map() {
-            tracing::warn!(region = self.name, %error, "the map has no picture of the region");
-        }
-        (Arc::new(land), portals)
+        (GroundSpec { box_name: self.box_name.into(), ..ground }, portals)
     }
 }
 
@@ -158,7 +168,7 @@ mod tests {
             let sources = Sources { file, ..Sources::default() };
             let config = config::load(&sources).expect("a configuration").config;
             let templates = templates(&config, &pool.long()).expect("what is made of it");
-            assert!(templates.iter().all(|template| template.cast.is_some()));
+            assert!(templates.iter().all(|(template, _)| template.cast.is_some()));
             n += templates.len();
         }
         assert_ne!(n, 0);

@@ -1,12 +1,11 @@
-//! The `replica` thread: frames in, published replicas out, off the worlds' threads.
+//! The ways of worlds' frames to published replicas: by the `replica` thread for shared worlds, within the step for instances.
 
 use super::ServeError;
 use super::faults::Fuse;
-use super::inboxes::Inbox;
-use super::lines::{Followed, FrameFollower};
 use super::world_map::WorldMap;
 use super::worlds::Worlds;
-use crossbeam_channel::{Receiver, Sender, select};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select};
+use gateway::follower::{FollowerTotals, FrameFollower};
 use gateway::http::HttpState;
 use gateway::mail::ToShard;
 use gateway::places::{Places, Scene};
@@ -17,6 +16,81 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
 use telemetry::{Metrics, Timing};
+use workplace::serving::{FrameOutlet, SentFrame, SnapshotRequest};
+
+/// Frames on their way to the replica thread, all worlds together: two seconds of two worlds. A frame without room is dropped, and a
+/// snapshot heals the gap.
+const FRAMES_MAX: usize = 64;
+
+/// The frames of an instance: where few avatars are, they are encoded in less time than it takes to wake another thread.
+pub(super) struct InstanceFrames {
+    follower: FrameFollower,
+    spent: Option<Box<Frame>>,
+    sessions: Arc<Sessions>,
+}
+
+impl InstanceFrames {
+    pub(super) fn new(
+        scene: &Arc<Scene>,
+        dead_reckoning: bool,
+        sessions: &Arc<Sessions>,
+        request_snapshot: SnapshotRequest,
+    ) -> Self {
+        let follower = FrameFollower::new(scene, dead_reckoning, request_snapshot);
+        Self { follower, spent: None, sessions: Arc::clone(sessions) }
+    }
+}
+
+impl FrameOutlet for InstanceFrames {
+    fn spare_frame(&mut self) -> Box<Frame> {
+        self.spent.take().unwrap_or_else(|| Box::new(Frame::empty()))
+    }
+
+    fn send(&mut self, frame: Box<Frame>) -> SentFrame {
+        let copies_before = self.follower.totals().copies;
+        self.follower.follow(&frame);
+        if !frame.events.is_empty() {
+            // A slow shard delays no step of any world. Losses heal: a passage is given up in time, and the others are words.
+            self.sessions.offer_shards(&ToShard::Events(frame.world, frame.events.as_slice().into()));
+        }
+        self.spent = Some(frame);
+        SentFrame { is_lost: false, n_copies: self.follower.totals().copies - copies_before }
+    }
+}
+
+/// The queue of shared worlds' frames to the thread, and the way back of spent ones: to encode a crowd takes time, and the next step need not
+/// wait for it.
+pub(super) struct FrameQueue {
+    frames: (Sender<Box<Frame>>, Receiver<Box<Frame>>),
+    spent: (Sender<Box<Frame>>, Receiver<Box<Frame>>),
+}
+
+impl FrameQueue {
+    pub(super) fn new() -> Self {
+        Self { frames: bounded(FRAMES_MAX), spent: bounded(FRAMES_MAX) }
+    }
+
+    /// The end of a world.
+    pub(super) fn outlet(&self) -> Box<dyn FrameOutlet> {
+        Box::new(QueuedFrames { frames: self.frames.0.clone(), spent: self.spent.1.clone() })
+    }
+}
+
+struct QueuedFrames {
+    frames: Sender<Box<Frame>>,
+    spent: Receiver<Box<Frame>>,
+}
+
+impl FrameOutlet for QueuedFrames {
+    fn spare_frame(&mut self) -> Box<Frame> {
+        self.spent.try_recv().unwrap_or_else(|_| Box::new(Frame::empty()))
+    }
+
+    fn send(&mut self, frame: Box<Frame>) -> SentFrame {
+        let is_lost = matches!(self.frames.try_send(frame), Err(TrySendError::Full(_)));
+        SentFrame { is_lost, n_copies: 0 }
+    }
+}
 
 pub(super) struct Replicas {
     thread: JoinHandle<()>,
@@ -40,6 +114,7 @@ static ENCODE: Scope = Scope::new("replica.encode").arg(Arg::World).limit_us(25_
 pub(super) struct ReplicaThreadConfig<'a> {
     pub(super) places: &'a Places,
     pub(super) worlds: &'a Worlds,
+    pub(super) frames: FrameQueue,
     /// True if dead reckoning suppresses updates.
     pub(super) dead_reckoning: bool,
     pub(super) sessions: &'a Arc<Sessions>,
@@ -51,23 +126,29 @@ pub(super) struct ReplicaThreadConfig<'a> {
 
 /// One world's follower with this thread's data on the world.
 struct FollowedWorld {
-    line: FrameFollower,
+    follower: FrameFollower,
     region: u32,
     timing: Timing,
 }
 
 pub(super) fn start(start: ReplicaThreadConfig<'_>) -> Result<Replicas, ServeError> {
-    let ReplicaThreadConfig { places, worlds, dead_reckoning, sessions, portal, metrics, recorder, fuse } =
-        start;
-    let line = |scene: &Arc<Scene>, Inbox { waiting, waker }: &Inbox| {
-        FrameFollower::new(scene, waiting, Some(waker.clone()), dead_reckoning)
-    };
+    let ReplicaThreadConfig {
+        places,
+        worlds,
+        frames,
+        dead_reckoning,
+        sessions,
+        portal,
+        metrics,
+        recorder,
+        fuse,
+    } = start;
     let ways = places
         .iter()
         .map(|place| {
             let inbox = worlds.inboxes.shared().get(place.world()).expect("a shared world has an inbox");
             let way = FollowedWorld {
-                line: line(&place.scene, inbox),
+                follower: FrameFollower::new(&place.scene, dead_reckoning, inbox.snapshot_request()),
                 region: place.id.0.into(),
                 timing: metrics.timing(
                     "throng_replica_encode_seconds",
@@ -79,11 +160,12 @@ pub(super) fn start(start: ReplicaThreadConfig<'_>) -> Result<Replicas, ServeErr
         })
         .collect();
     let counters = Arc::new(ReplicaCounters::default());
-    let (stop, stopped) = crossbeam_channel::bounded(1);
+    let (stop, stopped) = bounded(1);
     let thread = ReplicaThread {
         ways,
-        frames: worlds.frames.clone(),
-        spent: worlds.spent.clone(),
+        // The other ends are those of the worlds alone, so that the thread ends after them.
+        frames: frames.frames.1,
+        spent: frames.spent.0,
         stopped,
         sessions: Arc::clone(sessions),
         portal,
@@ -145,7 +227,7 @@ impl ReplicaThread {
         let began_at = (self.portal.clock)();
         self.fuse.strike();
         let way = self.ways.get_mut(frame.world).expect("only shared worlds send frames to this thread");
-        way.line.follow(&frame);
+        way.follower.follow(&frame);
         way.timing.record((self.portal.clock)() - began_at);
         let region = way.region;
         let world = frame.world;
@@ -164,11 +246,34 @@ impl ReplicaThread {
     }
 
     fn count(&self) {
-        let sum = |of: fn(&Followed) -> u64| self.ways.values().map(|way| of(&way.line.followed())).sum();
+        let sum =
+            |of: fn(&FollowerTotals) -> u64| self.ways.values().map(|way| of(&way.follower.totals())).sum();
         let counters = &self.counters;
         counters.frames.fetch_add(1, Ordering::Relaxed);
-        counters.blocks_encoded.store(sum(|followed| followed.blocks_encoded), Ordering::Relaxed);
-        counters.resyncs.store(sum(|followed| followed.resyncs), Ordering::Relaxed);
-        counters.copies.store(sum(|followed| followed.copies), Ordering::Relaxed);
+        counters.blocks_encoded.store(sum(|totals| totals.blocks_encoded), Ordering::Relaxed);
+        counters.resyncs.store(sum(|totals| totals.resyncs), Ordering::Relaxed);
+        counters.copies.store(sum(|totals| totals.copies), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_beyond_the_queue_is_lost_and_spent_ones_are_filled_again() {
+        let queue = FrameQueue::new();
+        let mut outlet = queue.outlet();
+        let mut send = |n: usize| {
+            let frame = outlet.spare_frame();
+            (0..n).map(|_| outlet.send(frame.clone()).is_lost).collect::<Vec<_>>()
+        };
+        assert!(!send(FRAMES_MAX).contains(&true));
+        assert_eq!(send(2), [true, true]);
+        let mut spent = queue.frames.1.recv().expect("a frame");
+        spent.sequence = 7;
+        queue.spent.0.send(spent).expect("the world takes it");
+        assert_eq!(send(1), [false]);
+        assert_eq!(queue.frames.1.try_iter().last().map(|frame| frame.sequence), Some(7));
     }
 }

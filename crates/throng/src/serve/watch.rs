@@ -1,5 +1,5 @@
 //! The `watch` thread: once a second it exports the cores' counters, sends the server's state to browsers and the load to the password
-//! check, and checks that all threads run.
+//! check, checks that all threads run, and has former scenes freed.
 
 mod admission;
 mod export;
@@ -9,6 +9,7 @@ mod restarts;
 
 use super::crashes::Crashes;
 use super::limits::HttpConnections;
+use super::local_gateway::LocalGateway;
 use super::restarts::Standings;
 use super::shards::Watched;
 use super::{Clock, ServeError, instances, replicas, worlds};
@@ -48,6 +49,7 @@ pub(super) struct WatchThreadConfig {
     pub(super) metrics: Arc<Metrics>,
     pub(super) clock: Clock,
     pub(super) worlds: worlds::WorldsView,
+    pub(super) gateway: Arc<LocalGateway>,
     /// Threads that step them.
     pub(super) n_workers: usize,
     pub(super) instances: Arc<instances::Admission>,
@@ -177,6 +179,7 @@ impl WatchSampler {
         let passed = (now - self.seen_at).as_secs_f32().max(0.001);
         self.seen_at = now;
         self.start.metrics.upkeep();
+        self.start.gateway.drop_ended();
         let shards: Vec<shards::ShardTotals> =
             self.start.shards.iter().map(|shard| shard.counted()).collect();
         let worlds = self.start.worlds.counted();

@@ -5,10 +5,9 @@
 
 use super::mail::JobReport;
 use crate::journal_buffer::JournalBuffer;
-use gateway::places::{EncodedGround, Scene};
 use host::registry::TemplateFacts;
 use ids::{Uuid, WorldId};
-use link::Portal;
+use link::{GroundSpec, Portal};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,7 +30,7 @@ pub struct Template {
     /// Name, unique without regard to case.
     pub name: Arc<str>,
     /// Ground and static objects, shared by all instances.
-    pub land: Arc<EncodedGround>,
+    pub ground: Arc<GroundSpec>,
     /// Portals in each instance.
     pub portals: Arc<[Portal]>,
     /// NPCs and missions.
@@ -52,7 +51,7 @@ impl Template {
         let n_avatar_ids = AVATAR_IDS.max(self.max_avatars.saturating_mul(4));
         TemplateFacts {
             name: Arc::clone(&self.name),
-            n_local_ids: n_avatar_ids.saturating_add(self.land.scenery.len() as u32),
+            n_local_ids: n_avatar_ids.saturating_add(self.ground.n_objects()),
             n_npcs: self.cast.as_ref().map_or(0, |cast| cast.len()),
             keep: self.keep,
         }
@@ -65,7 +64,6 @@ pub(super) struct SteppedInstance {
     pub(super) id: Uuid,
     /// Name of its template.
     pub(super) template: Arc<str>,
-    pub(super) scene: Arc<Scene>,
     /// States of its world for the journal.
     pub(super) journal_buffer: Arc<JournalBuffer>,
     /// Memory that its creation kept; 0 if allocations are not counted.

@@ -7,14 +7,13 @@
 //! Occupancy: nothing but an admission brings a session into an instance, and admissions are made here. So a census of the hub that is
 //! taken here misses none: the registry gets it before anything else happens.
 
-use super::admissions::InstanceGateway;
+use super::admissions::{InstanceGateway, TakeOrder};
 use super::figures::RegistryFigures;
 use super::mail::{Answer, Granted, InstanceMail, InstanceSender};
 use super::workplace::{InstanceWorkplace, QueuedJob};
 use super::{Refusal, random_id};
 use crate::Clock;
 use crossbeam_channel::Sender as JobSender;
-use gateway::sessions::TakeOrder;
 use host::registry::{
     GatewayNotice, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, Job, JobId, JobOutcome,
     NewInstance, OccupantCount, Registry, RequestId, Visitor,
@@ -95,7 +94,7 @@ struct PendingRequest {
 /// Parts of the driver.
 pub(super) struct DriverParts<'a> {
     pub(super) registry: Registry,
-    pub(super) gateway: Box<dyn InstanceGateway>,
+    pub(super) gateway: Arc<dyn InstanceGateway>,
     pub(super) workplace: Arc<InstanceWorkplace>,
     pub(super) jobs: JobSender<QueuedJob>,
     pub(super) mailbox: InstanceMailbox,
@@ -108,7 +107,7 @@ pub(super) struct DriverParts<'a> {
 /// See the module.
 pub(super) struct Driver {
     registry: Registry,
-    gateway: Box<dyn InstanceGateway>,
+    gateway: Arc<dyn InstanceGateway>,
     workplace: Arc<InstanceWorkplace>,
     jobs: JobSender<QueuedJob>,
     mailbox: InstanceMailbox,
@@ -250,7 +249,6 @@ impl Driver {
             self.next_check = now + Registry::SWEEP_PERIOD;
             self.registry.assert_invariants();
         }
-        self.workplace.dispose_ended();
         self.workplace.dispose_casts();
     }
 

@@ -19,6 +19,7 @@ mod script;
 mod tests;
 mod workplace;
 
+pub use admissions::{Admitted, InstanceGateway, TakeOrder};
 pub use catalog::Template;
 pub use driver::InstanceMailbox;
 pub use figures::Admission;
@@ -29,12 +30,8 @@ pub use workplace::{ReloadRefusal, Reloaded, WorkplaceParts};
 use crate::restarts::Down;
 use crate::worlds::WorldTotals;
 use crate::{Clock, ThreadError};
-use admissions::InstanceGateway;
 use driver::{Driver, DriverParts};
 use figures::RegistryFigures;
-use gateway::hub::Hub;
-use gateway::places::Scene;
-use gateway::sessions::Sessions;
 use glam::Vec3;
 use host::registry::{
     InstanceRefusal, InstanceReply, InstanceRequest, InstanceRow, InstanceSummary, Maker, NewInstance,
@@ -44,6 +41,7 @@ use ids::{AgentId, SessionKey, Uuid};
 use instance_store::InstanceStoreError;
 use link::{Passage, PassageRefusal};
 use mail::{Answer, InstanceMail, InstanceSender};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
@@ -58,7 +56,7 @@ use workplace::{InstanceWorkplace, Journal, WorkplaceThreads, job_queue, write_j
 pub struct Instances {
     mail: InstanceSender,
     workplace: Arc<InstanceWorkplace>,
-    sessions: Arc<Sessions>,
+    gateway: Arc<dyn InstanceGateway>,
     clock: Clock,
     unix_start_s: u64,
 }
@@ -81,6 +79,8 @@ pub struct InstancesConfig<'a> {
     pub known: Vec<Listed>,
     /// Mailbox of the driver.
     pub mailbox: InstanceMailbox,
+    /// Admits visitors.
+    pub gateway: Arc<dyn InstanceGateway>,
     /// Parts of the workplace.
     pub parts: WorkplaceParts<'a>,
     /// Registry of metrics.
@@ -120,6 +120,15 @@ pub enum Who {
     Agent(Uuid),
 }
 
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => write!(f, "{name:?}"),
+            Self::Agent(id) => write!(f, "{id}"),
+        }
+    }
+}
+
 /// Description of an instance that a program orders.
 #[derive(Clone, Debug, Default)]
 pub struct InstanceOrder {
@@ -156,18 +165,17 @@ pub struct InstanceDetails {
 pub fn start(
     start: InstancesConfig<'_>,
 ) -> Result<(Arc<Instances>, Arc<Admission>, InstanceThreads), ThreadError> {
-    let (gateway, recorder) = (Box::new(Arc::clone(start.parts.sessions)), start.recorder);
-    let (instances, admission, mut threads) = start_with(start, gateway)?;
+    let recorder = start.recorder;
+    let (instances, admission, mut threads) = start_without_journal(start)?;
     threads.journal = Some(write_journal(&threads.workplace, recorder)?);
     Ok((instances, admission, threads))
 }
 
-fn start_with(
+fn start_without_journal(
     start: InstancesConfig<'_>,
-    gateway: Box<dyn InstanceGateway>,
 ) -> Result<(Arc<Instances>, Arc<Admission>, InstanceThreads), ThreadError> {
-    let InstancesConfig { limits, known, mailbox, parts, metrics, unix_start_s, recorder } = start;
-    let (clock, sessions) = (Arc::clone(parts.clock), Arc::clone(parts.sessions));
+    let InstancesConfig { limits, known, mailbox, gateway, parts, metrics, unix_start_s, recorder } = start;
+    let clock = Arc::clone(parts.clock);
     let mut registry = Registry::new(limits, parts.templates.iter().map(Template::facts).collect());
     for listed in known {
         let (row, damage) = row_of(listed);
@@ -179,7 +187,7 @@ fn start_with(
     let (jobs, queue) = job_queue();
     let driver = Driver::new(DriverParts {
         registry,
-        gateway,
+        gateway: Arc::clone(&gateway),
         workplace: Arc::clone(&workplace),
         jobs,
         mailbox,
@@ -192,7 +200,7 @@ fn start_with(
     let driver = std::thread::Builder::new().name("instances".into()).spawn(move || driver.run(recorder));
     let driver = driver.map_err(|source| ThreadError { name: "instances", source })?;
     let instances =
-        Instances { mail: mail.clone(), workplace: Arc::clone(&workplace), sessions, clock, unix_start_s };
+        Instances { mail: mail.clone(), workplace: Arc::clone(&workplace), gateway, clock, unix_start_s };
     Ok((Arc::new(instances), admission, InstanceThreads { mail, workplace, driver, journal: None, workers }))
 }
 
@@ -288,7 +296,7 @@ impl Instances {
     pub fn enter(&self, id: Uuid, who: &Who, position: Option<Vec3>) -> Result<Passage, Refusal> {
         // No world is resumed for an absent user.
         self.query(move |registry| registry.summary(id).map(drop))??;
-        let session = self.sessions.with(|hub| find(hub, who))?;
+        let session = self.find(who)?;
         let visitor = Visitor { session, ticket: None, from: None };
         let granted = self.request(InstanceRequest::Enter { instance: id, visitor, position })?;
         Ok(granted.passage.expect("an admitted visitor is on a passage"))
@@ -296,7 +304,7 @@ impl Instances {
 
     /// Sends a user back to where they were last in a shared world.
     pub fn leave(&self, who: &Who) -> Result<Passage, Refusal> {
-        let session = self.sessions.with(|hub| find(hub, who))?;
+        let session = self.find(who)?;
         let visitor = Visitor { session, ticket: None, from: None };
         let granted = self.request(InstanceRequest::Dismiss(visitor))?;
         Ok(granted.passage.expect("a dismissed visitor is on a passage"))
@@ -305,15 +313,15 @@ impl Instances {
     /// All of them, in order of their creation.
     pub fn list(&self) -> Result<Vec<InstanceDetails>, Refusal> {
         let summaries: Vec<InstanceSummary> = self.query(|registry| registry.summaries().collect())?;
-        let visitors = self.sessions.with(|hub| hub.visitors());
-        let users = |summary: &InstanceSummary| visitors.get(&summary.world).copied().unwrap_or(0);
+        let (_, occupants) = self.gateway.occupants();
+        let users = |summary: &InstanceSummary| occupants.get(&summary.world).copied().unwrap_or(0);
         Ok(self.accounts(summaries.into_iter().map(|summary| (users(&summary), summary)).collect()))
     }
 
     /// One of them.
     pub fn get(&self, id: Uuid) -> Result<InstanceDetails, Refusal> {
-        let summary = self.query(move |registry| registry.summary(id))??;
-        let users = self.sessions.with(|hub| hub.visitors_of(summary.world));
+        let summary = self.summary(id)?;
+        let users = self.gateway.occupants_of(summary.world).n as usize;
         Ok(self.accounts(vec![(users, summary)]).remove(0))
     }
 
@@ -352,10 +360,13 @@ impl Instances {
         Ok(templates.into_iter().map(count).collect())
     }
 
-    /// The scene of an instance that is stepped.
-    pub fn scene(&self, id: Uuid) -> Result<Arc<Scene>, Refusal> {
-        let summary = self.query(move |registry| registry.summary(id))??;
-        self.workplace.scene(summary.world).ok_or(Refusal::Resting(summary.phase))
+    /// Number and phase of an instance.
+    pub fn summary(&self, id: Uuid) -> Result<InstanceSummary, Refusal> {
+        Ok(self.query(move |registry| registry.summary(id))??)
+    }
+
+    fn find(&self, who: &Who) -> Result<SessionKey, Refusal> {
+        self.gateway.find(who).ok_or_else(|| Refusal::NotHere(who.to_string()))
     }
 
     fn request(&self, request: InstanceRequest) -> Answer {
@@ -381,14 +392,6 @@ fn random_id() -> Result<Uuid, Refusal> {
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(Refusal::Random)?;
     Ok(uuid::Builder::from_random_bytes(id).into_uuid())
-}
-
-fn find(hub: &Hub, who: &Who) -> Result<SessionKey, Refusal> {
-    let (found, name) = match who {
-        Who::Name(name) => (hub.session_named(name), format!("{name:?}")),
-        Who::Agent(id) => (hub.session_of(AgentId(*id)), id.to_string()),
-    };
-    found.ok_or(Refusal::NotHere(name))
 }
 
 opaque_debug!(Instances, InstanceThreads, SavedInstances, InstancesConfig<'_>);

@@ -1,42 +1,39 @@
 //! Instances with a pool and a database of their own. Their gateway is a model: it admits every visitor, and a visitor stays until the
-//! test moves it.
+//! test moves it. Its worlds have no viewer.
 //!
-//! The driver and the workplace run on their threads; the journal is written when a test says so. `together` has the real hub.
+//! The driver and the workplace run on their threads; the journal is written when a test says so. Tests with the real gateway are in the
+//! executable.
 
 mod casts;
 mod portals;
 mod room;
-mod startup;
+mod showing;
 mod suspending;
-mod together;
 
-use super::admissions::Admitted;
 use super::mail::{Answer, Granted};
 use super::*;
 use crate::faults::{Fault, FaultKind, Fuses};
 use crate::inboxes::Inbox;
+use crate::serving::{FrameOutlet, SentFrame, ShownWorld, SnapshotRequest, WorldGateway};
 use crate::worlds::{self, Stepper, Worlds};
-use gateway::hub::HubConfig;
-use gateway::places::{EncodedGround, PlaceSettings, Places};
 use host::capacity::Shortage;
 use host::local_ids::LocalIdSpace;
 use host::script::load_cast;
-use ids::{Epoch, Instant, WorldId};
+use ids::{Instant, WorldId};
 use link::{
-    AdmissionNumber, GroundSpec, HostNumber, OccupantCount, Portal, PortalTo, Scenery, Terrain, TravelOrder,
-    WorldSpec, shared_local_ids,
+    AdmissionNumber, Command, Frame, GroundSpec, HostNumber, OccupantCount, Scenery, Terrain, TravelOrder,
+    WorldCensus, WorldSpec,
 };
-use startup::{StartUp, Started};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 use store::Store;
-use telemetry::LockWait;
 use tempfile::TempDir;
 
-/// Sessions of each world, and what became of orders.
+/// Worlds that are shown, sessions of each world, and what became of orders.
 #[derive(Default)]
 struct GatewayLog {
+    open: BTreeSet<WorldId>,
     occupants: BTreeMap<WorldId, usize>,
     admissions: AdmissionNumber,
     ended: Vec<TravelOrder>,
@@ -87,6 +84,12 @@ impl InstanceGateway for GatewayModel {
         (sent.admissions, sent.occupants.clone())
     }
 
+    fn occupants_of(&self, world: WorldId) -> OccupantCount {
+        let sent = self.sent();
+        let n = sent.occupants.get(&world).copied().unwrap_or(0) as u32;
+        OccupantCount { n, as_of: sent.admissions }
+    }
+
     fn empty(&self, _: Instant, world: WorldId, _: &str) {
         self.sent().occupants.remove(&world);
     }
@@ -97,6 +100,50 @@ impl InstanceGateway for GatewayModel {
 
     fn turn_down(&self, _: &TravelOrder, why: &str) {
         self.sent().turned_down.push(why.to_owned());
+    }
+
+    fn find(&self, _: &Who) -> Option<SessionKey> {
+        None
+    }
+}
+
+/// Frames without a reader.
+#[derive(Default)]
+struct UnreadFrames(Option<Box<Frame>>);
+
+impl FrameOutlet for UnreadFrames {
+    fn spare_frame(&mut self) -> Box<Frame> {
+        self.0.take().unwrap_or_else(|| Box::new(Frame::empty()))
+    }
+
+    fn send(&mut self, frame: Box<Frame>) -> SentFrame {
+        self.0 = Some(frame);
+        SentFrame::default()
+    }
+}
+
+impl WorldGateway for GatewayModel {
+    fn open_world(&self, spec: &Arc<WorldSpec>, _: SnapshotRequest) -> Box<dyn FrameOutlet> {
+        let is_new = self.sent().open.insert(spec.world);
+        assert!(is_new, "{:?} is open once", spec.world);
+        Box::new(UnreadFrames::default())
+    }
+
+    fn close_world(&self, world: WorldId) {
+        let was_open = self.sent().open.remove(&world);
+        assert!(was_open, "{world:?} is closed once");
+    }
+
+    fn census(&self, _: WorldId) -> WorldCensus {
+        WorldCensus::default()
+    }
+
+    fn dismissals(&self, _: WorldId) -> Vec<Command> {
+        Vec::new()
+    }
+
+    fn shown(&self, _: WorldId) -> Option<ShownWorld> {
+        None
     }
 }
 
@@ -119,61 +166,31 @@ const UNIX_START_S: u64 = 1_700_000_000;
 #[derive(Clone)]
 struct TestTemplate {
     name: &'static str,
-    size_m: u32,
     npcs: Option<PathBuf>,
     max_avatars: u32,
     keep: Option<Duration>,
-    portals: Vec<PortalTo>,
 }
 
 impl TestTemplate {
     fn new(name: &'static str) -> Self {
-        Self { name, size_m: 256, npcs: None, max_avatars: 20, keep: None, portals: Vec::new() }
+        Self { name, npcs: None, max_avatars: 20, keep: None }
     }
 
     fn build(&self) -> Template {
-        let (terrain, scenery) = (Arc::new(Terrain::flat(self.size_m, 22.0)), Arc::<Scenery>::default());
+        let (terrain, scenery) = (Arc::new(Terrain::flat(256, 22.0)), Arc::<Scenery>::default());
         let load = |path: &PathBuf| load_cast(&ScriptDisk, path, &terrain, &scenery, 20.0, &mut || true);
         let cast = self.npcs.as_ref().map(|path| Arc::new(load(path).expect("the files are right")));
         Template {
             name: self.name.into(),
-            portals: portals(&self.portals),
+            portals: Arc::default(),
             cast,
             script: self.npcs.clone(),
             max_avatars: self.max_avatars,
             hz: 20,
             keep: self.keep,
-            land: Arc::new(EncodedGround::new(GroundSpec::new(terrain, scenery, 20.0))),
+            ground: Arc::new(GroundSpec::new(terrain, scenery, 20.0)),
         }
     }
-}
-
-fn portals(to: &[PortalTo]) -> Arc<[Portal]> {
-    let portal = |to: &PortalTo| Portal { at: Vec3::new(20.0, 20.0, 22.0), radius_m: 1.0, to: to.clone() };
-    to.iter().map(portal).collect()
-}
-
-/// Two regions, each with a portal to its template.
-fn regions(templates: [&str; 2]) -> Places {
-    let region = |(n, template): (u32, &str)| {
-        let terrain = Arc::new(Terrain::flat([256, 512][n as usize], 22.0));
-        let land = Arc::new(EncodedGround::new(GroundSpec::new(terrain, Arc::default(), 20.0)));
-        let world = WorldId(n + 1);
-        let spec = WorldSpec {
-            world,
-            epoch: Epoch(0),
-            is_shared: true,
-            name: ["Harbour", "Meadows"][n as usize].into(),
-            max_avatars: 100,
-            hz: 20,
-            local_ids: shared_local_ids(world),
-            ground: Arc::clone(land.spec()),
-            portals: portals(&[PortalTo::Own(template.into())]),
-            seed: n.into(),
-        };
-        PlaceSettings { grid: (1_000 + 10 * n, 1_000), spec, ground: land }
-    };
-    Places::new((0..).zip(templates).map(region).collect())
 }
 
 /// Settings of a node under test.
@@ -205,21 +222,32 @@ fn start_clock() -> Clock {
 
 impl Node {
     fn start(data: &TempDir, config: &TestConfig) -> Self {
-        let crowd = GatewayModel::default();
-        let started = StartUp {
-            config,
-            url: url(data),
-            clock: start_clock(),
-            portals: ["Cave", "Cave"],
-            sessions_max: 10,
-            arrival_timeout: Duration::from_secs(10),
-            entropy: Box::new(|| [7; 16]),
-            shards: Vec::new(),
-            orders: None,
-            model: Some(crowd.clone()),
+        let (crowd, clock) = (GatewayModel::default(), start_clock());
+        let metrics = Arc::new(Metrics::new());
+        let mut fuses = Fuses::default();
+        let worlds = worlds::start(2, Vec::new(), &clock, &metrics, Recorder::off(), &mut fuses).unwrap();
+        let (instance_store, known) =
+            InstanceStore::open(&url(data), fuses.at("instances"), &clock, &metrics).unwrap();
+        let start = InstancesConfig {
+            limits: config.limits,
+            known,
+            mailbox: InstanceMailbox::new(),
+            gateway: Arc::new(crowd.clone()),
+            parts: WorkplaceParts {
+                templates: config.templates.iter().map(TestTemplate::build).collect(),
+                instance_store: &instance_store,
+                inboxes: &worlds.inboxes,
+                pool: worlds.workplace(),
+                long: worlds.long(),
+                gateway: Arc::new(crowd.clone()),
+                clock: &clock,
+                metrics: &metrics,
+            },
+            metrics: &metrics,
+            unix_start_s: UNIX_START_S,
+            recorder: Recorder::off(),
         };
-        let Started { instances, admission, threads, instance_store, fuses, metrics, worlds, .. } =
-            started.start();
+        let (instances, admission, threads) = start_without_journal(start).unwrap();
         Self { instances, admission, threads: Some(threads), crowd, instance_store, fuses, metrics, worlds }
     }
 
@@ -257,7 +285,8 @@ impl Node {
 
     /// The visitors of an instance leave, and the registry knows it.
     fn leave(&self, id: Uuid) {
-        self.crowd.sent().occupants.remove(&self.world(id));
+        let world = self.world(id);
+        self.crowd.sent().occupants.remove(&world);
         // Before a suspension the sessions are counted anew.
         self.instances.suspend(Uuid::nil()).unwrap_err();
     }

@@ -22,11 +22,10 @@ use super::{InstanceStore, InstanceStoreError};
 use crate::inboxes::Inboxes;
 use crate::journal_buffer::JournalBuffer;
 use crate::lock_order::CATALOG;
+use crate::serving::WorldGateway;
 use crate::worlds::{INSTANCES, Workplace, WorldTotals};
 use crate::{Clock, ThreadError};
 use crossbeam_channel::{Receiver, Sender};
-use gateway::places::Scene;
-use gateway::sessions::Sessions;
 use host::registry::{InstanceRow, Job, JobId, JobOutcome, StartFailure, SuspendOutcome};
 use hot_reload::HotReload;
 use ids::{Instant, WorldId};
@@ -65,12 +64,10 @@ pub struct WorkplaceParts<'a> {
     pub pool: Workplace,
     /// Long tasks.
     pub long: &'a LongTasks,
-    /// The hub and the shards.
-    pub sessions: &'a Arc<Sessions>,
+    /// Where worlds are shown.
+    pub gateway: Arc<dyn WorldGateway>,
     /// Clock of the process.
     pub clock: &'a Clock,
-    /// Movements that clients extrapolate are left out.
-    pub dead_reckoning: bool,
     /// Registry of metrics.
     pub metrics: &'a Metrics,
 }
@@ -83,9 +80,8 @@ pub(super) struct InstanceWorkplace {
     pub(super) inboxes: Arc<Inboxes>,
     pub(super) pool: Workplace,
     pub(super) long: LongTasks,
-    pub(super) sessions: Arc<Sessions>,
+    pub(super) gateway: Arc<dyn WorldGateway>,
     pub(super) clock: Clock,
-    pub(super) dead_reckoning: bool,
     pub(super) timing: Timing,
     pub(super) lateness: Timing,
     panics: Counter,
@@ -93,9 +89,6 @@ pub(super) struct InstanceWorkplace {
     pub(super) starts: Mutex<Vec<PendingStart>>,
     /// Remains of worlds that were down when the server stopped.
     pub(super) down: Mutex<BTreeMap<WorldId, DownWorld>>,
-    /// Scenes of instances that have left memory, until no shard holds them: the last holder frees all that was to be seen there. No more than
-    /// clients on their way out of one.
-    ended: Mutex<Vec<Arc<Scene>>>,
 }
 
 /// The catalog in the hands of this thread, which takes neither the hub nor the store meanwhile.
@@ -119,9 +112,8 @@ impl InstanceWorkplace {
             inboxes: Arc::clone(parts.inboxes),
             pool: parts.pool,
             long: parts.long.clone(),
-            sessions: Arc::clone(parts.sessions),
+            gateway: parts.gateway,
             clock: Arc::clone(parts.clock),
-            dead_reckoning: parts.dead_reckoning,
             timing: timing("throng_world_tick_seconds", "Duration of a step of the world."),
             lateness: timing(
                 "throng_world_late_seconds",
@@ -134,7 +126,6 @@ impl InstanceWorkplace {
             ),
             starts: Mutex::default(),
             down: Mutex::default(),
-            ended: Mutex::default(),
         }
     }
 
@@ -263,21 +254,8 @@ impl InstanceWorkplace {
     pub(super) fn forget(&self, world: WorldId) -> Option<i64> {
         // Its report is sent once the catalog is free.
         let stepped = self.catalog().stepped.remove(&world)?;
-        self.sessions.places().remove_instance(world);
-        self.ended().push(stepped.scene);
+        self.gateway.close_world(world);
         Some(stepped.kept_bytes)
-    }
-
-    /// Has scenes dropped that no shard holds any more.
-    pub(super) fn dispose_ended(&self) {
-        let ended: Vec<Arc<Scene>> =
-            self.ended().extract_if(.., |scene| Arc::strong_count(scene) == 1).collect();
-        ended.into_iter().for_each(|scene| self.pool.dispose(scene));
-    }
-
-    /// The scene of a stepped instance.
-    pub(super) fn scene(&self, world: WorldId) -> Option<Arc<Scene>> {
-        self.catalog().stepped.get(&world).map(|stepped| Arc::clone(&stepped.scene))
     }
 
     /// Measurements of a stepped instance.
@@ -298,10 +276,6 @@ impl InstanceWorkplace {
     /// Writes of states pause until then, because one has just failed.
     pub(super) fn rests_until(&self) -> Instant {
         self.instance_store.rests_until().unwrap_or(Instant::ZERO)
-    }
-
-    fn ended(&self) -> MutexGuard<'_, Vec<Arc<Scene>>> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

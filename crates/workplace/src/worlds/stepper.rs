@@ -6,13 +6,10 @@ use crate::Clock;
 use crate::faults::Fuse;
 use crate::inboxes::Waiting;
 use crate::journal_buffer::JournalBuffer;
-use crate::lines::FrameFollower;
-use crossbeam_channel::{Receiver, Sender, TrySendError};
-use gateway::mail::ToShard;
-use gateway::places::Scene;
-use gateway::sessions::Sessions;
+use crate::serving::{FrameOutlet, SentFrame, WorldGateway};
+use crossbeam_channel::Receiver;
 use ids::{Epoch, Instant, SessionKey, Tick, WorldId};
-use link::{Change, Command, Frame};
+use link::{Change, Command, Frame, WorldSpec};
 use recording::Tape;
 use schedule::{Panicked, StepStart, Task};
 use std::any::Any;
@@ -60,21 +57,13 @@ impl Drop for InStep<'_> {
     }
 }
 
-/// Destination of a world's frames.
-pub(super) enum Outlet {
-    /// To the replica thread: to encode a crowd takes time, and the next step need not wait for it.
-    Away { frames: Sender<Box<Frame>>, spent: Receiver<Box<Frame>> },
-    /// Nowhere: where few avatars are, they are encoded in less time than it takes to wake another thread.
-    Here { line: Box<FrameFollower>, spent: Option<Box<Frame>>, sessions: Arc<Sessions> },
-}
-
 /// One world as a task of the pool.
 pub(crate) struct Stepper {
-    pub(super) scene: Arc<Scene>,
+    pub(super) spec: Arc<WorldSpec>,
     pub(super) life: Life,
     pub(super) waiting: Arc<Waiting>,
     pub(super) commands: Vec<Command>,
-    pub(super) outlet: Outlet,
+    pub(super) outlet: Box<dyn FrameOutlet>,
     pub(super) seen: Arc<PublishedState>,
     pub(super) timing: Timing,
     pub(super) lateness: Timing,
@@ -101,7 +90,7 @@ impl Task for Stepper {
     }
 
     fn step(&mut self, start: &StepStart) {
-        let (world, dt_ns) = (self.scene.world.0.into(), start.dt.as_nanos() as u64);
+        let (world, dt_ns) = (self.spec.world.0.into(), start.dt.as_nanos() as u64);
         let began_ns = now_ns();
         LATE.check_duration(world, start.late_by.as_nanos() as u64, dt_ns);
         self.lateness.record(start.late_by);
@@ -127,7 +116,7 @@ impl Stepper {
         let StepStart { tick, dt, dilation, late_by, .. } = *start;
         let began_at = (self.clock)();
         let held = allocations::held_here();
-        let is_turn = is_turn_to_reload(self.scene.world, self.scene.hz, tick);
+        let is_turn = is_turn_to_reload(self.spec.world, self.spec.hz, tick);
         let reload = if is_turn { self.waiting.take_reload() } else { None };
         // `HotReload` keeps both casts until no world has the former one, so that nothing large is freed here.
         if let Some(reload) = &reload {
@@ -144,7 +133,7 @@ impl Stepper {
                 tape.record_cast(reload.to());
             }
         }
-        let mut frame = self.outlet.take_frame();
+        let mut frame = self.outlet.spare_frame();
         let completed_before = missions_completed(self.life.world());
         // At the worst moment: the commands are consumed, and no frame was sent.
         self.fuse.strike();
@@ -157,11 +146,10 @@ impl Stepper {
         if self.tape.as_mut().is_some_and(|tape| !tape.came_to(began_at, frame.state_hash)) {
             self.tape = None;
         }
-        let copies = self.outlet.copies();
         // The second of two replicas learns a frame with the next one.
         let was_steady = std::mem::replace(&mut self.is_steady, is_steady(&frame));
-        let lost = !self.outlet.tell(frame);
-        let is_steady = self.is_steady && was_steady && self.outlet.copies() == copies;
+        let SentFrame { is_lost, n_copies } = self.outlet.send(frame);
+        let is_steady = self.is_steady && was_steady && n_copies == 0;
         let (noting, held_before) = (allocations::counted_here(), allocations::held_here());
         if let Some(journal_buffer) = &self.journal_buffer {
             journal_buffer.note(began_at, self.life.world());
@@ -184,7 +172,7 @@ impl Stepper {
         counted.dilation = dilation;
         counted.missions_completed += missions_completed(self.life.world()).saturating_sub(completed_before);
         counted.ticks.count(late_by, took, dt, dilation);
-        counted.frames_lost += u64::from(lost);
+        counted.frames_lost += u64::from(is_lost);
         if tick.0 < STEPS_WEIGHED {
             counted.grown_bytes += allocations::held_here() - held - held_noted;
         }
@@ -219,9 +207,9 @@ impl Stepper {
         task.downcast().expect("worlds are the tasks of the pool")
     }
 
-    /// The world that it steps, as the gateway knows it.
-    pub(crate) const fn scene(&self) -> &Arc<Scene> {
-        &self.scene
+    /// Description of the world that it steps.
+    pub(crate) const fn spec(&self) -> &Arc<WorldSpec> {
+        &self.spec
     }
 
     /// Between two steps.
@@ -281,14 +269,14 @@ impl Stepper {
             if beginning == Beginning::Empty && !journal_buffer.is_closed() {
                 journal_buffer.close();
                 tracing::error!(
-                    world = self.scene.name,
+                    world = self.spec.name,
                     "a world has begun empty: nothing more of it is saved"
                 );
             }
             if beginning == Beginning::Former {
                 journal_buffer.set_reverted_from(tried);
                 tracing::error!(
-                    world = self.scene.name,
+                    world = self.spec.name,
                     "a world panics with what its template's files say now: it has gone back to what they said before"
                 );
             }
@@ -297,7 +285,7 @@ impl Stepper {
             if !journal_buffer.is_closed()
                 && let Err(error) = self.life.take_up_progress(&journal_buffer.last_progress())
             {
-                tracing::error!(world = self.scene.name, %error, "a world restarts without its journal");
+                tracing::error!(world = self.spec.name, %error, "a world restarts without its journal");
             }
         }
         self.commands = dismiss(&mut self.life.world().sessions());
@@ -305,48 +293,13 @@ impl Stepper {
     }
 }
 
-impl Outlet {
-    /// A frame to be filled, with the buffers of an earlier one if there are any.
-    fn take_frame(&mut self) -> Box<Frame> {
-        match self {
-            Self::Away { spent, .. } => spent.try_recv().ok(),
-            Self::Here { spent, .. } => spent.take(),
-        }
-        .unwrap_or_else(|| Box::new(Frame::empty()))
-    }
-
-    /// Whole replicas that were copied since a shard held the one whose turn it was.
-    const fn copies(&self) -> u64 {
-        match self {
-            Self::Away { .. } => 0,
-            Self::Here { line, .. } => line.followed().copies,
-        }
-    }
-
-    /// False when the frame got lost.
-    fn tell(&mut self, frame: Box<Frame>) -> bool {
-        match self {
-            Self::Away { frames, .. } => !matches!(frames.try_send(frame), Err(TrySendError::Full(_))),
-            Self::Here { line, spent, sessions } => {
-                line.follow(&frame);
-                if !frame.events.is_empty() {
-                    // A slow shard delays no step of any world. Losses heal: a passage is given up in time, and the others are words.
-                    sessions.offer_shards(&ToShard::Events(frame.world, frame.events.as_slice().into()));
-                }
-                *spent = Some(frame);
-                true
-            }
-        }
-    }
-}
-
 /// Parts of a new instance.
-pub(crate) struct Founding {
-    pub(crate) scene: Arc<Scene>,
+pub(crate) struct Founding<'a> {
+    pub(crate) spec: Arc<WorldSpec>,
     pub(crate) life: Life,
     pub(crate) journal_buffer: Arc<JournalBuffer>,
-    pub(crate) sessions: Arc<Sessions>,
-    pub(crate) dead_reckoning: bool,
+    /// Where the world is to be shown.
+    pub(crate) gateway: &'a dyn WorldGateway,
     /// Of the steps of all instances.
     pub(crate) timing: Timing,
     pub(crate) lateness: Timing,
@@ -354,18 +307,16 @@ pub(crate) struct Founding {
 }
 
 impl Stepper {
-    /// An instance before its first step, and where its commands wait.
-    pub(crate) fn found(founding: Founding) -> (Box<Self>, Arc<Waiting>) {
-        let Founding { scene, life, journal_buffer, sessions, dead_reckoning, timing, lateness, clock } =
-            founding;
+    /// An instance before its first step, open at the gateway, and where its commands wait.
+    pub(crate) fn found(founding: Founding<'_>) -> (Box<Self>, Arc<Waiting>) {
+        let Founding { spec, life, journal_buffer, gateway, timing, lateness, clock } = founding;
         let waiting = Waiting::new(INSTANCE_INBOX_MAX);
         waiting.set_cast(life.config().cast.clone());
-        let line = Box::new(FrameFollower::new(&scene, &waiting, None, dead_reckoning));
         let stepper = Self {
             life,
-            waiting: Arc::clone(&waiting),
             commands: Vec::new(),
-            outlet: Outlet::Here { line, spent: None, sessions },
+            outlet: gateway.open_world(&spec, waiting.snapshot_request()),
+            waiting: Arc::clone(&waiting),
             seen: PublishedState::new(),
             timing,
             lateness,
@@ -377,7 +328,7 @@ impl Stepper {
             journal_buffer: Some(journal_buffer),
             next_tick: Tick(0),
             is_steady: false,
-            scene,
+            spec,
         };
         (Box::new(stepper), waiting)
     }

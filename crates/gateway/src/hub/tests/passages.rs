@@ -319,7 +319,7 @@ fn a_user_that_does_not_appear_in_the_world_in_time_comes_back() {
     let void = {
         let ground = Arc::clone(&node.places.get(HARBOUR).scene.ground);
         let local_ids = 77_000_001..78_000_000;
-        let spec = node.places.get(HARBOUR).scene.spec().clone();
+        let spec = WorldSpec::clone(node.places.get(HARBOUR).scene.spec());
         let spec = WorldSpec { world: WorldId(77), is_shared: false, name: "Void".into(), local_ids, ..spec };
         Arc::new(Scene::new(spec, ground))
     };

@@ -6,6 +6,7 @@ use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Json, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use gateway::places::Places;
 use glam::Vec3;
 use grid::tokens::Caller;
 use host::registry::{InstanceRefusal, InstanceRow, Maker};
@@ -20,7 +21,11 @@ use utoipa_axum::routes;
 use workplace::instances::{InstanceDetails, InstanceOrder, Instances, Refusal, Who};
 
 /// The routes.
-pub(in crate::serve) fn router(instances: Arc<Instances>, owners: Owners) -> OpenApiRouter {
+pub(in crate::serve) fn router(
+    instances: Arc<Instances>,
+    owners: Owners,
+    places: Arc<Places>,
+) -> OpenApiRouter {
     OpenApiRouter::new()
         .routes(routes!(list, create))
         .routes(routes!(show, end))
@@ -32,6 +37,7 @@ pub(in crate::serve) fn router(instances: Arc<Instances>, owners: Owners) -> Ope
         .merge(map::routes())
         .merge(templates::routes())
         .layer(Extension(Arc::new(owners)))
+        .layer(Extension(places))
         .with_state(instances)
 }
 
@@ -106,7 +112,7 @@ impl WorldReply {
             state: summary.phase,
             state_s,
             trouble,
-            size_m: known.map(|known| known.land.size_m),
+            size_m: known.map(|known| known.ground.size_m),
             npcs: known.map(|known| known.cast.as_ref().map_or(0, |cast| cast.len())),
             users,
             max_users: known.map(|known| known.max_avatars),

@@ -4,14 +4,17 @@
 //! while only pages of this address can read the replies to plain requests.
 
 use super::api::{ApiRefusal, PathId, bad_id, blocking};
+use axum::Extension;
 use axum::extract::{Json, Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use gateway::http::map::{Map, MapObjects, heights, positions_in};
+use gateway::places::{Places, Scene};
+use ids::Uuid;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use workplace::instances::Instances;
+use workplace::instances::{Instances, Refusal};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Instances>> {
     OpenApiRouter::new()
@@ -28,12 +31,17 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Instances>> {
         (status = 404, description = "There is no such instance."),
         (status = 409, description = "It is not in memory."),
     ))]
-async fn show_map(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
+async fn show_map(
+    State(instances): State<Arc<Instances>>,
+    Extension(places): Extension<Arc<Places>>,
+    id: PathId,
+) -> Response {
     let Path(id) = match id {
         Ok(id) => id,
         Err(rejection) => return bad_id(&rejection),
     };
-    blocking(instances, move |instances| Ok::<_, ApiRefusal>(Json(Map::of(&*instances.scene(id)?)))).await
+    blocking(instances, move |instances| Ok::<_, ApiRefusal>(Json(Map::of(&*scene(instances, &places, id)?))))
+        .await
 }
 
 /// Positions of the avatars in an instance.
@@ -46,13 +54,19 @@ async fn show_map(State(instances): State<Arc<Instances>>, id: PathId) -> Respon
         (status = 404, description = "There is no such instance."),
         (status = 409, description = "It is not in memory."),
     ))]
-async fn show_positions(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
+async fn show_positions(
+    State(instances): State<Arc<Instances>>,
+    Extension(places): Extension<Arc<Places>>,
+    id: PathId,
+) -> Response {
     let Path(id) = match id {
         Ok(id) => id,
         Err(rejection) => return bad_id(&rejection),
     };
-    blocking(instances, move |instances| Ok::<_, ApiRefusal>(binary(positions_in(&*instances.scene(id)?))))
-        .await
+    blocking(instances, move |instances| {
+        Ok::<_, ApiRefusal>(binary(positions_in(&*scene(instances, &places, id)?)))
+    })
+    .await
 }
 
 /// The ground of an instance.
@@ -64,13 +78,19 @@ async fn show_positions(State(instances): State<Arc<Instances>>, id: PathId) -> 
         (status = 404, description = "There is no such instance."),
         (status = 409, description = "It is not in memory."),
     ))]
-async fn show_heights(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
+async fn show_heights(
+    State(instances): State<Arc<Instances>>,
+    Extension(places): Extension<Arc<Places>>,
+    id: PathId,
+) -> Response {
     let Path(id) = match id {
         Ok(id) => id,
         Err(rejection) => return bad_id(&rejection),
     };
-    blocking(instances, move |instances| Ok::<_, ApiRefusal>(binary(heights(&instances.scene(id)?.ground))))
-        .await
+    blocking(instances, move |instances| {
+        Ok::<_, ApiRefusal>(binary(heights(&scene(instances, &places, id)?.ground)))
+    })
+    .await
 }
 
 /// The boxes and portals of an instance.
@@ -80,13 +100,25 @@ async fn show_heights(State(instances): State<Arc<Instances>>, id: PathId) -> Re
         (status = 404, description = "There is no such instance."),
         (status = 409, description = "It is not in memory."),
     ))]
-async fn show_objects(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
+async fn show_objects(
+    State(instances): State<Arc<Instances>>,
+    Extension(places): Extension<Arc<Places>>,
+    id: PathId,
+) -> Response {
     let Path(id) = match id {
         Ok(id) => id,
         Err(rejection) => return bad_id(&rejection),
     };
-    blocking(instances, move |instances| Ok::<_, ApiRefusal>(Json(MapObjects::of(&*instances.scene(id)?))))
-        .await
+    blocking(instances, move |instances| {
+        Ok::<_, ApiRefusal>(Json(MapObjects::of(&*scene(instances, &places, id)?)))
+    })
+    .await
+}
+
+/// An instance as clients are shown it.
+fn scene(instances: &Instances, places: &Places, id: Uuid) -> Result<Arc<Scene>, Refusal> {
+    let summary = instances.summary(id)?;
+    places.scene(summary.world).ok_or(Refusal::Resting(summary.phase))
 }
 
 fn binary(bytes: impl IntoResponse) -> Response {

@@ -37,10 +37,10 @@ struct TemplateReply {
 
 impl From<(Template, usize)> for TemplateReply {
     fn from((template, instances): (Template, usize)) -> Self {
-        let Template { name, land, cast, max_avatars, .. } = template;
+        let Template { name, ground, cast, max_avatars, .. } = template;
         Self {
             name: name.to_string(),
-            size_m: land.size_m,
+            size_m: ground.size_m,
             max_users: max_avatars,
             npcs: cast.as_ref().map_or(0, |cast| cast.len()),
             behaviours: cast.map_or_else(Vec::new, |cast| cast.behaviors().to_vec()),

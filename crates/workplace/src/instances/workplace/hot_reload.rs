@@ -113,7 +113,7 @@ impl InstanceWorkplace {
             return Err(ReloadRefusal::Nobody(template.name.to_string()));
         };
         let spec = (long::BUILD_TEMPLATE, template.name.to_string(), READ_ESTIMATE);
-        let (terrain, former) = (Arc::clone(&template.land.terrain), Arc::clone(&from));
+        let (terrain, former) = (Arc::clone(&template.ground.terrain), Arc::clone(&from));
         let read = move |_: &LongContext| reload_cast(&ScriptDisk, &path, &terrain, &former);
         let cast = long::run(&self.long, spec, read)?.map_err(ReloadRefusal::Wrong)?;
         let mut reloaded = Reloaded {
@@ -269,8 +269,8 @@ impl WorldCatalog {
         // A cast that was given up before says nothing of this one.
         self.reverted.retain(|_, reverted| !reverted.template.eq_ignore_ascii_case(name));
         let template = self.template_mut(name)?;
-        if template.land.damage != cast.has_damage() {
-            Arc::make_mut(&mut template.land).set_damage(cast.has_damage());
+        if template.ground.damage != cast.has_damage() {
+            Arc::make_mut(&mut template.ground).damage = cast.has_damage();
         }
         template.cast.replace(Arc::clone(cast))
     }

@@ -10,7 +10,6 @@ use crate::journal_buffer::JournalBuffer;
 use crate::lock_order::{START_CLAIM, STARTS};
 use crate::long;
 use crate::worlds::{Founding, Stepper};
-use gateway::places::Scene;
 use host::registry::{JobOutcome, StartFailure};
 use ids::{Epoch, Uuid, WorldId};
 use link::WorldSpec;
@@ -57,7 +56,7 @@ pub(in crate::instances) struct PendingStart {
 pub(in crate::instances) struct StartPlan {
     id: Uuid,
     template: Arc<str>,
-    scene: Arc<Scene>,
+    spec: Arc<WorldSpec>,
     pub(in crate::instances) config: WorldConfig,
     reverted_from: Option<u64>,
 }
@@ -93,7 +92,7 @@ impl InstanceWorkplace {
     fn submit(self: &Arc<Self>, is_first: bool, plan: StartPlan, state: InstanceState, report: JobReport) {
         let n_npcs = plan.config.cast.as_ref().map_or(0, |cast| cast.len());
         let claim: StartClaim = Arc::new(Mutex::new(Some(report)));
-        let (kind, name) = (if is_first { long::MAKE_WORLD } else { long::RESUME }, plan.scene.name.clone());
+        let (kind, name) = (if is_first { long::MAKE_WORLD } else { long::RESUME }, plan.spec.name.clone());
         let work = {
             let (workplace, claim) = (Arc::clone(self), Arc::clone(&claim));
             Box::new(move |_: &_| workplace.construct(is_first, plan, state, &claim))
@@ -157,7 +156,7 @@ impl InstanceWorkplace {
 
     /// Puts a world into the pool; the number of bytes that its construction kept, or `None` once the server stops.
     pub(in crate::instances) fn found(&self, plan: StartPlan, world: World, held_before: i64) -> Option<i64> {
-        let StartPlan { id, template, scene, config, reverted_from } = plan;
+        let StartPlan { id, template, spec, config, reverted_from } = plan;
         let number = config.id;
         let journal_buffer = Arc::new(JournalBuffer::new(self.instance_store.sequences()));
         journal_buffer.begin(&world);
@@ -165,20 +164,21 @@ impl InstanceWorkplace {
         // Worlds take their checkpoints one after the other.
         let share = (number.0 % 64) as f32 / 64.0;
         let (stepper, waiting) = Stepper::found(Founding {
-            scene: Arc::clone(&scene),
+            spec,
             life: Life::of(world, config, share).kept(),
             journal_buffer: Arc::clone(&journal_buffer),
-            sessions: Arc::clone(&self.sessions),
-            dead_reckoning: self.dead_reckoning,
+            gateway: &*self.gateway,
             timing: self.timing.clone(),
             lateness: self.lateness.clone(),
             clock: Arc::clone(&self.clock),
         });
-        let inbox = self.pool.take_in(stepper, waiting)?;
+        let Some(inbox) = self.pool.take_in(stepper, waiting) else {
+            self.gateway.close_world(number);
+            return None;
+        };
         self.inboxes.add(number, inbox);
-        self.sessions.places().add_instance(Arc::clone(&scene));
         let kept_bytes = allocations::held_here() - held_before;
-        let stepped = SteppedInstance { id, template, scene, journal_buffer, kept_bytes, saving: None };
+        let stepped = SteppedInstance { id, template, journal_buffer, kept_bytes, saving: None };
         let former = self.catalog().stepped.insert(number, stepped);
         assert!(former.is_none(), "world {}: in memory twice", number.0);
         // Its template's files may have been read again while it was constructed.
@@ -229,15 +229,14 @@ impl StartPlan {
             max_avatars: known.max_avatars,
             hz: known.hz,
             local_ids,
-            ground: Arc::clone(known.land.spec()),
+            ground: Arc::clone(&known.ground),
             portals: Arc::clone(&known.portals),
             seed: id.as_u64_pair().0,
         };
         let cast = reverted.map(|RevertedCast { to, .. }| to).or(known.cast.as_ref()).cloned();
         let config = WorldConfig::new(&spec, cast);
-        let scene = Scene::new(spec, Arc::clone(&known.land));
         let reverted_from = reverted.map(|reverted| reverted.from);
-        Some(Self { id, template: Arc::clone(&known.name), scene: Arc::new(scene), config, reverted_from })
+        Some(Self { id, template: Arc::clone(&known.name), spec: Arc::new(spec), config, reverted_from })
     }
 }
 

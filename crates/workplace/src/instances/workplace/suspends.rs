@@ -181,7 +181,7 @@ impl InstanceWorkplace {
     /// Takes the remains of worlds that are down, since the server stops.
     pub(in crate::instances) fn set_down(&self, down: Vec<Down>) {
         let remains = down.into_iter().map(|Down { stepper, in_a_row, .. }| {
-            (stepper.scene().world, DownWorld { stepper, in_a_row: Some(in_a_row) })
+            (stepper.spec().world, DownWorld { stepper, in_a_row: Some(in_a_row) })
         });
         self.down().extend(remains);
     }
