@@ -37,7 +37,7 @@ use crate::mail::{FromShard, RawMessage, Request, ShardIndex, ToShard};
 use crate::places::Places;
 use event_queue::NewestPoll;
 use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid, WorldId};
-use link::{CircuitKey, Passage, PassageRefusal, TravelOrder};
+use link::{CircuitKey, TravelOrder};
 use messages::Delivery;
 use ports::SessionPorts;
 use records::WaitingRecords;
