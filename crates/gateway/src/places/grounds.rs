@@ -78,7 +78,7 @@ mod tests {
         let are_same = |one: &Arc<[Vec<u8>]>, other: &Arc<[Vec<u8>]>| Arc::ptr_eq(one, other);
         are_same(&one.layers, &other.layers)
             && are_same(&one.overlay, &other.overlay)
-            && Arc::ptr_eq(&one.things, &other.things)
+            && Arc::ptr_eq(&one.objects, &other.objects)
     }
 
     #[test]

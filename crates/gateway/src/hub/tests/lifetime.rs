@@ -1,9 +1,10 @@
 //! From login to the end of a session.
 
 use super::{events, follow, kicked};
-use crate::hub::{EVENTS_MAX, EventQueue, EventQueueAnswer, FAREWELL, LoginRefusal, Passage, Poll, Record};
+use crate::hub::{EVENTS_MAX, EventQueue, EventQueueAnswer, FAREWELL, LoginRefusal, Poll, Record};
 use crate::testing::{ARRIVAL_TIMEOUT, HARBOUR, MEADOW, Node, Setup, agent};
 use ids::Uuid;
+use link::Passage;
 use std::time::Duration;
 use wire::llsd::Llsd;
 use wire::messages::*;

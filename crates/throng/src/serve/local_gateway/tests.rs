@@ -126,7 +126,7 @@ fn regions() -> Places {
             portals: portal(PortalTo::Own(template.into())),
             seed: n.into(),
         };
-        PlaceSettings { grid: (1_000 + 10 * n, 1_000), spec, land }
+        PlaceSettings { grid: (1_000 + 10 * n, 1_000), spec, ground: land }
     };
     let regions = [(0, "Harbour", 256, "Cave"), (1, "Meadows", 512, "Plain")];
     Places::new(regions.into_iter().map(region).collect())

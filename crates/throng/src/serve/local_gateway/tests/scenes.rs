@@ -4,7 +4,8 @@ use super::*;
 use link::Frame;
 
 fn instance(hall: &Hall, damage: bool) -> Arc<WorldSpec> {
-    let ground = GroundSpec { damage, ..GroundSpec::clone(hall.sessions().places().get(PlaceId(0)).land()) };
+    let ground =
+        GroundSpec { damage, ..GroundSpec::clone(hall.sessions().places().get(PlaceId(0)).ground()) };
     Arc::new(WorldSpec {
         world: WorldId(u32::MAX - u32::from(damage)),
         epoch: Epoch(0),
@@ -55,7 +56,7 @@ fn a_template_whose_damage_setting_changes_is_not_encoded_again() {
         gateway.close_world(spec.world);
         scene
     });
-    assert_eq!(shown.each_ref().map(|scene| scene.land.damage), [false, true]);
-    assert!(Arc::ptr_eq(&shown[0].land.layers, &shown[1].land.layers));
+    assert_eq!(shown.each_ref().map(|scene| scene.ground.damage), [false, true]);
+    assert!(Arc::ptr_eq(&shown[0].ground.layers, &shown[1].ground.layers));
     hall.stop();
 }

@@ -53,7 +53,7 @@ fn under_concurrent_requests_each_user_is_in_one_world_and_ended_instances_leave
 }
 
 #[test]
-fn of_all_who_end_an_instance_one_does_and_of_all_who_make_ones_own_one_does() {
+fn of_concurrent_ends_one_succeeds_and_of_concurrent_creations_by_an_owner_one_succeeds() {
     let node = Hall::start(1);
     for _ in 0..20 {
         let owner = Some(agent(1));
