@@ -12,7 +12,7 @@ use crate::places::Place;
 use glam::Vec3;
 use grid::names::Name;
 use ids::{AgentId, Instant, SessionKey, WorldId};
-use link::{Appearance, CircuitKey, Passage, PassageRefusal, PortalTo, TravelOrder};
+use link::{Appearance, CircuitKey, Passage, PassageRefusal, PortalTo, TravelOrder, Visitor};
 use std::sync::Arc;
 
 impl Hub {
@@ -109,6 +109,16 @@ impl Hub {
     /// The reason if not.
     pub fn is_behind(&self, circuit: CircuitKey) -> Result<(), PassageRefusal> {
         if self.arrived(circuit.session)? == circuit { Ok(()) } else { Err(PassageRefusal::Elsewhere) }
+    }
+
+    /// Whether a visitor is where its request was made: in a world, or behind a circuit. A request without a circuit is valid anywhere.
+    ///
+    /// # Errors
+    /// As [`Self::is_in`] and [`Self::is_behind`].
+    pub fn check(&self, visitor: &Visitor) -> Result<(), PassageRefusal> {
+        let Visitor { session, ticket: Some(ticket), from } = *visitor else { return Ok(()) };
+        let circuit = CircuitKey { session, ticket };
+        from.map_or_else(|| self.is_behind(circuit), |world| self.is_in(circuit, world))
     }
 
     /// An order has been carried out, or never will be.

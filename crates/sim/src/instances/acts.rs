@@ -63,18 +63,24 @@ impl Process {
         rows.values().for_each(|row| registry.load(row.clone(), None));
         Self {
             hub: Hub::new(config, places, entropy_of(seed)),
-            registry,
+            coordinator: Coordinator::new(registry),
             hosts: hosts.collect(),
             worlds: BTreeMap::new(),
             jobs: BTreeMap::new(),
-            asked: BTreeMap::new(),
+            asked: BTreeSet::new(),
+            travelling: Vec::new(),
+            is_stopped: false,
             mail: VecDeque::new(),
             standing: BTreeMap::new(),
             agents: BTreeMap::new(),
-            next_census: Instant::ZERO,
             next_request: 0,
             next_command: 1,
         }
+    }
+
+    /// True if each request has its reply, and each travel order its end.
+    fn has_answered_all(&self) -> bool {
+        self.asked.is_empty() && self.travelling.is_empty()
     }
 }
 
@@ -126,11 +132,17 @@ impl InstanceRun {
         Uuid::from_u64_pair(self.roll(u64::MAX), self.roll(u64::MAX))
     }
 
-    pub(super) fn request(&mut self, request: InstanceRequest, asker: Asker) {
-        let id = RequestId(self.process.next_request);
+    /// Number of the next request or travel order.
+    pub(super) fn number(&mut self) -> RequestId {
+        let number = RequestId(self.process.next_request);
         self.process.next_request += 1;
-        self.process.asked.insert(id, asker);
-        self.process.registry.handle_request(self.now, id, request);
+        number
+    }
+
+    pub(super) fn request(&mut self, request: InstanceRequest) {
+        let number = self.number();
+        self.process.asked.insert(number);
+        self.process.coordinator.handle_request(self.now, number, request);
     }
 
     pub(super) fn log_in(&mut self, user: u128) {
@@ -152,7 +164,8 @@ impl InstanceRun {
     pub(super) fn act(&mut self) {
         let user = u128::from(self.roll(USERS as u64));
         let agent = agent(user);
-        let known: Vec<Uuid> = self.process.registry.summaries().map(|summary| summary.row.id).collect();
+        let known: Vec<Uuid> =
+            self.process.coordinator.registry().summaries().map(|summary| summary.row.id).collect();
         // Now and then one that does not exist.
         let id = known.get(self.roll(known.len() as u64 + 1) as usize).copied().unwrap_or(Uuid::nil());
         let session = self.process.standing.get(&agent).map(|(circuit, _)| circuit.session);
@@ -161,13 +174,13 @@ impl InstanceRun {
                 let (template, _) = TEMPLATES[self.roll(2) as usize];
                 let owner = (self.roll(2) == 0).then_some(agent);
                 let new = self.new_instance(template, owner);
-                self.request(InstanceRequest::Open(new), Asker::Program);
+                self.request(InstanceRequest::Open(new));
             }
             3..7 => {
                 if let Some(session) = session {
                     let visitor = Visitor { session, ticket: None, from: None };
                     let enter = InstanceRequest::Enter { instance: id, visitor, position: None };
-                    self.request(enter, Asker::Program);
+                    self.request(enter);
                 }
             }
             7..10 => {
@@ -179,17 +192,17 @@ impl InstanceRun {
             10..12 => {
                 if let Some(session) = session {
                     let visitor = Visitor { session, ticket: None, from: None };
-                    self.request(InstanceRequest::Dismiss(visitor), Asker::Program);
+                    self.request(InstanceRequest::Dismiss(visitor));
                 }
             }
-            12 => self.request(InstanceRequest::Suspend(id), Asker::Program),
-            13 => self.request(InstanceRequest::Resume(id), Asker::Program),
+            12 => self.request(InstanceRequest::Suspend(id)),
+            13 => self.request(InstanceRequest::Resume(id)),
             14 => {
                 if self.roll(2) == 0 {
                     // From here on it may be gone, whatever the reply.
                     self.acknowledged.remove(&id);
                     self.ending.insert(id);
-                    self.request(InstanceRequest::End(id), Asker::Program);
+                    self.request(InstanceRequest::End(id));
                 }
             }
             15 => match self.process.standing.get(&agent) {
@@ -240,12 +253,12 @@ impl InstanceRun {
         self.visits.clone_from(&self.store.visits);
         // Last visits are written with a delay.
         self.seen.clear();
-        self.report.expired += self.process.registry.counters().expired;
+        self.report.expired += self.process.coordinator.registry().counters().expired;
         self.report.kills += 1;
         let seed = self.roll(u64::MAX);
         self.process =
             Process::start(seed, hosts(&self.scenario, &self.casts), &self.lands, &self.store.rows);
-        for summary in self.process.registry.summaries() {
+        for summary in self.process.coordinator.registry().summaries() {
             let InstanceRow { id, owner, .. } = summary.row;
             assert_eq!(owner, self.owners[&id], "the owner of {id} is lost");
         }
@@ -265,48 +278,25 @@ impl InstanceRun {
         {
             let job = self.process.jobs.remove(&(at, id)).expect("looked up");
             if let Some(outcome) = self.carry_out(job) {
-                self.process.registry.handle_outcome(now, id, outcome);
+                self.process.coordinator.handle_outcome(now, id, outcome);
             }
             self.drain();
         }
-        if self.process.next_census <= now {
-            self.process.next_census = now + CENSUS_PERIOD;
-            let as_of = self.process.hub.last_admission();
-            let mut visitors = self.process.hub.visitors();
-            if self.is_sabotaged(InstanceSabotage::BlindCensus) {
-                visitors.clear();
-            }
-            for &world in self.process.worlds.keys() {
-                let n = visitors.get(&world).copied().unwrap_or(0) as u32;
-                if n > 0 {
-                    self.seen.insert(self.process.worlds[&world].id, now);
-                }
-                let count = OccupantCount { n, as_of };
-                self.process.registry.handle_notice(now, GatewayNotice::Occupants { world, count });
-            }
-        }
         self.process.hub.handle_timeout(now);
-        self.process.registry.handle_timeout(now);
+        if now >= self.process.coordinator.poll_timeout() {
+            self.process.coordinator.handle_timeout(now);
+        }
         self.drain();
     }
 
-    /// Passes on what registry and hub have to say, until neither has anything.
+    /// Passes on the outputs of coordinator and hub, until neither has any.
     pub(super) fn drain(&mut self) {
         loop {
-            self.process.registry.assert_invariants();
-            if let Some((id, job)) = self.process.registry.poll_job() {
-                let takes = match job {
-                    // Its world is stepped no more once the order is given.
-                    Job::Remove(_) => Duration::ZERO,
-                    _ => self.ms(400),
-                };
-                self.process.jobs.insert((self.now + takes, id), job);
-            } else if let Some(order) = self.process.registry.poll_order() {
-                self.on_order(order);
-            } else if let Some((id, reply)) = self.process.registry.poll_reply() {
-                self.on_reply(id, reply);
+            self.process.coordinator.registry().assert_invariants();
+            if let Some(output) = self.process.coordinator.poll_output() {
+                self.on_output(output);
             } else if let Some(order) = self.process.hub.poll_order() {
-                self.on_portal(order);
+                self.on_travel_order(order);
             } else if let Some((_, mail)) = self.process.hub.poll_output() {
                 // In order, each some time after the one before.
                 let last = self.process.mail.back().map_or(self.now, |(at, _)| *at);
@@ -342,25 +332,30 @@ impl InstanceRun {
             self.pass(Duration::from_millis(100));
         }
         self.is_stopping = true;
-        self.process.registry.begin_stop(self.now);
+        self.process.coordinator.begin_stop(self.now);
         let until = self.now + Duration::from_secs(10);
         // A server does not wait for worlds under construction; the model does, to see them answered.
-        while !(self.process.registry.is_stopped() && self.process.asked.is_empty()) {
+        while !(self.process.is_stopped && self.process.has_answered_all()) {
             assert!(self.now < until, "the node does not stop");
             self.pass(Duration::from_millis(100));
         }
-        assert!(self.process.asked.is_empty(), "{} requests unanswered", self.process.asked.len());
+        assert_eq!(self.process.coordinator.n_pending(), 0, "requests are unanswered");
         assert!(self.process.worlds.is_empty(), "worlds are left in memory");
         for (id, visits) in &self.visits {
             assert_eq!(self.store.visits.get(id), Some(visits), "visits of {id} are not saved");
         }
-        self.report.expired += self.process.registry.counters().expired;
+        self.report.expired += self.process.coordinator.registry().counters().expired;
     }
 
     /// What has to hold once everything has come to rest.
     pub(super) fn assert_at_rest(&self) {
-        let Process { hub, registry, worlds, asked, .. } = &self.process;
-        assert!(asked.is_empty(), "{} requests unanswered", asked.len());
+        let Process { hub, coordinator, worlds, asked, travelling, .. } = &self.process;
+        assert!(
+            self.process.has_answered_all(),
+            "requests {asked:?} and orders {travelling:?} are unanswered"
+        );
+        assert_eq!(coordinator.n_pending(), 0, "requests are unanswered");
+        let registry = coordinator.registry();
         let visitors = hub.visitors();
         assert!(
             visitors.keys().all(|world| world.0 <= SHARED_WORLDS_MAX),

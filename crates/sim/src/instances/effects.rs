@@ -53,73 +53,113 @@ impl InstanceRun {
         self.tell(FromShard::Arrived(circuit, world));
     }
 
-    pub(super) fn on_portal(&mut self, order: TravelOrder) {
-        match &order {
-            TravelOrder::EnterOwn { circuit, world, agent, template } => {
-                let visitor =
-                    Visitor { session: circuit.session, ticket: Some(circuit.ticket), from: Some(*world) };
-                let (owner, template) = (*agent, Arc::clone(template));
-                let new = self.new_instance(&template, Some(owner));
-                self.request(InstanceRequest::EnterOwn { new, visitor }, Asker::Portal(order));
+    /// An order of the hub, on its way to the coordinator.
+    pub(super) fn on_travel_order(&mut self, order: TravelOrder) {
+        let new_id = self.id();
+        if let TravelOrder::EnterOwn { agent, .. } = &order {
+            self.owners.insert(new_id, Some(*agent));
+        }
+        let number = self.number();
+        self.process.travelling.push(order.clone());
+        self.process.coordinator.handle_travel_order(number, order, new_id, 0);
+    }
+
+    /// Carries an output of the coordinator out, as the thread of a server does.
+    pub(super) fn on_output(&mut self, output: CoordinatorOutput) {
+        let (now, process) = (self.now, &mut self.process);
+        match output {
+            CoordinatorOutput::Job(id, job) => self.begin_job(id, job),
+            CoordinatorOutput::Order(order) => self.on_order(order),
+            CoordinatorOutput::Check(number, visitor) => {
+                let checked = process.hub.check(&visitor);
+                process.coordinator.handle_check(now, number, checked);
             }
-            TravelOrder::Enter { .. } => self.process.hub.turn_down(&order, "there are no invitations here"),
+            CoordinatorOutput::TakeCensus => self.take_census(),
+            CoordinatorOutput::Reply(number, answer) => self.on_reply(number, &answer),
+            CoordinatorOutput::EndOrder(order) => {
+                self.on_order_end(&order);
+                self.process.hub.end_order(&order);
+            }
+            CoordinatorOutput::RefuseOrder(order, why) => {
+                self.on_order_end(&order);
+                self.process.hub.turn_down(&order, &why);
+            }
+            CoordinatorOutput::Resumed(_) => {}
+            CoordinatorOutput::Stopped(unsaved) => {
+                assert_eq!(unsaved, [], "worlds are not saved when the node stops");
+                assert!(!std::mem::replace(&mut process.is_stopped, true), "a node stops once");
+            }
         }
     }
 
-    pub(super) fn on_order(&mut self, order: GatewayOrder) {
-        let Process { hub, worlds, .. } = &mut self.process;
+    fn begin_job(&mut self, id: JobId, job: Job) {
+        let takes = match job {
+            // Its world is stepped no more once the order is given.
+            Job::Remove(_) => Duration::ZERO,
+            _ => self.ms(400),
+        };
+        self.process.jobs.insert((self.now + takes, id), job);
+    }
+
+    fn on_order(&mut self, order: GatewayOrder) {
+        let Process { hub, worlds, coordinator, .. } = &mut self.process;
         match order {
-            GatewayOrder::Admit { request, world, visitor: Visitor { session, ticket, from }, position } => {
+            GatewayOrder::Admit { request, world, visitor, position } => {
                 let there = worlds.get_mut(&world).expect("the world of an admission is in memory");
-                let circuit = ticket.map(|ticket| CircuitKey { session, ticket });
-                let is_there = match (circuit, from) {
-                    (Some(circuit), Some(from)) => hub.is_in(circuit, from),
-                    _ => Ok(()),
-                };
-                let entered = is_there.and_then(|()| hub.enter(self.now, session, world, position));
-                let outcome = match entered {
-                    Ok(_) => {
-                        there.visits += 1;
-                        self.visits.insert(there.id, there.visits);
-                        self.seen.insert(there.id, self.now);
-                        self.report.admitted += 1;
-                        Ok(hub.occupants_of(world))
-                    }
-                    Err(why) => Err(why.to_string().into()),
-                };
-                let notice = GatewayNotice::Admission { request, outcome };
-                self.process.registry.handle_notice(self.now, notice);
+                let checked = hub.check(&visitor);
+                let passed = checked.and_then(|()| hub.enter(self.now, visitor.session, world, position));
+                let admitted = passed.map(|passage| {
+                    there.visits += 1;
+                    self.visits.insert(there.id, there.visits);
+                    self.seen.insert(there.id, self.now);
+                    self.report.admitted += 1;
+                    Admitted { passage, occupants: hub.occupants_of(world) }
+                });
+                coordinator.handle_admission(self.now, request, admitted);
             }
             GatewayOrder::Dismiss { request, visitor } => {
-                let left = hub.leave(self.now, visitor.session);
-                let outcome = left.map(drop).map_err(|why| why.to_string().into());
-                self.process.registry.handle_notice(self.now, GatewayNotice::Dismissal { request, outcome });
+                let dismissed = hub.check(&visitor).and_then(|()| hub.leave(self.now, visitor.session));
+                coordinator.handle_dismissal(self.now, request, dismissed);
             }
             GatewayOrder::Empty { world, reason } => hub.empty(self.now, world, &reason),
         }
     }
 
-    pub(super) fn on_reply(&mut self, id: RequestId, reply: Result<InstanceReply, InstanceRefusal>) {
-        let asker = self.process.asked.remove(&id).expect("one reply for each request");
+    fn take_census(&mut self) {
+        let as_of = self.process.hub.last_admission();
+        let mut visitors = self.process.hub.visitors();
+        for (world, there) in &self.process.worlds {
+            if visitors.contains_key(world) {
+                self.seen.insert(there.id, self.now);
+            }
+        }
+        if self.is_sabotaged(InstanceSabotage::BlindCensus) {
+            visitors.clear();
+        }
+        self.process.coordinator.handle_census(self.now, as_of, &visitors);
+    }
+
+    fn on_order_end(&mut self, order: &TravelOrder) {
+        let known = self.process.travelling.iter().position(|known| known == order);
+        self.process.travelling.swap_remove(known.expect("a travel order ends once"));
         self.report.replies += 1;
-        match (&reply, &asker) {
-            (Ok(InstanceReply::Created(id) | InstanceReply::Exists(id)), _) => {
+    }
+
+    fn on_reply(&mut self, number: RequestId, answer: &Result<Granted, RequestRefusal>) {
+        assert!(self.process.asked.remove(&number), "one reply for each request");
+        self.report.replies += 1;
+        match answer {
+            Ok(Granted { reply: InstanceReply::Created(id) | InstanceReply::Exists(id), .. }) => {
                 assert!(self.store.rows.contains_key(id), "{id} is acknowledged before it is durable");
                 // Unless its end was requested meanwhile.
                 self.acknowledged.insert(*id);
             }
-            (Ok(InstanceReply::Ended(id)), _) => {
+            Ok(Granted { reply: InstanceReply::Ended(id), .. }) => {
                 assert!(!self.store.rows.contains_key(id), "{id} has not ended");
                 self.acknowledged.remove(id);
                 self.ended.insert(*id);
             }
             _ => {}
-        }
-        if let Asker::Portal(order) = asker {
-            match reply {
-                Ok(_) => self.process.hub.end_order(&order),
-                Err(why) => self.process.hub.turn_down(&order, &why.to_string()),
-            }
         }
     }
 

@@ -1,4 +1,5 @@
-//! Instances on several hosts and virtual time: registry, hub and hosts as a server runs them, with models of the store and the shards.
+//! Instances on several hosts and virtual time: coordinator with its registry, hub and hosts as a server runs them, with models of the store and
+//! the shards.
 //!
 //! Users log in, walk into portals, are sent and sent back; programs create, suspend, resume and end; worlds panic, the store refuses writes,
 //! and the node is killed with jobs under way and starts again. Meanwhile worlds that are stepped move between hosts at random ticks. After each
@@ -21,16 +22,16 @@ use gateway::hub::{Hub, HubConfig, Login};
 use gateway::mail::{Closed, FromShard, Request, ShardIndex, Spot, ToShard};
 use gateway::places::{EncodedGround, PlaceId, PlaceSettings, Places, Scene};
 use glam::Vec3;
+use host::coordinator::{Admitted, Coordinator, CoordinatorOutput, Granted, RequestRefusal};
 use host::local_ids::LocalIdSpace;
 use host::registry::{
-    GatewayNotice, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, InstanceRow, Job, JobId,
-    JobOutcome, NewInstance, Registry, RegistryConfig, RequestId, StartFailure, SuspendOutcome,
-    SuspendTarget, TemplateFacts, Visitor,
+    GatewayOrder, InstanceReply, InstanceRequest, InstanceRow, Job, JobId, JobOutcome, NewInstance, Registry,
+    RegistryConfig, RequestId, StartFailure, SuspendOutcome, SuspendTarget, TemplateFacts, Visitor,
 };
 use ids::{AgentId, Epoch, Incarnation, Instant, SessionKey, Tick, Uuid, WorldId};
 use link::{
-    CircuitKey, EntryRefusal, GroundSpec, HostNumber, OccupantCount, Portal, PortalTo, SHARED_WORLDS_MAX,
-    Terrain, TravelOrder, WorldSpec,
+    CircuitKey, EntryRefusal, GroundSpec, HostNumber, Portal, PortalTo, SHARED_WORLDS_MAX, Terrain,
+    TravelOrder, WorldSpec,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -50,7 +51,6 @@ const SUSPEND_AFTER: Duration = Duration::from_secs(5);
 const PORTAL_MAX: usize = 7;
 const KEEP: Duration = Duration::from_secs(20);
 const UNIX_START_S: i64 = 1_700_000_000;
-const CENSUS_PERIOD: Duration = Duration::from_millis(700);
 /// Time for everything to come to rest: teleports are given up, worlds restart, instances are suspended.
 const REST: Duration = Duration::from_secs(120);
 /// Local ids for eight worlds in use or at rest, so that a start is refused now and then.
@@ -152,27 +152,24 @@ struct InstanceWorld {
     is_to_panic: bool,
 }
 
-/// Sender of a request.
-enum Asker {
-    Program,
-    Portal(TravelOrder),
-}
-
-/// One life of the node: gateway, registry and hosts.
+/// One life of the node: gateway, coordinator and hosts.
 struct Process {
     hub: Hub,
-    registry: Registry,
+    coordinator: Coordinator,
     hosts: Vec<Host>,
     worlds: BTreeMap<WorldId, InstanceWorld>,
     /// Jobs under way, by the time of their end.
     jobs: BTreeMap<(Instant, JobId), Job>,
-    asked: BTreeMap<RequestId, Asker>,
+    /// Requests of programs without a reply.
+    asked: BTreeSet<RequestId>,
+    /// Travel orders without an end.
+    travelling: Vec<TravelOrder>,
+    is_stopped: bool,
     /// Mail on its way to the shard, in order.
     mail: VecDeque<(Instant, ToShard)>,
     /// Circuits whose avatars have arrived, as the shard knows them.
     standing: BTreeMap<AgentId, (CircuitKey, WorldId)>,
     agents: BTreeMap<CircuitKey, AgentId>,
-    next_census: Instant,
     next_request: u64,
     /// Number of the next command.
     next_command: u64,

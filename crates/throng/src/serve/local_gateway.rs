@@ -6,16 +6,16 @@ use super::replicas::InstanceFrames;
 use gateway::places::{EncodedGround, EncodedGrounds, Places, Scene};
 use gateway::sessions::Sessions;
 use glam::Vec3;
+use host::coordinator::Admitted;
 use host::registry::Visitor;
 use ids::{AgentId, Instant, SessionKey, WorldId};
 use link::{
-    AdmissionNumber, CircuitKey, Command, OccupantCount, Passage, PassageRefusal, TravelOrder, WorldCensus,
-    WorldSpec,
+    AdmissionNumber, Command, OccupantCount, Passage, PassageRefusal, TravelOrder, WorldCensus, WorldSpec,
 };
 use schedule::long::LongTasks;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use workplace::instances::{Admitted, InstanceGateway, Who};
+use workplace::instances::{InstanceGateway, Who};
 use workplace::serving::{FrameOutlet, ShownWorld, SnapshotRequest, WorldGateway};
 
 /// See the module.
@@ -96,12 +96,7 @@ impl WorldGateway for LocalGateway {
 
 impl InstanceGateway for LocalGateway {
     fn check(&self, visitor: &Visitor) -> Result<(), PassageRefusal> {
-        let Visitor { session, ticket: Some(ticket), from } = *visitor else { return Ok(()) };
-        let circuit = CircuitKey { session, ticket };
-        self.sessions.with(|hub| match from {
-            Some(world) => hub.is_in(circuit, world),
-            None => hub.is_behind(circuit),
-        })
+        self.sessions.with(|hub| hub.check(visitor))
     }
 
     fn admit(

@@ -2,6 +2,7 @@
 
 use super::Who;
 use glam::Vec3;
+use host::coordinator::Admitted;
 use host::registry::Visitor;
 use ids::{Instant, SessionKey, WorldId};
 use link::{AdmissionNumber, OccupantCount, Passage, PassageRefusal, TravelOrder};
@@ -10,15 +11,6 @@ use std::sync::mpsc::TrySendError;
 
 /// Takes an order of the gateway without waiting, or hands it back.
 pub type TakeOrder = Box<dyn Fn(TravelOrder) -> Result<(), TrySendError<TravelOrder>> + Send + Sync>;
-
-/// A visitor that was admitted.
-#[derive(Clone, Copy, Debug)]
-pub struct Admitted {
-    /// Its passage.
-    pub passage: Passage,
-    /// Sessions in the world, this one included.
-    pub occupants: OccupantCount,
-}
 
 /// The gateway as instances need it. The calls wait for a lock at most.
 pub trait InstanceGateway: Send + Sync {

@@ -2,9 +2,10 @@
 
 use super::Refusal;
 use host::capacity::NodeSample;
-use host::registry::{InstanceReply, InstanceRequest, JobId, JobOutcome, Registry, TemplateFacts};
+use host::coordinator::Granted;
+use host::registry::{InstanceRequest, JobId, JobOutcome, Registry, TemplateFacts};
 use ids::Instant;
-use link::{Passage, TravelOrder};
+use link::TravelOrder;
 use std::sync::mpsc::{Sender, SyncSender};
 
 /// A message to the thread.
@@ -32,14 +33,6 @@ pub(super) type InstanceSender = Sender<InstanceMail>;
 
 /// Reply to a request of the API.
 pub(super) type Answer = Result<Granted, Refusal>;
-
-/// A request that has succeeded.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Granted {
-    pub(super) reply: InstanceReply,
-    /// The passage of a visitor.
-    pub(super) passage: Option<Passage>,
-}
 
 /// Report on the end of a job, sent when it is dropped: first the outcome of a job that fails or panics, later of one that succeeds.
 #[derive(Debug)]

@@ -1,9 +1,10 @@
 //! Instances: worlds created from a template, for visitors who are sent into them.
 //!
 //! Two sides exchange messages. The *registry* ([`host::registry`]) decides: which instances exist, their owners, which of them are in
-//! memory, and which visitors are admitted. The `driver` thread owns it. The *workplace* (`workplace`) carries its jobs out: rows in
-//! the store (`instance_store`), worlds that come into memory (`starts`) and leave it (`suspends`), and the `journal` of those that are in it.
-//! Long tasks do the slow work; no thread that a frame waits for waits for any of this.
+//! memory, and which visitors are admitted. The `driver` thread owns it, inside the coordinator ([`host::coordinator`]) that connects it
+//! with programs and the hub. The *workplace* (`workplace`) carries its jobs out: rows in the store (`instance_store`), worlds that come
+//! into memory (`starts`) and leave it (`suspends`), and the `journal` of those that are in it. Long tasks do the slow work; no thread that
+//! a frame waits for waits for any of this.
 //!
 //! [`Instances`] is the handle for everything else: it sends requests and waits for their replies, so it belongs on threads that may
 //! wait. `hot_reload` reads a template's files again.
@@ -19,7 +20,7 @@ mod script;
 mod tests;
 mod workplace;
 
-pub use admissions::{Admitted, InstanceGateway, TakeOrder};
+pub use admissions::{InstanceGateway, TakeOrder};
 pub use catalog::Template;
 pub use driver::InstanceMailbox;
 pub use figures::Admission;
@@ -33,6 +34,7 @@ use crate::{Clock, ThreadError};
 use driver::{Driver, DriverParts};
 use figures::RegistryFigures;
 use glam::Vec3;
+use host::coordinator::RequestRefusal;
 use host::registry::{
     InstanceRefusal, InstanceReply, InstanceRequest, InstanceRow, InstanceSummary, Maker, NewInstance,
     Registry, RegistryConfig, Visitor,
@@ -385,6 +387,15 @@ impl Instances {
         let sent = self.mail.send(InstanceMail::Query(Box::new(ask)));
         let answer = sent.ok().and_then(|()| answered.recv().ok());
         answer.ok_or(Refusal::Instance(InstanceRefusal::Stopping))
+    }
+}
+
+impl From<RequestRefusal> for Refusal {
+    fn from(why: RequestRefusal) -> Self {
+        match why {
+            RequestRefusal::Instance(why) => Self::Instance(why),
+            RequestRefusal::Passage(why) => Self::Passage(why),
+        }
     }
 }
 

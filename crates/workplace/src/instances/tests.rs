@@ -10,13 +10,14 @@ mod room;
 mod showing;
 mod suspending;
 
-use super::mail::{Answer, Granted};
+use super::mail::Answer;
 use super::*;
 use crate::faults::{Fault, FaultKind, Fuses};
 use crate::inboxes::Inbox;
 use crate::serving::{FrameOutlet, SentFrame, ShownWorld, SnapshotRequest, WorldGateway};
 use crate::worlds::{self, Stepper, Worlds};
 use host::capacity::Shortage;
+use host::coordinator::{Admitted, Granted};
 use host::local_ids::LocalIdSpace;
 use host::script::load_cast;
 use ids::{Instant, WorldId};

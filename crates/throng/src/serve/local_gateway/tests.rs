@@ -15,7 +15,8 @@ use host::local_ids::LocalIdSpace;
 use host::registry::{InstanceRefusal, RegistryConfig};
 use ids::{Epoch, Incarnation, Uuid};
 use link::{
-    EntryRefusal as WorldRefusal, GroundSpec, HostNumber, Portal, PortalTo, Terrain, shared_local_ids,
+    CircuitKey, EntryRefusal as WorldRefusal, GroundSpec, HostNumber, Portal, PortalTo, Terrain,
+    shared_local_ids,
 };
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
