@@ -9,11 +9,11 @@ use ids::Instant;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use telemetry::Held;
-use world::{Checkpoint, World};
+use world::{Beginning, Checkpoint, Life, World};
 
 /// One instance's.
 #[derive(Debug)]
-pub(crate) struct JournalBuffer {
+pub struct JournalBuffer {
     /// Of the node.
     sequences: Arc<AtomicU64>,
     progress: Mutex<JournalProgress>,
@@ -60,14 +60,15 @@ impl JournalBuffer {
         }
     }
 
-    /// This much of the world is written down already.
-    pub(super) fn begin(&self, world: &World) {
+    /// Of this progress nothing needs to be taken: it is written down, or was noted before its world was copied into another memory. A world
+    /// counts its changes from 0.
+    pub fn begin(&self, world: &World) {
         world.progress(&mut lock(&self.progress).bytes);
         self.version.store(world.progress_version(), Ordering::Relaxed);
     }
 
     /// After a step: copies out changed progress, and the whole state if requested.
-    pub(crate) fn note(&self, now: Instant, world: &World) {
+    pub fn note(&self, now: Instant, world: &World) {
         if self.is_closed() {
             return;
         }
@@ -94,17 +95,42 @@ impl JournalBuffer {
     }
 
     /// True if a step is needed to copy out the whole state.
-    pub(crate) fn wants_image(&self) -> bool {
+    pub fn wants_image(&self) -> bool {
         self.wants_image.load(Ordering::Acquire) && !self.is_closed()
     }
 
+    /// Begins the next life of its world, and continues with the journalled progress: the checkpoint is some seconds old, and progress must not
+    /// get lost. An empty world goes without, since the progress may be the cause of the panics, and is not saved any more. `world` is its name in
+    /// the log. Returns the former world as [`Life::begin_again`] does.
+    pub fn begin_again(&self, life: &mut Life, in_a_row: u32, world: &str) -> (Beginning, World) {
+        let tried = life.config().cast.as_ref().map(|cast| cast.fingerprint());
+        let (beginning, remains) = life.begin_again(in_a_row);
+        if beginning == Beginning::Empty && !self.is_closed() {
+            self.close();
+            tracing::error!(world, "a world has begun empty: nothing more of it is saved");
+        }
+        if beginning == Beginning::Former {
+            self.set_reverted_from(tried);
+            tracing::error!(
+                world,
+                "a world panics with what its template's files say now: it has gone back to what they said before"
+            );
+        }
+        if !self.is_closed()
+            && let Err(error) = life.take_up_progress(&self.last_progress())
+        {
+            tracing::error!(world, %error, "a world restarts without its journal");
+        }
+        (beginning, remains)
+    }
+
     /// Accepts nothing more, since the world has restarted empty. Earlier values can still be taken.
-    pub(crate) fn close(&self) {
+    fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
     }
 
     /// True if it accepts nothing.
-    pub(crate) fn is_closed(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
     }
 
@@ -129,7 +155,7 @@ impl JournalBuffer {
     }
 
     /// The latest progress: a world that restarts from an earlier state continues with it.
-    pub(crate) fn last_progress(&self) -> Vec<u8> {
+    fn last_progress(&self) -> Vec<u8> {
         lock(&self.progress).bytes.clone()
     }
 
@@ -144,7 +170,7 @@ impl JournalBuffer {
     }
 
     /// True if a change is not known to be persisted.
-    pub(super) fn has_news(&self) -> bool {
+    pub fn has_news(&self) -> bool {
         let progress = lock(&self.progress);
         progress.is_new || progress.is_taken
     }

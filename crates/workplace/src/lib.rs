@@ -27,6 +27,8 @@ pub mod serving;
 pub mod world_map;
 pub mod worlds;
 
+pub use journal_buffer::JournalBuffer;
+
 use ids::Instant;
 use std::io;
 use std::sync::Arc;

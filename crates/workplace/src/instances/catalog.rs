@@ -3,7 +3,7 @@
 //! One lock holds all of it ([`InstanceWorkplace::catalog`](super::InstanceWorkplace::catalog)), so that a template that changes and an
 //! instance that comes into memory meanwhile find each other. The existence of instances is the registry's.
 
-use super::mail::JobReport;
+use super::report::JobReport;
 use crate::journal_buffer::JournalBuffer;
 use host::registry::TemplateFacts;
 use ids::{Uuid, WorldId};

@@ -1,4 +1,4 @@
-//! Messages to the `instances` thread, and the report by which a job ends.
+//! Messages to the `instances` thread.
 
 use super::Refusal;
 use host::capacity::NodeSample;
@@ -33,30 +33,3 @@ pub(super) type InstanceSender = Sender<InstanceMail>;
 
 /// Reply to a request of the API.
 pub(super) type Answer = Result<Granted, Refusal>;
-
-/// Report on the end of a job, sent when it is dropped: first the outcome of a job that fails or panics, later of one that succeeds.
-#[derive(Debug)]
-pub(super) struct JobReport {
-    job: JobId,
-    pub(super) outcome: JobOutcome,
-    mail: InstanceSender,
-}
-
-impl JobReport {
-    pub(super) const fn new(job: JobId, outcome: JobOutcome, mail: InstanceSender) -> Self {
-        Self { job, outcome, mail }
-    }
-
-    /// Ends the job.
-    pub(super) fn end(mut self, outcome: JobOutcome) {
-        self.outcome = outcome;
-    }
-}
-
-impl Drop for JobReport {
-    fn drop(&mut self) {
-        let outcome = std::mem::replace(&mut self.outcome, JobOutcome::VisitsNoted(false));
-        // Only fails once the driver has ended, which waits for nothing then.
-        let _ = self.mail.send(InstanceMail::Outcome(self.job, outcome));
-    }
-}

@@ -15,18 +15,30 @@ mod driver;
 mod figures;
 mod instance_store;
 mod mail;
+mod persistence;
+mod pool;
+mod report;
 mod script;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod workplace;
+mod write_pause;
 
 pub use admissions::{InstanceGateway, TakeOrder};
 pub use catalog::Template;
 pub use driver::InstanceMailbox;
 pub use figures::Admission;
 pub use instance_store::InstanceStore;
+pub use persistence::{InstancePersistence, InstanceStoreError};
+pub use pool::{InstancePool, NewWorld, NodePool, StoppedWorld};
+pub use report::JobReports;
 pub use script::ScriptDisk;
-pub use workplace::{ReloadRefusal, Reloaded, WorkplaceParts};
+pub use tasks::{ConstructionTask, Constructions, PollConstruction};
+pub use workplace::{
+    InstanceWorkplace, JOURNAL_PERIOD, ReloadRefusal, Reloaded, WorkplaceBackend, WorkplaceParts,
+};
+pub use write_pause::WritePause;
 
 use crate::restarts::Down;
 use crate::worlds::WorldTotals;
@@ -40,9 +52,9 @@ use host::registry::{
     Registry, RegistryConfig, Visitor,
 };
 use ids::{AgentId, SessionKey, Uuid};
-use instance_store::InstanceStoreError;
 use link::{Passage, PassageRefusal};
 use mail::{Answer, InstanceMail, InstanceSender};
+use schedule::long::LongTasks;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -52,13 +64,14 @@ use store::{Instance, Listed};
 use telemetry::Metrics;
 use telemetry::recorder::Recorder;
 use thiserror::Error;
-use workplace::{InstanceWorkplace, Journal, WorkplaceThreads, job_queue, write_journal};
+use workplace::{Journal, WorkplaceThreads, job_queue, write_journal};
 
 /// The handle of instances.
 pub struct Instances {
     mail: InstanceSender,
     workplace: Arc<InstanceWorkplace>,
     gateway: Arc<dyn InstanceGateway>,
+    long: LongTasks,
     clock: Clock,
     unix_start_s: u64,
 }
@@ -67,6 +80,7 @@ pub struct Instances {
 pub struct InstanceThreads {
     mail: InstanceSender,
     workplace: Arc<InstanceWorkplace>,
+    pool: NodePool,
     driver: JoinHandle<()>,
     /// `None` in tests that write the journal themselves.
     journal: Option<Journal>,
@@ -177,7 +191,7 @@ fn start_without_journal(
     start: InstancesConfig<'_>,
 ) -> Result<(Arc<Instances>, Arc<Admission>, InstanceThreads), ThreadError> {
     let InstancesConfig { limits, known, mailbox, gateway, parts, metrics, unix_start_s, recorder } = start;
-    let clock = Arc::clone(parts.clock);
+    let (clock, long, pool) = (Arc::clone(parts.clock), parts.long.clone(), parts.node_pool());
     let mut registry = Registry::new(limits, parts.templates.iter().map(Template::facts).collect());
     for listed in known {
         let (row, damage) = row_of(listed);
@@ -185,7 +199,8 @@ fn start_without_journal(
     }
     let mail = mailbox.sender.clone();
     let admission = Admission::new(mail.clone());
-    let workplace = Arc::new(InstanceWorkplace::new(parts));
+    let backend = parts.backend(&pool);
+    let workplace = Arc::new(InstanceWorkplace::new(parts.templates, backend, metrics));
     let (jobs, queue) = job_queue();
     let driver = Driver::new(DriverParts {
         registry,
@@ -198,12 +213,27 @@ fn start_without_journal(
         figures: RegistryFigures::new(metrics, Arc::clone(&admission)),
         metrics,
     });
-    let workers = workplace.start_threads(&queue, &mail, recorder)?;
+    let reports: JobReports = {
+        let mail = mail.clone();
+        // Only fails once the driver has ended, which waits for nothing then.
+        Arc::new(move |job, outcome| drop(mail.send(InstanceMail::Outcome(job, outcome))))
+    };
+    let workers = workplace.start_threads(&queue, &reports, recorder)?;
     let driver = std::thread::Builder::new().name("instances".into()).spawn(move || driver.run(recorder));
     let driver = driver.map_err(|source| ThreadError { name: "instances", source })?;
-    let instances =
-        Instances { mail: mail.clone(), workplace: Arc::clone(&workplace), gateway, clock, unix_start_s };
-    Ok((Arc::new(instances), admission, InstanceThreads { mail, workplace, driver, journal: None, workers }))
+    let instances = Instances {
+        mail: mail.clone(),
+        workplace: Arc::clone(&workplace),
+        gateway,
+        long,
+        clock,
+        unix_start_s,
+    };
+    Ok((
+        Arc::new(instances),
+        admission,
+        InstanceThreads { mail, workplace, pool, driver, journal: None, workers },
+    ))
 }
 
 fn row_of(listed: Listed) -> (InstanceRow, Option<Arc<str>>) {
@@ -225,9 +255,9 @@ impl InstanceThreads {
     /// Suspends every instance, while the pool still runs: the remaining threads to be ended, and the number of instances that could
     /// not be saved. All shards have ended. `down` are the remains of worlds that have panicked.
     pub fn save_all(self, down: Vec<Down>) -> (SavedInstances, usize) {
-        let Self { mail, workplace, driver, journal, workers } = self;
+        let Self { mail, workplace, pool, driver, journal, workers } = self;
         journal.into_iter().for_each(Journal::stop);
-        workplace.set_down(down);
+        workplace.set_down(down.into_iter().map(|down| pool.remains(down)));
         let (answer, stopped) = sync_channel(1);
         let _ = mail.send(InstanceMail::BeginStop(answer));
         let rest = SavedInstances { mail, driver, workers };

@@ -342,13 +342,13 @@ impl Node {
     }
 
     fn inbox(&self, id: Uuid) -> Inbox {
-        self.workplace().inboxes.of(self.world(id)).expect("it is in the pool")
+        self.worlds.inboxes.of(self.world(id)).expect("it is in the pool")
     }
 
     /// A world as it is after a panic: out of the pool.
     fn take_down(&self, id: Uuid) -> (Inbox, Box<Stepper>) {
         let inbox = self.inbox(id);
-        let stepper = self.workplace().pool.take_out(&inbox).expect("it is in the pool");
+        let stepper = self.worlds.workplace().take_out(&inbox).expect("it is in the pool");
         (inbox, stepper)
     }
 
@@ -357,7 +357,7 @@ impl Node {
         let (inbox, mut stepper) = self.take_down(id);
         let result = act(&mut stepper);
         let next_tick = stepper.next_tick();
-        self.workplace().pool.take_back(&inbox, stepper, next_tick);
+        self.worlds.workplace().take_back(&inbox, stepper, next_tick);
         result
     }
 

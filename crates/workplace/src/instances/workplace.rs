@@ -12,21 +12,25 @@ mod starts;
 mod suspends;
 
 pub use hot_reload::{ReloadRefusal, Reloaded};
+pub use journal::JOURNAL_PERIOD;
 pub(super) use journal::{Journal, write_journal};
 #[cfg(test)]
 pub(super) use starts::StartPlan;
 
+use super::InstanceStore;
 use super::catalog::{SteppedInstance, Template, WorldCatalog};
-use super::mail::{InstanceSender, JobReport};
-use super::{InstanceStore, InstanceStoreError};
+use super::persistence::{InstancePersistence, InstanceStoreError};
+use super::pool::{InstancePool, NodePool};
+use super::report::{JobReport, JobReports};
+use super::tasks::Constructions;
 use crate::inboxes::Inboxes;
 use crate::journal_buffer::JournalBuffer;
 use crate::lock_order::CATALOG;
 use crate::serving::WorldGateway;
-use crate::worlds::{INSTANCES, Workplace, WorldTotals};
+use crate::worlds::{Workplace, WorldTotals};
 use crate::{Clock, ThreadError};
 use crossbeam_channel::{Receiver, Sender};
-use host::registry::{InstanceRow, Job, JobId, JobOutcome, StartFailure, SuspendOutcome};
+use host::registry::{Job, JobId, JobOutcome, StartFailure, SuspendOutcome};
 use hot_reload::HotReload;
 use ids::{Instant, WorldId};
 use schedule::long::LongTasks;
@@ -37,10 +41,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use store::{Instance, InstanceOrigin};
 use suspends::DownWorld;
 use telemetry::recorder::{Recorder, Scope, frame_end};
-use telemetry::{Counter, Held, Metrics, Timing};
+use telemetry::{Counter, Held, Metrics};
 
 /// Threads for jobs: one suspension may wait for the disk while rows are written.
 const THREADS: usize = 2;
@@ -72,18 +75,43 @@ pub struct WorkplaceParts<'a> {
     pub metrics: &'a Metrics,
 }
 
+/// The surroundings of the workplace. A server has a database and threads, the simulator has models.
+pub struct WorkplaceBackend {
+    /// Rows and states.
+    pub persistence: Arc<dyn InstancePersistence>,
+    /// Worlds that are stepped.
+    pub pool: Arc<dyn InstancePool>,
+    /// Construction of worlds.
+    pub constructions: Arc<dyn Constructions>,
+    /// Clock of the process.
+    pub clock: Clock,
+}
+
+impl WorkplaceParts<'_> {
+    /// The parts of a server as the workplace uses them.
+    pub(super) fn backend(&self, pool: &NodePool) -> WorkplaceBackend {
+        WorkplaceBackend {
+            persistence: Arc::<InstanceStore>::clone(self.instance_store),
+            pool: Arc::new(pool.clone()),
+            constructions: Arc::new(self.long.clone()),
+            clock: Arc::clone(self.clock),
+        }
+    }
+
+    pub(super) fn node_pool(&self) -> NodePool {
+        let (pool, gateway) = (self.pool.clone(), Arc::clone(&self.gateway));
+        NodePool::new(pool, self.inboxes, gateway, self.clock, self.metrics)
+    }
+}
+
 /// See the module.
-pub(super) struct InstanceWorkplace {
+pub struct InstanceWorkplace {
     catalog: Mutex<WorldCatalog>,
     pub(super) hot_reload: HotReload,
-    pub(super) instance_store: Arc<InstanceStore>,
-    pub(super) inboxes: Arc<Inboxes>,
-    pub(super) pool: Workplace,
-    pub(super) long: LongTasks,
-    pub(super) gateway: Arc<dyn WorldGateway>,
+    pub(super) persistence: Arc<dyn InstancePersistence>,
+    pub(super) pool: Arc<dyn InstancePool>,
+    pub(super) constructions: Arc<dyn Constructions>,
     pub(super) clock: Clock,
-    pub(super) timing: Timing,
-    pub(super) lateness: Timing,
     panics: Counter,
     /// Worlds under construction.
     pub(super) starts: Mutex<Vec<PendingStart>>,
@@ -103,23 +131,17 @@ pub(super) struct WorkplaceThreads {
 }
 
 impl InstanceWorkplace {
-    pub(super) fn new(parts: WorkplaceParts<'_>) -> Self {
-        let timing = |name, help| parts.metrics.timing(name, help, &[("world", INSTANCES)]);
+    /// A workplace without worlds.
+    pub fn new(templates: Vec<Template>, backend: WorkplaceBackend, metrics: &Metrics) -> Self {
+        let WorkplaceBackend { persistence, pool, constructions, clock } = backend;
         Self {
-            catalog: Mutex::new(WorldCatalog { templates: parts.templates, ..WorldCatalog::default() }),
+            catalog: Mutex::new(WorldCatalog { templates, ..WorldCatalog::default() }),
             hot_reload: HotReload::default(),
-            instance_store: Arc::clone(parts.instance_store),
-            inboxes: Arc::clone(parts.inboxes),
-            pool: parts.pool,
-            long: parts.long.clone(),
-            gateway: parts.gateway,
-            clock: Arc::clone(parts.clock),
-            timing: timing("throng_world_tick_seconds", "Duration of a step of the world."),
-            lateness: timing(
-                "throng_world_late_seconds",
-                "Time from when a step of the world was due until it began.",
-            ),
-            panics: parts.metrics.counter(
+            persistence,
+            pool,
+            constructions,
+            clock,
+            panics: metrics.counter(
                 "throng_instances_panics_total",
                 "Orders and rounds of the threads that look after instances which ended in a panic.",
                 &[],
@@ -133,16 +155,16 @@ impl InstanceWorkplace {
     pub(super) fn start_threads(
         self: &Arc<Self>,
         jobs: &Receiver<QueuedJob>,
-        mail: &InstanceSender,
+        reports: &JobReports,
         recorder: Recorder,
     ) -> Result<WorkplaceThreads, ThreadError> {
         let thread = |_| {
-            let (workplace, jobs, mail) = (Arc::clone(self), jobs.clone(), mail.clone());
+            let (workplace, jobs, reports) = (Arc::clone(self), jobs.clone(), Arc::clone(reports));
             let run = move || {
                 recorder.thread("workplace").install();
                 for (id, job) in jobs {
                     let scope = JOB.enter(0);
-                    workplace.survives("workplace", || workplace.carry_out(id, job, &mail));
+                    workplace.survives("workplace", || workplace.carry_out(id, job, &reports));
                     drop(scope);
                     frame_end();
                 }
@@ -169,7 +191,7 @@ impl InstanceWorkplace {
     }
 
     /// The first report of a job: its failure.
-    pub(super) fn report(&self, id: JobId, job: &Job, mail: &InstanceSender) -> JobReport {
+    pub(super) fn report(&self, id: JobId, job: &Job, reports: &JobReports) -> JobReport {
         let unsaved = || Arc::from(UNSAVED);
         let until = (self.clock)() + PAUSE;
         let failure = match job {
@@ -184,18 +206,21 @@ impl InstanceWorkplace {
             Job::NoteVisits(_) => JobOutcome::VisitsNoted(false),
             Job::Remove(_) => unreachable!("a removal has no outcome"),
         };
-        JobReport::new(id, failure, mail.clone())
+        JobReport::new(id, failure, reports)
     }
 
-    fn carry_out(self: &Arc<Self>, id: JobId, job: Job, mail: &InstanceSender) {
+    /// Carries a job out. Its end is reported now or later, except that of a removal.
+    pub fn carry_out(self: &Arc<Self>, id: JobId, job: Job, reports: &JobReports) {
         if let Job::Remove(world) = job {
             return self.remove(world);
         }
-        let report = self.report(id, &job, mail);
+        let report = self.report(id, &job, reports);
         match job {
-            Job::WriteRow(row) => report.end(JobOutcome::RowWritten(self.write_row(row).map_err(unsaved))),
+            Job::WriteRow(row) => {
+                report.end(JobOutcome::RowWritten(self.persistence.create(row).map_err(unsaved)))
+            }
             Job::DeleteRow(id) => {
-                let deleted = self.instance_store.remove(id).map_err(unsaved);
+                let deleted = self.persistence.remove(id).map_err(unsaved);
                 if deleted.is_ok() {
                     self.catalog().reverted.remove(&id);
                 }
@@ -207,23 +232,11 @@ impl InstanceWorkplace {
             }
             Job::Suspend(targets) => self.suspend(&targets, report),
             Job::NoteVisits(visits) => {
-                report.end(JobOutcome::VisitsNoted(self.instance_store.note_visits(&visits).is_ok()));
+                report.end(JobOutcome::VisitsNoted(self.persistence.note_visits(&visits).is_ok()));
             }
             Job::SaveState(world) => self.request_state(world, report),
             Job::Remove(_) => unreachable!("handled above"),
         }
-    }
-
-    fn write_row(&self, row: InstanceRow) -> Result<(), InstanceStoreError> {
-        let InstanceRow { id, template, name, owner, created_s, maker, visited_s } = row;
-        let origin = match (visited_s, maker) {
-            (Some(visited_s), _) => InstanceOrigin::Portal { visited_s },
-            (None, Some(token)) => InstanceOrigin::Token(token.to_string()),
-            (None, None) => InstanceOrigin::Operator,
-        };
-        let instance =
-            Instance { id, template: template.to_string(), name: name.to_string(), owner, created_s };
-        self.instance_store.create(&instance, &origin)
     }
 
     /// Asks a stepped world for its whole state, which the `journal` thread saves and reports. The world may be asleep.
@@ -237,16 +250,12 @@ impl InstanceWorkplace {
         drop(catalog);
         // Without the world, which may have left meanwhile, the report says that nothing was saved.
         drop(report);
-        if let Some(inbox) = self.inboxes.of(world) {
-            inbox.waker.wake();
-        }
+        self.pool.wake(world);
     }
 
     /// Removes the world of an instance that has ended.
     fn remove(&self, world: WorldId) {
-        if let Some(inbox) = self.inboxes.remove(world) {
-            self.pool.end(world, &inbox);
-        }
+        self.pool.end(world);
         self.forget(world);
     }
 
@@ -254,7 +263,6 @@ impl InstanceWorkplace {
     pub(super) fn forget(&self, world: WorldId) -> Option<i64> {
         // Its report is sent once the catalog is free.
         let stepped = self.catalog().stepped.remove(&world)?;
-        self.gateway.close_world(world);
         Some(stepped.kept_bytes)
     }
 
@@ -265,7 +273,7 @@ impl InstanceWorkplace {
 
     /// Stepped instances of which something is in memory only: those in the list, unless nothing more of them is kept, and those with a
     /// change that is not journalled.
-    pub(super) fn n_unsaved(&self, unsaved: &[WorldId]) -> usize {
+    pub fn n_unsaved(&self, unsaved: &[WorldId]) -> usize {
         let is_unsaved = |(world, one): &(&WorldId, &SteppedInstance)| {
             let journal_buffer: &JournalBuffer = &one.journal_buffer;
             journal_buffer.has_news() || unsaved.contains(world) && !journal_buffer.is_closed()
@@ -275,7 +283,7 @@ impl InstanceWorkplace {
 
     /// Writes of states pause until then, because one has just failed.
     pub(super) fn rests_until(&self) -> Instant {
-        self.instance_store.rests_until().unwrap_or(Instant::ZERO)
+        self.persistence.rests_until().unwrap_or(Instant::ZERO)
     }
 }
 
@@ -300,4 +308,4 @@ pub(super) fn job_queue() -> (Sender<QueuedJob>, Receiver<QueuedJob>) {
     crossbeam_channel::unbounded()
 }
 
-opaque_debug!(WorkplaceParts<'_>);
+opaque_debug!(WorkplaceParts<'_>, WorkplaceBackend, InstanceWorkplace);

@@ -260,33 +260,12 @@ impl Stepper {
         in_a_row: u32,
         dismiss: impl FnOnce(&mut dyn Iterator<Item = SessionKey>) -> Vec<Command>,
     ) -> (Beginning, World) {
-        let tried = self.cast().map(|cast| cast.fingerprint());
-        let (beginning, remains) = self.life.begin_again(in_a_row);
+        let (beginning, remains) = match &self.journal_buffer {
+            Some(journal_buffer) => journal_buffer.begin_again(&mut self.life, in_a_row, &self.spec.name),
+            None => self.life.begin_again(in_a_row),
+        };
         if let Some(cast) = self.cast() {
             self.waiting.begin_again_with(cast);
-        }
-        if let Some(journal_buffer) = &self.journal_buffer {
-            if beginning == Beginning::Empty && !journal_buffer.is_closed() {
-                journal_buffer.close();
-                tracing::error!(
-                    world = self.spec.name,
-                    "a world has begun empty: nothing more of it is saved"
-                );
-            }
-            if beginning == Beginning::Former {
-                journal_buffer.set_reverted_from(tried);
-                tracing::error!(
-                    world = self.spec.name,
-                    "a world panics with what its template's files say now: it has gone back to what they said before"
-                );
-            }
-            // The checkpoint is some seconds old, and progress must not get lost. An empty world goes without, since the progress may
-            // be the cause of the panics.
-            if !journal_buffer.is_closed()
-                && let Err(error) = self.life.take_up_progress(&journal_buffer.last_progress())
-            {
-                tracing::error!(world = self.spec.name, %error, "a world restarts without its journal");
-            }
         }
         self.commands = dismiss(&mut self.life.world().sessions());
         (beginning, remains)

@@ -101,9 +101,9 @@ fn an_instance_under_construction_gets_the_newest_files() {
     assert_eq!(node.reload(&data, "sit"), 0);
     let made = World::new(plan.config.clone());
     workplace.found(plan, made, 0).unwrap();
-    let inbox = workplace.inboxes.of(world).unwrap();
+    let inbox = node.worlds.inboxes.of(world).unwrap();
     assert!(inbox.waiting.has_cast(&node.cast()));
-    let mut stepper = workplace.pool.take_out(&inbox).unwrap();
+    let mut stepper = node.worlds.workplace().take_out(&inbox).unwrap();
     pass_a_second(&node.instances.clock, &mut stepper);
     assert!(inbox.waiting.take_reload().is_none(), "it was made");
     assert!(Arc::ptr_eq(stepper.cast().unwrap(), &node.cast()));

@@ -144,7 +144,7 @@ fn an_order_that_an_operator_ends_gives_its_memory_back() {
     let node = Node::start(&data, &config(&["Cave"], 5));
     node.allow(1);
     // More than there are threads: those of one kind have their turns in order.
-    let long = &node.workplace().long;
+    let long = node.worlds.long();
     let (end, ends) = crossbeam_channel::bounded::<()>(0);
     for _ in 0..64 {
         let ends = ends.clone();
@@ -212,7 +212,7 @@ fn an_instance_whose_world_is_down_keeps_no_other_from_making_room() {
     node.visit(three);
     node.instances.resume(two).unwrap();
     assert_eq!(node.states([one, two, three]), ["active", "active", "suspended"]);
-    node.workplace().pool.take_back(&inbox, stepper, ids::Tick(0));
+    node.worlds.workplace().take_back(&inbox, stepper, ids::Tick(0));
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn a_visited_instance_is_saved_when_suspended_and_resumed_under_its_number() {
     assert!(has_image(&data, one) && !has_image(&data, two), "nobody has been in the other one");
     assert_eq!(node.counts(), (2, 0));
     let world = node.instances.get(one).unwrap().summary.world;
-    let inbox_of = |world| node.workplace().inboxes.of(world);
+    let inbox_of = |world| node.worlds.inboxes.of(world);
     assert!(inbox_of(world).is_none());
     node.visit(one);
     assert_eq!(node.state(one), "active");
@@ -366,7 +366,7 @@ fn an_instance_is_neither_suspended_nor_left_behind_with_visitors() {
     let world = node.world(one);
     node.instances.end(one).unwrap();
     assert_eq!(node.crowd.sent().occupants.get(&world), None, "they were sent back");
-    node.wait_until("its world is gone", |node| node.workplace().inboxes.of(world).is_none());
+    node.wait_until("its world is gone", |node| node.worlds.inboxes.of(world).is_none());
 }
 
 #[test]

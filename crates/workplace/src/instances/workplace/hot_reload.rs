@@ -6,7 +6,7 @@
 //! is their last owner, which the `instances` thread checks periodically, and then dropped where former worlds are.
 
 use super::InstanceWorkplace;
-use crate::inboxes::Inbox;
+use crate::inboxes::Waiting;
 use crate::instances::Instances;
 use crate::instances::catalog::{Template, WorldCatalog};
 use crate::instances::mail::InstanceMail;
@@ -16,7 +16,7 @@ use crate::long::{self, LongFailure};
 use host::registry::InstanceRefusal;
 use host::script::{ScriptProblems, reload_cast};
 use ids::WorldId;
-use schedule::long::LongContext;
+use schedule::long::{LongContext, LongTasks};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use telemetry::Held;
@@ -90,7 +90,7 @@ impl Retired {
 impl Instances {
     /// Reads a template's files again.
     pub fn reload(&self, template: &str) -> Result<Reloaded, ReloadRefusal> {
-        let reloaded = self.workplace.reload(template)?;
+        let reloaded = self.workplace.reload(template, &self.long)?;
         let facts = self.workplace.catalog().template(&reloaded.template).map(Template::facts);
         if let Some(facts) = facts {
             // Instances whose states did not fit may fit now. Only fails once the driver has ended.
@@ -101,7 +101,7 @@ impl Instances {
 }
 
 impl InstanceWorkplace {
-    fn reload(&self, name: &str) -> Result<Reloaded, ReloadRefusal> {
+    fn reload(&self, name: &str, long: &LongTasks) -> Result<Reloaded, ReloadRefusal> {
         let _one = RELOAD.hold(|| self.hot_reload.reload.lock().unwrap_or_else(PoisonError::into_inner));
         let template = {
             let catalog = self.catalog();
@@ -115,7 +115,7 @@ impl InstanceWorkplace {
         let spec = (long::BUILD_TEMPLATE, template.name.to_string(), READ_ESTIMATE);
         let (terrain, former) = (Arc::clone(&template.ground.terrain), Arc::clone(&from));
         let read = move |_: &LongContext| reload_cast(&ScriptDisk, &path, &terrain, &former);
-        let cast = long::run(&self.long, spec, read)?.map_err(ReloadRefusal::Wrong)?;
+        let cast = long::run(long, spec, read)?.map_err(ReloadRefusal::Wrong)?;
         let mut reloaded = Reloaded {
             template: template.name.to_string(),
             has_changed: cast.fingerprint() != from.fingerprint(),
@@ -139,8 +139,8 @@ impl InstanceWorkplace {
     fn cast_anew(&self, reloaded: &mut Reloaded) {
         let cast = Arc::clone(&reloaded.cast);
         let mut changes = Changes::to(&cast);
-        for inbox in self.inboxes_of(&reloaded.template) {
-            changes.prepare(&inbox);
+        for waiting in self.inboxes_of(&reloaded.template) {
+            changes.prepare(&waiting);
         }
         let mut retired = Retired::default();
         let mut catalog = self.catalog();
@@ -149,9 +149,11 @@ impl InstanceWorkplace {
         }
         for (world, stepped) in catalog.of_template(&reloaded.template) {
             let reverted_from = stepped.journal_buffer.reverted_from();
-            let inbox = self.inboxes.of(world).filter(|inbox| !inbox.waiting.has_cast(&cast));
-            let Some(inbox) = inbox.filter(|_| reverted_from != Some(cast.fingerprint())) else { continue };
-            match inbox.waiting.replace_reload(|from| changes.from(from)) {
+            let waiting = self.pool.waiting(world).filter(|waiting| !waiting.has_cast(&cast));
+            let Some(waiting) = waiting.filter(|_| reverted_from != Some(cast.fingerprint())) else {
+                continue;
+            };
+            match waiting.replace_reload(|from| changes.from(from)) {
                 Ok(given_up) => {
                     retired.casts.extend(given_up);
                     reloaded.n_adopting += 1;
@@ -175,24 +177,24 @@ impl InstanceWorkplace {
     }
 
     /// Inboxes of a template's instances in the pool.
-    fn inboxes_of(&self, template: &str) -> Vec<Inbox> {
-        self.catalog().of_template(template).filter_map(|(world, _)| self.inboxes.of(world)).collect()
+    fn inboxes_of(&self, template: &str) -> Vec<Arc<Waiting>> {
+        self.catalog().of_template(template).filter_map(|(world, _)| self.pool.waiting(world)).collect()
     }
 
     /// Gives a world that has just come into the pool the changes of its template since it was begun. Every later change of the
     /// template, made with the catalog locked as here, finds the world.
     pub(in crate::instances) fn catch_up(&self, world: WorldId) {
         let behind = self.behind(&self.catalog(), world);
-        let Some((cast, inbox)) = behind else { return };
+        let Some((cast, waiting)) = behind else { return };
         let mut changes = Changes::to(&cast);
-        changes.prepare(&inbox);
+        changes.prepare(&waiting);
         let catalog = self.catalog();
-        let Some((cast, inbox)) = self.behind(&catalog, world) else { return };
+        let Some((cast, waiting)) = self.behind(&catalog, world) else { return };
         if !Arc::ptr_eq(&changes.to, &cast) {
             changes = Changes::to(&cast);
         }
         let mut retired = Retired::default();
-        match inbox.waiting.replace_reload(|from| changes.from(from)) {
+        match waiting.replace_reload(|from| changes.from(from)) {
             Ok(given_up) => retired.casts.extend(given_up),
             Err(why) => {
                 tracing::info!(world = world.0, %why, "an instance begins as its template was a moment ago")
@@ -204,11 +206,11 @@ impl InstanceWorkplace {
     }
 
     /// The cast of a world's template that the world lacks and is to get.
-    fn behind(&self, catalog: &WorldCatalog, world: WorldId) -> Option<(Arc<NpcCast>, Inbox)> {
+    fn behind(&self, catalog: &WorldCatalog, world: WorldId) -> Option<(Arc<NpcCast>, Arc<Waiting>)> {
         let stepped = catalog.stepped.get(&world).filter(|one| !catalog.reverted.contains_key(&one.id))?;
         let cast = catalog.template(&stepped.template)?.cast.clone()?;
-        let inbox = self.inboxes.of(world).filter(|inbox| !inbox.waiting.has_cast(&cast))?;
-        Some((cast, inbox))
+        let waiting = self.pool.waiting(world).filter(|waiting| !waiting.has_cast(&cast))?;
+        Some((cast, waiting))
     }
 
     /// Drops casts without a world. Free of cost while there are none.
@@ -221,7 +223,7 @@ impl InstanceWorkplace {
         let casts = unneeded(&mut retired.casts);
         drop(retired);
         if !reloads.is_empty() || !casts.is_empty() {
-            self.pool.dispose((reloads, casts));
+            self.pool.dispose(Box::new((reloads, casts)));
         }
     }
 }
@@ -245,9 +247,9 @@ impl Changes {
     }
 
     /// Compares the cast of the world behind an inbox, if necessary: before anything is locked, since it takes long.
-    fn prepare(&mut self, inbox: &Inbox) {
-        let is_behind = !inbox.waiting.has_cast(&self.to);
-        if let Some(from) = inbox.waiting.goes_over_from().filter(|_| is_behind) {
+    fn prepare(&mut self, waiting: &Waiting) {
+        let is_behind = !waiting.has_cast(&self.to);
+        if let Some(from) = waiting.goes_over_from().filter(|_| is_behind) {
             let _ = self.from(&from);
         }
     }

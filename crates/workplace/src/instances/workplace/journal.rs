@@ -5,7 +5,7 @@
 
 use super::InstanceWorkplace;
 use crate::ThreadError;
-use crate::instances::mail::JobReport;
+use crate::instances::report::JobReport;
 use crate::journal_buffer::{Image, JournalBuffer, JournalProgress};
 use host::registry::{JobOutcome, SUSPEND_BATCH_MAX};
 use ids::{Instant, Uuid};
@@ -18,7 +18,7 @@ use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
 use world::saved;
 
 /// Period of the journal: with the step that noted a change, and the transaction, within a second of it.
-const PERIOD: Duration = Duration::from_millis(700);
+pub const JOURNAL_PERIOD: Duration = Duration::from_millis(700);
 
 /// Changes, by the number of instances.
 static JOURNAL: Scope = Scope::new("instances.journal").arg(Arg::Count).limit_us(300_000);
@@ -41,8 +41,7 @@ pub(in crate::instances) fn write_journal(
     let run = move || {
         recorder.thread("journal").install();
         workplace.write_until(&stopped);
-        // Even an instance that cannot be suspended keeps this much.
-        workplace.survives("journal", || workplace.journal(workplace.changes()));
+        workplace.survives("journal", || workplace.write_changes());
     };
     let thread = std::thread::Builder::new().name("journal".into()).spawn(run);
     let thread = thread.map_err(|source| ThreadError { name: "journal", source })?;
@@ -104,13 +103,13 @@ impl Drop for JournalWrite {
 
 impl InstanceWorkplace {
     fn write_until(&self, stopped: &Receiver<()>) {
-        let mut next_at = (self.clock)() + PERIOD;
+        let mut next_at = (self.clock)() + JOURNAL_PERIOD;
         loop {
             match stopped.recv_timeout(next_at - (self.clock)()) {
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            next_at = (self.clock)() + PERIOD;
+            next_at = (self.clock)() + JOURNAL_PERIOD;
             // After a panic it is tried again: without this thread nothing would be kept of anything.
             self.survives("journal", || self.write_once(next_at));
             frame_end();
@@ -118,7 +117,7 @@ impl InstanceWorkplace {
     }
 
     /// The journal first. Whole states wait for the next time when it is late.
-    pub(in crate::instances) fn write_once(&self, until: Instant) {
+    pub fn write_once(&self, until: Instant) {
         let Due { journals, images, idle } = self.look();
         idle.into_iter().for_each(|report| report.end(JobOutcome::StateSaved(Ok(()))));
         self.journal(journals);
@@ -129,6 +128,12 @@ impl InstanceWorkplace {
                 self.save(some);
             }
         }
+    }
+
+    /// Persists the changes of all instances, also during a pause of writes: the journal's last act. Even an instance that cannot be suspended
+    /// keeps this much.
+    pub fn write_changes(&self) {
+        self.journal(self.changes());
     }
 
     /// Changes of all instances.
@@ -144,7 +149,7 @@ impl InstanceWorkplace {
     /// Data to be written. Empty while writes are pointless.
     fn look(&self) -> Due {
         let mut due = Due::default();
-        if self.instance_store.rests_until().is_some_and(|until| (self.clock)() < until) {
+        if self.persistence.rests_until().is_some_and(|until| (self.clock)() < until) {
             return due;
         }
         for stepped in self.catalog().stepped.values_mut() {
@@ -172,7 +177,7 @@ impl InstanceWorkplace {
             bytes: saved::encode_journal(&progress.bytes),
         };
         let states: Vec<State> = changes.iter().map(state).collect();
-        if self.instance_store.journal(&states, changed_at).is_ok() {
+        if self.persistence.journal(&states, changed_at).is_ok() {
             changes.iter_mut().for_each(|change| change.is_written = true);
         }
     }
@@ -186,7 +191,7 @@ impl InstanceWorkplace {
             bytes: saved::encode_image(&image.checkpoint.encode()),
         };
         let states: Vec<State> = images.iter().map(state).collect();
-        let outcome = match self.instance_store.save(&states) {
+        let outcome = match self.persistence.save(&states) {
             Ok(()) => JobOutcome::StateSaved(Ok(())),
             Err(_) => JobOutcome::StateSaved(Err(self.rests_until())),
         };

@@ -5,15 +5,15 @@
 
 use super::{InstanceWorkplace, unsaved};
 use crate::instances::catalog::{RevertedCast, SteppedInstance, WorldCatalog};
-use crate::instances::mail::JobReport;
+use crate::instances::pool::NewWorld;
+use crate::instances::report::JobReport;
+use crate::instances::tasks::{ConstructionTask, PollConstruction};
 use crate::journal_buffer::JournalBuffer;
 use crate::lock_order::{START_CLAIM, STARTS};
 use crate::long;
-use crate::worlds::{Founding, Stepper};
 use host::registry::{JobOutcome, StartFailure};
 use ids::{Epoch, Uuid, WorldId};
 use link::WorldSpec;
-use schedule::long::{Long, LongOutcome, LongRefusal, LongTicket};
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -48,7 +48,7 @@ pub(in crate::instances) type StartClaim = Arc<Mutex<Option<JobReport>>>;
 
 /// A world under construction.
 pub(in crate::instances) struct PendingStart {
-    ticket: LongTicket,
+    poll: PollConstruction,
     claim: StartClaim,
 }
 
@@ -70,13 +70,13 @@ impl InstanceWorkplace {
     pub(in crate::instances) fn start(self: &Arc<Self>, order: StartOrder, report: JobReport) {
         let (is_first, id) = (order.is_first, order.id);
         // Another epoch than that of the saved state: frames are numbered from 0, and replicas begin with them.
-        let epoch = Epoch(self.instance_store.next_sequence() as u32);
+        let epoch = Epoch(self.persistence.next_sequence() as u32);
         let plan = StartPlan::new(&self.catalog(), order, epoch);
         let Some(plan) = plan else {
             let why = StartFailure::Failed("The template is not there any more.".into());
             return report.end(JobOutcome::Started(Err(why)));
         };
-        let state = if is_first { Ok(InstanceState::default()) } else { self.instance_store.read(id) };
+        let state = if is_first { Ok(InstanceState::default()) } else { self.persistence.read(id) };
         let state = match state {
             Ok(state) => state,
             Err(why) => return report.end(JobOutcome::Started(Err(StartFailure::Failed(unsaved(why))))),
@@ -95,16 +95,12 @@ impl InstanceWorkplace {
         let (kind, name) = (if is_first { long::MAKE_WORLD } else { long::RESUME }, plan.spec.name.clone());
         let work = {
             let (workplace, claim) = (Arc::clone(self), Arc::clone(&claim));
-            Box::new(move |_: &_| workplace.construct(is_first, plan, state, &claim))
+            Box::new(move || workplace.construct(is_first, plan, state, &claim))
         };
         let estimated = MAKE_ESTIMATE + MAKE_NPC_ESTIMATE * n_npcs as u32;
-        match self.long.submit(Long { kind, name, estimated, work }) {
-            Ok(ticket) => self.starts().push(PendingStart { ticket, claim }),
-            Err(why) => {
-                let failure = match why {
-                    LongRefusal::Stopping { .. } => StartFailure::Stopping,
-                    why => StartFailure::Failed(why.to_string().into()),
-                };
+        match self.constructions.submit(ConstructionTask { kind, name, estimated, work }) {
+            Ok(poll) => self.starts().push(PendingStart { poll, claim }),
+            Err(failure) => {
                 take(&claim).expect("nothing else has it").end(JobOutcome::Started(Err(failure)));
             }
         }
@@ -148,7 +144,7 @@ impl InstanceWorkplace {
             tracing::warn!(%id, %part, %why, "a state of an instance fits nothing that there is here");
             return StartFailure::Misfit(left_as_it_is(&format!("it does not fit: {why}")));
         }
-        self.instance_store.note_damage();
+        self.persistence.note_damage();
         tracing::error!(%id, %part, %why, "no world comes of the saved state of an instance");
         let why = format!("Its saved state is left as it is, since nothing can be made of it: {why}.");
         StartFailure::Damaged(why.into())
@@ -158,25 +154,15 @@ impl InstanceWorkplace {
     pub(in crate::instances) fn found(&self, plan: StartPlan, world: World, held_before: i64) -> Option<i64> {
         let StartPlan { id, template, spec, config, reverted_from } = plan;
         let number = config.id;
-        let journal_buffer = Arc::new(JournalBuffer::new(self.instance_store.sequences()));
+        let journal_buffer = Arc::new(JournalBuffer::new(self.persistence.sequences()));
         journal_buffer.begin(&world);
         journal_buffer.set_reverted_from(reverted_from);
         // Worlds take their checkpoints one after the other.
         let share = (number.0 % 64) as f32 / 64.0;
-        let (stepper, waiting) = Stepper::found(Founding {
-            spec,
-            life: Life::of(world, config, share).kept(),
-            journal_buffer: Arc::clone(&journal_buffer),
-            gateway: &*self.gateway,
-            timing: self.timing.clone(),
-            lateness: self.lateness.clone(),
-            clock: Arc::clone(&self.clock),
-        });
-        let Some(inbox) = self.pool.take_in(stepper, waiting) else {
-            self.gateway.close_world(number);
+        let life = Life::of(world, config, share).kept();
+        if !self.pool.take_in(NewWorld { spec, life, journal_buffer: Arc::clone(&journal_buffer) }) {
             return None;
-        };
-        self.inboxes.add(number, inbox);
+        }
         let kept_bytes = allocations::held_here() - held_before;
         let stepped = SteppedInstance { id, template, journal_buffer, kept_bytes, saving: None };
         let former = self.catalog().stepped.insert(number, stepped);
@@ -187,21 +173,10 @@ impl InstanceWorkplace {
     }
 
     /// Ends starts whose long task was ended by an operator or by the end of the pool; every [`host::registry::Registry::TIMEOUT_PERIOD`].
-    pub(in crate::instances) fn end_abandoned_starts(&self) {
-        let is_stopping = self.long.is_stopping();
+    pub fn end_abandoned_starts(&self) {
         let mut reports = Vec::new();
         self.starts().retain(|start| {
-            let outcome = match start.ticket.outcome().try_recv() {
-                Ok(outcome) => Some(outcome),
-                Err(crossbeam_channel::TryRecvError::Empty) => return true,
-                Err(crossbeam_channel::TryRecvError::Disconnected) => None,
-            };
-            let failure = match outcome {
-                Some(LongOutcome::Cancelled | LongOutcome::Abandoned) if !is_stopping => {
-                    StartFailure::Failed("An operator has ended it.".into())
-                }
-                _ => StartFailure::Stopping,
-            };
+            let Some(failure) = (start.poll)() else { return true };
             reports.extend(take(&start.claim).map(|report| (report, failure)));
             false
         });

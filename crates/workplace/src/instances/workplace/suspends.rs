@@ -4,12 +4,10 @@
 //! and then it is dropped. After an error or a panic before that, it goes back into the pool.
 
 use super::{InstanceWorkplace, unsaved};
-use crate::inboxes::Inbox;
 use crate::instances::catalog::RevertedCast;
-use crate::instances::mail::JobReport;
+use crate::instances::pool::StoppedWorld;
+use crate::instances::report::JobReport;
 use crate::journal_buffer::JournalBuffer;
-use crate::restarts::Down;
-use crate::worlds::Stepper;
 use host::registry::{JobOutcome, SuspendOutcome, SuspendTarget};
 use ids::{Uuid, WorldId};
 use std::collections::BTreeMap;
@@ -27,14 +25,15 @@ const OUT_OF_REACH: Duration = Duration::from_secs(3);
 
 /// A world that was down (its restart was pending) when the server stopped.
 pub(in crate::instances) struct DownWorld {
-    stepper: Box<Stepper>,
+    stopped: Box<dyn StoppedWorld>,
     /// Panics in a row; `None` once it has restarted, which consumes its checkpoint.
     in_a_row: Option<u32>,
 }
 
 /// Origin of a world on its way out of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LeavingFrom {
-    Pool(Inbox),
+    Pool,
     Down,
 }
 
@@ -47,22 +46,22 @@ pub(in crate::instances) struct LeavingWorld<'a> {
     journal_buffer: Arc<JournalBuffer>,
     from: LeavingFrom,
     /// Until it has left.
-    stepper: Option<Box<Stepper>>,
+    stopped: Option<Box<dyn StoppedWorld>>,
     image: Option<store::State>,
 }
 
 impl LeavingWorld<'_> {
     /// The state to be saved, if anything has changed since the last one.
     fn take_image(&mut self, has_had_visitors: bool) {
-        let Some(stepper) = &self.stepper else { return };
+        let Some(stopped) = &self.stopped else { return };
         // A world that went back to a former cast is resumed with that.
         let has_gone_back = self.journal_buffer.reverted_from().is_some();
-        let is_down = matches!(self.from, LeavingFrom::Down);
+        let is_down = self.from == LeavingFrom::Down;
         let is_changed = has_had_visitors || self.journal_buffer.has_news() || has_gone_back || is_down;
         self.image = (is_changed && !self.journal_buffer.is_closed()).then(|| store::State {
             id: self.id,
             sequence: self.journal_buffer.next_sequence(),
-            bytes: saved::encode_image(&stepper.world().snapshot()),
+            bytes: saved::encode_image(&stopped.world().snapshot()),
         });
     }
 
@@ -70,7 +69,7 @@ impl LeavingWorld<'_> {
     /// revert: it resumes from its saved state.
     fn reverted(&self) -> Option<RevertedCast> {
         let from = self.journal_buffer.reverted_from().filter(|_| !self.journal_buffer.is_closed())?;
-        let to = Arc::clone(self.stepper.as_ref()?.cast()?);
+        let to = Arc::clone(self.stopped.as_ref()?.cast()?);
         Some(RevertedCast { template: Arc::clone(&self.template), from, to })
     }
 
@@ -81,12 +80,10 @@ impl LeavingWorld<'_> {
             workplace.catalog().note_reverted(id, reverted);
         }
         let grown = workplace.counted(world).map_or(0, |counted| counted.grown_bytes);
-        workplace.inboxes.remove(world);
-        workplace.pool.forget(world);
-        let kept = workplace.forget(world);
-        if let Some(stepper) = self.stepper.take() {
-            workplace.pool.dispose(stepper);
+        if let Some(stopped) = self.stopped.take() {
+            stopped.leave();
         }
+        let kept = workplace.forget(world);
         tracing::debug!(%id, world = world.0, "an instance is suspended");
         u64::try_from(kept? + grown).ok().filter(|&bytes| bytes > 0)
     }
@@ -94,14 +91,11 @@ impl LeavingWorld<'_> {
 
 impl Drop for LeavingWorld<'_> {
     fn drop(&mut self) {
-        let Some(stepper) = self.stepper.take() else { return };
-        match &self.from {
-            LeavingFrom::Pool(inbox) => {
-                let next_tick = stepper.next_tick();
-                self.workplace.pool.take_back(inbox, stepper, next_tick);
-            }
+        let Some(stopped) = self.stopped.take() else { return };
+        match self.from {
+            LeavingFrom::Pool => stopped.go_on(),
             LeavingFrom::Down => {
-                self.workplace.down().insert(self.world, DownWorld { stepper, in_a_row: None });
+                self.workplace.down().insert(self.world, DownWorld { stopped, in_a_row: None });
             }
         }
     }
@@ -123,7 +117,7 @@ impl InstanceWorkplace {
             }
         }
         let images: Vec<store::State> = leaving.iter_mut().filter_map(|one| one.image.take()).collect();
-        let saved = if images.is_empty() { Ok(()) } else { self.instance_store.save(&images) };
+        let saved = if images.is_empty() { Ok(()) } else { self.persistence.save(&images) };
         let failure = saved.err().map(|why| (self.rests_until(), unsaved(why)));
         for one in leaving {
             let world = one.world;
@@ -156,33 +150,35 @@ impl InstanceWorkplace {
         if journal_buffer.is_closed() && journal_buffer.has_news() {
             return None;
         }
-        let inbox = self.inboxes.of(world)?;
-        let (from, stepper) = match self.pool.take_out(&inbox) {
-            Some(stepper) => (LeavingFrom::Pool(inbox), stepper),
+        let (from, stopped) = match self.pool.take_out(world) {
+            Some(stopped) => (LeavingFrom::Pool, stopped),
             None => (LeavingFrom::Down, self.take_down(world)?),
         };
-        let stepper = Some(stepper);
+        let stopped = Some(stopped);
         let mut leaving =
-            LeavingWorld { workplace: self, world, id, template, journal_buffer, from, stepper, image: None };
+            LeavingWorld { workplace: self, world, id, template, journal_buffer, from, stopped, image: None };
         leaving.take_image(is_changed);
         Some(leaving)
     }
 
     /// Restarts a world that was down when the server stopped, to save its state. At most once per world: a restart consumes the
     /// checkpoint, and a second one would be empty.
-    fn take_down(&self, world: WorldId) -> Option<Box<Stepper>> {
-        let DownWorld { mut stepper, in_a_row } = self.down().remove(&world)?;
+    fn take_down(&self, world: WorldId) -> Option<Box<dyn StoppedWorld>> {
+        let DownWorld { mut stopped, in_a_row } = self.down().remove(&world)?;
         if let Some(in_a_row) = in_a_row {
-            stepper.begin_again(in_a_row, |_| Vec::new());
+            stopped.begin_again(in_a_row);
         }
-        Some(stepper)
+        Some(stopped)
     }
 
-    /// Takes the remains of worlds that are down, since the server stops.
-    pub(in crate::instances) fn set_down(&self, down: Vec<Down>) {
-        let remains = down.into_iter().map(|Down { stepper, in_a_row, .. }| {
-            (stepper.spec().world, DownWorld { stepper, in_a_row: Some(in_a_row) })
-        });
+    /// Takes the remains of worlds that are down, since the server stops, each with its panics in a row.
+    pub(in crate::instances) fn set_down(
+        &self,
+        down: impl IntoIterator<Item = (WorldId, Box<dyn StoppedWorld>, u32)>,
+    ) {
+        let remains = down
+            .into_iter()
+            .map(|(world, stopped, in_a_row)| (world, DownWorld { stopped, in_a_row: Some(in_a_row) }));
         self.down().extend(remains);
     }
 
