@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
+use workplace::JournalBuffer;
 use world::{CastReload, Life, LifeBaggage, NpcCast, RestoreError, World, WorldConfig};
 
 /// Worlds of one host, by id.
@@ -102,6 +103,8 @@ pub(crate) struct Resident {
     recorded: Option<Vec<u8>>,
     /// The same decisions as those of a server.
     restart: Restart,
+    /// Of an instance: its state to be persisted.
+    journal_buffer: Option<Arc<JournalBuffer>>,
     /// Snapshot before the last step, kept for [`Sabotage::StaleSnapshot`].
     stale: Option<Vec<u8>>,
 }
@@ -122,6 +125,17 @@ impl Host {
     pub(crate) fn open_life(&mut self, spec: WorldSpec, life: Life) {
         let (world, resident) = (spec.world, Resident::new(spec, life, &self.casts));
         let former = self.residents.insert(world, resident);
+        assert!(former.is_none(), "a world is on one host once");
+    }
+
+    /// Takes a world off this host, between two steps.
+    pub(crate) fn take(&mut self, world: WorldId) -> Resident {
+        self.residents.remove(&world).expect("the world is on the host that the placement names")
+    }
+
+    /// Puts a world back that was taken off this host.
+    pub(crate) fn put_back(&mut self, resident: Resident) {
+        let former = self.residents.insert(resident.id(), resident);
         assert!(former.is_none(), "a world is on one host once");
     }
 
@@ -209,6 +223,7 @@ impl Resident {
             writer: None,
             recorded: None,
             restart: Restart::new(Instant::ZERO),
+            journal_buffer: None,
             stale: None,
         }
     }
@@ -234,6 +249,11 @@ impl Resident {
         }
         self.step(now, tick, panics());
         self.has_frame.then_some(&mut self.frame)
+    }
+
+    /// From now on it leaves its state to be persisted there.
+    pub(crate) fn set_journal_buffer(&mut self, journal_buffer: Arc<JournalBuffer>) {
+        self.journal_buffer = Some(journal_buffer);
     }
 
     /// Keeps the state before each step from now on.
@@ -331,7 +351,13 @@ impl Resident {
             let census = census(self.id());
             match task {
                 RestartTask::Begin => {
-                    self.life.begin_again(self.restart.in_a_row());
+                    let in_a_row = self.restart.in_a_row();
+                    match &self.journal_buffer {
+                        Some(journal_buffer) => {
+                            drop(journal_buffer.begin_again(&mut self.life, in_a_row, &self.spec.name));
+                        }
+                        None => drop(self.life.begin_again(in_a_row)),
+                    }
                     self.restart.note_begun(now, self.life.config().epoch);
                     dismissals.extend(census.dismissals(self.life.world().sessions()));
                 }

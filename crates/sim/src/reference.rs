@@ -37,6 +37,17 @@ impl WorldReference {
         }
     }
 
+    /// A world before its first tick.
+    pub(crate) fn of(world: World, casts: &Arc<CastLibrary>) -> Self {
+        Self {
+            world,
+            inbox: Vec::new(),
+            casts: Arc::clone(casts),
+            frame: Frame::empty(),
+            scratch: Vec::new(),
+        }
+    }
+
     /// Its state between two ticks.
     pub(crate) fn snapshot(&self) -> Vec<u8> {
         self.world.snapshot()

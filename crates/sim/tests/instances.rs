@@ -11,10 +11,20 @@ fn no_user_and_no_acknowledged_instance_is_lost_whatever_happens() {
     let mut n_expired = 0;
     for seed in 1..=SEEDS {
         let report = InstanceScenario { seed, ..MOVING }.run();
-        let InstanceReport { replies, suspended, resumed, admitted, expired, moves, panics, kills, .. } =
-            report;
-        let is_busy = replies > 300 && suspended > 5 && resumed > 2 && admitted > 20;
-        assert!(is_busy && moves > 10 && panics > 10 && kills > 0, "seed {seed}: {report}");
+        let InstanceReport {
+            replies,
+            suspended,
+            resumed,
+            admitted,
+            expired,
+            moves,
+            panics,
+            kills,
+            journalled,
+            ..
+        } = report;
+        let is_busy = replies > 300 && suspended > 5 && resumed > 1 && admitted > 20;
+        assert!(is_busy && moves > 10 && panics > 10 && kills > 0 && journalled > 5, "seed {seed}: {report}");
         n_expired += expired;
     }
     assert!(n_expired > SEEDS, "{n_expired} instances of portals have expired");
@@ -54,7 +64,7 @@ fn a_row_that_is_not_written_is_noticed() {
 }
 
 #[test]
-#[should_panic(expected = "are not in its saved state")]
+#[should_panic(expected = "is not that of a world that stays")]
 fn a_state_that_is_not_written_is_noticed() {
     let _ = InstanceScenario { sabotage: Some(InstanceSabotage::LostState), ..MOVING }.run();
 }
@@ -63,6 +73,19 @@ fn a_state_that_is_not_written_is_noticed() {
 #[should_panic(expected = "is not that of a world that stays")]
 fn a_saved_state_without_the_last_step_is_noticed() {
     let _ = InstanceScenario { sabotage: Some(InstanceSabotage::StaleImage), ..MOVING }.run();
+}
+
+#[test]
+#[should_panic(expected = "begins without progress")]
+fn progress_that_is_acknowledged_and_not_written_is_noticed() {
+    let sabotage = Some(InstanceSabotage::LostJournal);
+    let _ = InstanceScenario { seed: 2, sabotage, ..MOVING }.run();
+}
+
+#[test]
+#[should_panic(expected = "progress is not journalled")]
+fn a_journal_that_is_not_written_within_its_second_is_noticed() {
+    let _ = InstanceScenario { sabotage: Some(InstanceSabotage::LateJournal), ..MOVING }.run();
 }
 
 #[test]

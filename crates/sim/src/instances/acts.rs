@@ -2,28 +2,47 @@
 
 use super::*;
 
-fn lands() -> Vec<Arc<EncodedGround>> {
-    let land = |&(_, size_m): &(&str, u32)| {
-        Arc::new(EncodedGround::new(GroundSpec::new(
-            Arc::new(Terrain::flat(size_m, 22.0)),
-            Arc::default(),
-            20.0,
-        )))
-    };
-    TEMPLATES.iter().map(land).collect()
-}
+impl Surroundings {
+    fn new(scenario: InstanceScenario) -> Self {
+        let land = |&(_, size_m): &(&str, u32)| {
+            let terrain = Arc::new(Terrain::flat(size_m, 22.0));
+            Arc::new(EncodedGround::new(GroundSpec::new(terrain, Arc::default(), 20.0)))
+        };
+        let lands: Vec<Arc<EncodedGround>> = TEMPLATES.iter().map(land).collect();
+        let spec = lands[0].spec();
+        let cast = village::contested_cast(&spec.terrain, &spec.scenery, spec.water_m);
+        let time = Arc::new(AtomicU64::new(0));
+        let clock: Clock = {
+            let time = Arc::clone(&time);
+            Arc::new(move || Instant(time.load(Ordering::Relaxed)))
+        };
+        Self {
+            casts: Arc::new(CastLibrary::of([Arc::clone(&cast)])),
+            store: Arc::new(StoreModel::new(Arc::clone(&clock), scenario.sabotage)),
+            cast,
+            lands,
+            time,
+            clock,
+        }
+    }
 
-fn hosts(scenario: &InstanceScenario, casts: &Arc<CastLibrary>) -> impl Iterator<Item = Host> {
-    (0..scenario.hosts).map(|_| Host::new(Arc::clone(casts)))
+    fn template(&self, (name, land): (&str, &Arc<EncodedGround>)) -> Template {
+        Template {
+            name: name.into(),
+            ground: Arc::clone(land.spec()),
+            portals: Arc::default(),
+            cast: (name == VILLAGE).then(|| Arc::clone(&self.cast)),
+            script: None,
+            max_avatars: MAX_AVATARS,
+            hz: 20,
+            keep: Some(KEEP),
+        }
+    }
 }
 
 impl Process {
-    fn start(
-        seed: u64,
-        hosts: impl Iterator<Item = Host>,
-        lands: &[Arc<EncodedGround>],
-        rows: &BTreeMap<Uuid, InstanceRow>,
-    ) -> Self {
+    fn start(scenario: InstanceScenario, seed: u64, around: &Surroundings) -> Self {
+        let Surroundings { lands, casts, store, clock, .. } = around;
         let portal = |(n, (template, _)): (usize, &(&str, u32))| Portal {
             at: Vec3::new(20.0 + 10.0 * n as f32, 20.0, 22.0),
             radius_m: 1.0,
@@ -32,8 +51,7 @@ impl Process {
         let portals: Arc<[Portal]> = TEMPLATES.iter().enumerate().map(portal).collect();
         let region = |n: u32| {
             let (land, portals) = (Arc::clone(&lands[0]), Arc::clone(&portals));
-            let spec = spec(WorldId(n + 1), format!("Region {n}"), 1 + n * 1_000..(n + 1) * 1_000, &land);
-            let spec = WorldSpec { is_shared: true, portals, max_avatars: 100, ..spec };
+            let spec = region_spec(n, &land, portals);
             PlaceSettings { grid: (1_000 + n, 1_000), spec, ground: land }
         };
         let places = Arc::new(Places::new((0..N_REGIONS).map(region).collect()));
@@ -60,12 +78,25 @@ impl Process {
             keep: Some(KEEP),
         };
         let mut registry = Registry::new(config_of_registry, TEMPLATES.iter().map(facts).collect());
-        rows.values().for_each(|row| registry.load(row.clone(), None));
+        store.rows().into_values().for_each(|row| registry.load(row, None));
+        let pool = PoolModel::new(scenario.hosts, &places, lands, casts, store, scenario.sabotage);
+        let rng = stream(seed, Purpose::Instances, 1);
+        let constructions = Arc::new(ConstructionModel::new(Arc::clone(clock), rng));
+        let backend = WorkplaceBackend {
+            persistence: Arc::<StoreModel>::clone(store),
+            pool: Arc::new(pool.clone()),
+            constructions: Arc::<ConstructionModel>::clone(&constructions),
+            clock: Arc::clone(clock),
+        };
+        let names = TEMPLATES.iter().map(|&(name, _)| name);
+        let templates = names.zip(lands).map(|template| around.template(template)).collect();
         Self {
             hub: Hub::new(config, places, entropy_of(seed)),
             coordinator: Coordinator::new(registry),
-            hosts: hosts.collect(),
-            worlds: BTreeMap::new(),
+            pool,
+            workplace: Arc::new(InstanceWorkplace::new(templates, backend, &Metrics::new())),
+            constructions,
+            reports: Reports::default(),
             jobs: BTreeMap::new(),
             asked: BTreeSet::new(),
             travelling: Vec::new(),
@@ -73,6 +104,7 @@ impl Process {
             mail: VecDeque::new(),
             standing: BTreeMap::new(),
             agents: BTreeMap::new(),
+            next_journal: Instant::ZERO,
             next_request: 0,
             next_command: 1,
         }
@@ -87,29 +119,25 @@ impl Process {
 impl InstanceRun {
     pub(super) fn new(scenario: InstanceScenario) -> Self {
         let seed = scenario.seed;
-        let (store, lands) = (StoreModel::default(), lands());
-        let spec = lands[0].spec();
-        let cast = village::contested_cast(&spec.terrain, &spec.scenery, spec.water_m);
-        let casts = Arc::new(CastLibrary::of([Arc::clone(&cast)]));
+        let around = Surroundings::new(scenario);
+        let now = Instant::from_millis(100_000);
+        around.time.store(now.0, Ordering::Relaxed);
         Self {
             scenario,
             rng: stream(seed, Purpose::Instances, 0),
             moves_rng: stream(seed, Purpose::Moves, 0),
             tick: Tick(0),
-            now: Instant::from_millis(100_000),
-            process: Process::start(seed, hosts(&scenario, &casts), &lands, &store.rows),
-            store,
+            now,
+            writable_since: now,
+            process: Process::start(scenario, seed, &around),
+            around,
             visits: BTreeMap::new(),
             owners: BTreeMap::new(),
-            images: BTreeMap::new(),
             seen: BTreeMap::new(),
             ending: BTreeSet::new(),
             is_stopping: false,
             acknowledged: BTreeSet::new(),
             ended: BTreeSet::new(),
-            lands,
-            cast,
-            casts,
             report: InstanceReport::default(),
         }
     }
@@ -210,18 +238,22 @@ impl InstanceRun {
                 None => self.log_in(user),
             },
             16 => {
-                let n = self.roll(self.process.worlds.len() as u64 + 1) as usize;
-                if let Some(world) = self.process.worlds.values_mut().nth(n) {
+                let n_worlds = self.process.pool.hosted().worlds.len() as u64;
+                let n = self.roll(n_worlds + 1) as usize;
+                if let Some(world) = self.process.pool.hosted().worlds.values_mut().nth(n) {
                     world.is_to_panic = true;
                 }
             }
-            17 => self.store.refuses = self.roll(4) == 0,
+            17 => {
+                let refuses = self.roll(4) == 0;
+                self.around.store.refuse(refuses);
+            }
             18 if self.roll(12) == 0 => self.kill(),
             _ => self.log_in(user),
         }
         let standing: Vec<(CircuitKey, WorldId)> = self.process.standing.values().copied().collect();
         for (circuit, world) in standing {
-            if self.process.worlds.contains_key(&world) && self.roll(4) == 0 {
+            if self.process.pool.hosted().worlds.contains_key(&world) && self.roll(4) == 0 {
                 self.walk_or_talk(circuit, world);
             }
         }
@@ -239,35 +271,44 @@ impl InstanceRun {
 
     /// The process ends at once. Each transaction under way was committed, or was not.
     pub(super) fn kill(&mut self) {
-        for job in std::mem::take(&mut self.process.jobs).into_values() {
+        for ((_, id), job) in std::mem::take(&mut self.process.jobs) {
             if self.roll(2) == 0 {
-                self.carry_out(job);
+                self.carry_out(id, job);
             }
         }
         for id in &self.acknowledged {
-            assert!(self.store.rows.contains_key(id), "{id} was acknowledged and is lost");
+            assert!(self.around.store.has_row(*id), "{id} was acknowledged and is lost");
         }
         for id in &self.ended {
-            assert!(!self.store.rows.contains_key(id), "{id} has ended and is back");
+            assert!(!self.around.store.has_row(*id), "{id} has ended and is back");
         }
-        self.visits.clone_from(&self.store.visits);
+        self.visits = self.around.store.visits();
         // Last visits are written with a delay.
         self.seen.clear();
-        self.report.expired += self.process.coordinator.registry().counters().expired;
+        self.end_process();
+        self.process.constructions.clear();
         self.report.kills += 1;
         let seed = self.roll(u64::MAX);
-        self.process =
-            Process::start(seed, hosts(&self.scenario, &self.casts), &self.lands, &self.store.rows);
+        self.process = Process::start(self.scenario, seed, &self.around);
         for summary in self.process.coordinator.registry().summaries() {
             let InstanceRow { id, owner, .. } = summary.row;
             assert_eq!(owner, self.owners[&id], "the owner of {id} is lost");
         }
     }
 
+    /// Adds the figures of this life of the node to the report.
+    fn end_process(&mut self) {
+        let Process { coordinator, pool, .. } = &self.process;
+        self.report.expired += coordinator.registry().counters().expired;
+        self.report.suspended += pool.hosted().suspended;
+        self.report.resumed += pool.hosted().resumed;
+    }
+
     /// Lets time pass until the next turn.
     pub(super) fn pass(&mut self, time: Duration) {
         self.now += time;
         let now = self.now;
+        self.around.time.store(now.0, Ordering::Relaxed);
         self.step_worlds();
         while self.process.mail.front().is_some_and(|(at, _)| *at <= now) {
             let (_, mail) = self.process.mail.pop_front().expect("looked at");
@@ -277,14 +318,17 @@ impl InstanceRun {
             && at <= now
         {
             let job = self.process.jobs.remove(&(at, id)).expect("looked up");
-            if let Some(outcome) = self.carry_out(job) {
-                self.process.coordinator.handle_outcome(now, id, outcome);
-            }
+            self.carry_out(id, job);
             self.drain();
         }
+        self.process.constructions.run_due(now);
+        self.write_journal();
+        self.assert_journal_is_timely();
         self.process.hub.handle_timeout(now);
         if now >= self.process.coordinator.poll_timeout() {
             self.process.coordinator.handle_timeout(now);
+            self.drain();
+            self.process.workplace.end_abandoned_starts();
         }
         self.drain();
     }
@@ -293,7 +337,9 @@ impl InstanceRun {
     pub(super) fn drain(&mut self) {
         loop {
             self.process.coordinator.registry().assert_invariants();
-            if let Some(output) = self.process.coordinator.poll_output() {
+            if let Some((id, outcome)) = self.process.reports.next() {
+                self.process.coordinator.handle_outcome(self.now, id, outcome);
+            } else if let Some(output) = self.process.coordinator.poll_output() {
                 self.on_output(output);
             } else if let Some(order) = self.process.hub.poll_order() {
                 self.on_travel_order(order);
@@ -310,7 +356,7 @@ impl InstanceRun {
 
     /// Lets everything come to rest.
     pub(super) fn rest(&mut self) {
-        self.store.refuses = false;
+        self.around.store.refuse(false);
         let until = self.now + REST;
         while self.now < until {
             let inside: Vec<SessionKey> =
@@ -324,32 +370,41 @@ impl InstanceRun {
 
     /// Stops the node, occupied or not: each world is saved.
     pub(super) fn stop(&mut self) {
-        self.store.refuses = false;
+        self.around.store.refuse(false);
         let until = self.now + REST;
         // Worlds that are down begin again.
-        while self.is_any_world_down() {
+        while self.process.pool.hosted().is_any_down() {
             assert!(self.now < until, "a world stays down");
             self.pass(Duration::from_millis(100));
         }
+        // The journal's thread ends first.
+        self.process.workplace.write_changes();
         self.is_stopping = true;
         self.process.coordinator.begin_stop(self.now);
         let until = self.now + Duration::from_secs(10);
         // A server does not wait for worlds under construction; the model does, to see them answered.
-        while !(self.process.is_stopped && self.process.has_answered_all()) {
+        while !(self.process.is_stopped
+            && self.process.coordinator.registry().is_stopped()
+            && self.process.has_answered_all())
+        {
             assert!(self.now < until, "the node does not stop");
             self.pass(Duration::from_millis(100));
         }
         assert_eq!(self.process.coordinator.n_pending(), 0, "requests are unanswered");
-        assert!(self.process.worlds.is_empty(), "worlds are left in memory");
-        for (id, visits) in &self.visits {
-            assert_eq!(self.store.visits.get(id), Some(visits), "visits of {id} are not saved");
+        let hosted = self.process.pool.hosted();
+        assert!(hosted.worlds.is_empty(), "worlds are left in memory");
+        let saved = self.around.store.visits();
+        for (id, visits) in self.visits.iter().filter(|(id, _)| !hosted.begun_empty.contains(id)) {
+            assert_eq!(saved.get(id), Some(visits), "visits of {id} are not saved");
         }
-        self.report.expired += self.process.coordinator.registry().counters().expired;
+        drop(hosted);
+        self.end_process();
+        self.report.journalled = self.around.store.n_journalled();
     }
 
     /// What has to hold once everything has come to rest.
     pub(super) fn assert_at_rest(&self) {
-        let Process { hub, coordinator, worlds, asked, travelling, .. } = &self.process;
+        let Process { hub, coordinator, pool, asked, travelling, .. } = &self.process;
         assert!(
             self.process.has_answered_all(),
             "requests {asked:?} and orders {travelling:?} are unanswered"
@@ -362,8 +417,11 @@ impl InstanceRun {
             "all are in regions: {visitors:?}"
         );
         assert_eq!(registry.counts().1, 0, "empty instances are suspended");
-        assert!(worlds.is_empty(), "worlds are left without an instance");
+        assert!(pool.hosted().worlds.is_empty(), "worlds are left without an instance");
         let known: BTreeSet<Uuid> = registry.summaries().map(|summary| summary.row.id).collect();
-        assert!(known.iter().eq(self.store.rows.keys()), "registry and store know the same instances");
+        assert!(
+            known.iter().eq(self.around.store.rows().keys()),
+            "registry and store know the same instances"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The models: effects of jobs on the store and the worlds, of orders on the hub, and of mail on the shard.
+//! Outputs of the coordinator carried out, jobs with the checks of their effects, and the model of the shard.
 
 use super::stepping::enter;
 use super::*;
@@ -86,7 +86,8 @@ impl InstanceRun {
             }
             CoordinatorOutput::Resumed(_) => {}
             CoordinatorOutput::Stopped(unsaved) => {
-                assert_eq!(unsaved, [], "worlds are not saved when the node stops");
+                let n_unsaved = process.workplace.n_unsaved(&unsaved);
+                assert_eq!(n_unsaved, 0, "worlds {unsaved:?} are not saved when the node stops");
                 assert!(!std::mem::replace(&mut process.is_stopped, true), "a node stops once");
             }
         }
@@ -102,10 +103,11 @@ impl InstanceRun {
     }
 
     fn on_order(&mut self, order: GatewayOrder) {
-        let Process { hub, worlds, coordinator, .. } = &mut self.process;
+        let Process { hub, pool, coordinator, .. } = &mut self.process;
         match order {
             GatewayOrder::Admit { request, world, visitor, position } => {
-                let there = worlds.get_mut(&world).expect("the world of an admission is in memory");
+                let mut hosted = pool.hosted();
+                let there = hosted.worlds.get_mut(&world).expect("the world of an admission is in memory");
                 let checked = hub.check(&visitor);
                 let passed = checked.and_then(|()| hub.enter(self.now, visitor.session, world, position));
                 let admitted = passed.map(|passage| {
@@ -128,7 +130,7 @@ impl InstanceRun {
     fn take_census(&mut self) {
         let as_of = self.process.hub.last_admission();
         let mut visitors = self.process.hub.visitors();
-        for (world, there) in &self.process.worlds {
+        for (world, there) in &self.process.pool.hosted().worlds {
             if visitors.contains_key(world) {
                 self.seen.insert(there.id, self.now);
             }
@@ -150,12 +152,12 @@ impl InstanceRun {
         self.report.replies += 1;
         match answer {
             Ok(Granted { reply: InstanceReply::Created(id) | InstanceReply::Exists(id), .. }) => {
-                assert!(self.store.rows.contains_key(id), "{id} is acknowledged before it is durable");
+                assert!(self.around.store.has_row(*id), "{id} is acknowledged before it is durable");
                 // Unless its end was requested meanwhile.
                 self.acknowledged.insert(*id);
             }
             Ok(Granted { reply: InstanceReply::Ended(id), .. }) => {
-                assert!(!self.store.rows.contains_key(id), "{id} has not ended");
+                assert!(!self.around.store.has_row(*id), "{id} has not ended");
                 self.acknowledged.remove(id);
                 self.ended.insert(*id);
             }
@@ -163,94 +165,53 @@ impl InstanceRun {
         }
     }
 
-    /// A job at its end: its effect on the store and on the worlds.
-    pub(super) fn carry_out(&mut self, job: Job) -> Option<JobOutcome> {
-        let refused = || -> Result<(), Arc<str>> { Err("the store refuses".into()) };
-        match job {
-            Job::WriteRow(row) => {
-                let written = if self.store.refuses { refused() } else { Ok(()) };
-                if written.is_ok() && !self.is_sabotaged(InstanceSabotage::LostRow) {
-                    let owner = row.owner.filter(|_| !self.is_sabotaged(InstanceSabotage::LostOwner));
-                    self.store.rows.insert(row.id, InstanceRow { owner, ..row });
-                }
-                Some(JobOutcome::RowWritten(written))
-            }
-            Job::DeleteRow(id) => {
-                self.assert_may_end(id);
-                let deleted = if self.store.refuses { refused() } else { Ok(()) };
-                if deleted.is_ok() {
-                    self.store.rows.remove(&id);
-                    self.store.visits.remove(&id);
-                    self.store.images.remove(&id);
-                    self.images.remove(&id);
-                    self.visits.remove(&id);
-                    self.seen.remove(&id);
-                    self.acknowledged.remove(&id);
-                }
-                Some(JobOutcome::RowDeleted(deleted))
-            }
-            Job::Start { request: _, world, instance, template, name, local_ids } => {
-                assert!(self.store.rows.contains_key(&instance), "{instance} is not durable");
-                if self.roll(12) == 0 {
-                    let failure = StartFailure::Failed("the long task has panicked".into());
-                    return Some(JobOutcome::Started(Err(failure)));
-                }
-                let number = TEMPLATES.iter().position(|(name, _)| *name == &*template).expect("known");
-                let land = Arc::clone(&self.lands[number]);
-                let name = name.to_string();
-                let epoch = Epoch(self.store.next_epoch);
-                self.store.next_epoch += 1;
-                let spec = WorldSpec { epoch, ..spec(world, name, local_ids, &land) };
-                let scene = Scene::new(spec, land);
-                let visits = self.store.visits.get(&instance).copied().unwrap_or(0);
-                let truth = self.visits.get(&instance).copied().unwrap_or(0);
-                assert_eq!(visits, truth, "visits of {instance} are not in its saved state");
-                self.report.resumed += u64::from(visits > 0);
-                let begun = self.start_world(instance, &template, scene, visits);
-                let former = self.process.worlds.insert(world, begun);
-                assert!(former.is_none(), "world {} is in memory twice", world.0);
-                Some(JobOutcome::Started(Ok(Some(1 << 20))))
-            }
-            Job::Suspend(targets) => {
-                let outcomes = targets.into_iter().map(|target| (target.world, self.suspend(target)));
-                Some(JobOutcome::Suspended(outcomes.collect()))
-            }
-            Job::SaveState(world) => {
-                if self.store.refuses {
-                    return Some(JobOutcome::StateSaved(Err(self.now + Duration::from_secs(3))));
-                }
-                if self
-                    .process
-                    .worlds
-                    .get(&world)
-                    .is_some_and(|there| self.store.rows.contains_key(&there.id))
-                {
-                    self.save_state(world);
-                }
-                Some(JobOutcome::StateSaved(Ok(())))
-            }
-            Job::NoteVisits(visits) => {
-                let is_written = !self.store.refuses;
-                for (id, visited_s) in visits.into_iter().filter(|_| is_written) {
-                    if let Some(row) = self.store.rows.get_mut(&id) {
-                        row.visited_s = row.visited_s.max(Some(visited_s));
-                    }
-                }
-                Some(JobOutcome::VisitsNoted(is_written))
-            }
-            Job::Remove(world) => {
-                let removed = self.process.worlds.remove(&world).expect("a removed world was in memory");
-                self.process.hosts[removed.host].close(world);
-                self.process.hub.places().remove_instance(world);
-                assert!(!self.store.rows.contains_key(&removed.id), "{} has not ended", removed.id);
-                None
-            }
+    /// Carries a job out, as a thread of the workplace does. Its end is reported now or later.
+    pub(super) fn carry_out(&mut self, id: JobId, job: Job) {
+        self.check_job(&job);
+        let deleted = match &job {
+            Job::DeleteRow(id) => Some(*id),
+            _ => None,
+        };
+        self.process.workplace.carry_out(id, job, &self.process.reports.sink());
+        if let Some(id) = deleted.filter(|id| !self.around.store.has_row(*id)) {
+            self.visits.remove(&id);
+            self.seen.remove(&id);
+            self.acknowledged.remove(&id);
         }
     }
 
-    /// An instance ends on request, or because nobody has been in it for the time of its template.
+    fn check_job(&mut self, job: &Job) {
+        match job {
+            Job::DeleteRow(id) => self.assert_may_end(*id),
+            Job::Start { world, instance, .. } => self.check_start(*world, *instance),
+            Job::Suspend(targets) => {
+                let visitors = self.process.hub.visitors();
+                for SuspendTarget { world, .. } in targets {
+                    let is_free = self.is_stopping || !visitors.contains_key(world);
+                    assert!(is_free, "world {} is suspended under a visitor", world.0);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn check_start(&mut self, world: WorldId, instance: Uuid) {
+        let store = &self.around.store;
+        assert!(store.has_row(instance), "{instance} is not durable");
+        let mut hosted = self.process.pool.hosted();
+        let visits = store.visits().get(&instance).copied().unwrap_or(0);
+        if hosted.begun_empty.remove(&instance) {
+            // Its former state was to stay as it was.
+            self.visits.insert(instance, visits);
+        }
+        let truth = self.visits.get(&instance).copied().unwrap_or(0);
+        assert_eq!(visits, truth, "visits of {instance} are not in its saved state");
+        hosted.expect_start(world, instance, visits);
+    }
+
+    /// An instance ends on request, or because it was without visitors for the time of its template.
     fn assert_may_end(&self, id: Uuid) {
-        let row = &self.store.rows[&id];
+        let row = &self.around.store.rows()[&id];
         let is_known = self.seen.get(&id).filter(|_| !self.ending.contains(&id));
         if let Some(&seen) = is_known {
             assert!(row.visited_s.is_some(), "{id} ends, and no portal created it");

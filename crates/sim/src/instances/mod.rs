@@ -9,25 +9,29 @@
 //! [Sabotaged](InstanceSabotage) models show that a run notices.
 
 mod acts;
+mod constructions;
 mod effects;
+mod hosted;
 mod stepping;
+mod stored;
 
-use crate::host::{CastLibrary, Host};
-use crate::reference::WorldReference;
+use crate::host::CastLibrary;
 use crate::sabotage::Sabotage;
 use crate::streams::{Purpose, stream};
 use crate::workload::village;
 use bots::rng::Rng;
+use constructions::ConstructionModel;
 use gateway::hub::{Hub, HubConfig, Login};
 use gateway::mail::{Closed, FromShard, Request, ShardIndex, Spot, ToShard};
-use gateway::places::{EncodedGround, PlaceId, PlaceSettings, Places, Scene};
+use gateway::places::{EncodedGround, PlaceId, PlaceSettings, Places};
 use glam::Vec3;
 use host::coordinator::{Admitted, Coordinator, CoordinatorOutput, Granted, RequestRefusal};
 use host::local_ids::LocalIdSpace;
 use host::registry::{
     GatewayOrder, InstanceReply, InstanceRequest, InstanceRow, Job, JobId, JobOutcome, NewInstance, Registry,
-    RegistryConfig, RequestId, StartFailure, SuspendOutcome, SuspendTarget, TemplateFacts, Visitor,
+    RegistryConfig, RequestId, SuspendTarget, TemplateFacts, Visitor,
 };
+use hosted::PoolModel;
 use ids::{AgentId, Epoch, Incarnation, Instant, SessionKey, Tick, Uuid, WorldId};
 use link::{
     CircuitKey, EntryRefusal, GroundSpec, HostNumber, Portal, PortalTo, SHARED_WORLDS_MAX, Terrain,
@@ -36,12 +40,19 @@ use link::{
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::net::Ipv4Addr;
-use std::ops::Range;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use stored::StoreModel;
+use telemetry::Metrics;
+use workplace::Clock;
+use workplace::instances::{InstanceWorkplace, JOURNAL_PERIOD, JobReports, Template, WorkplaceBackend};
 use world::NpcCast;
 
 const TURNS: u32 = 2_000;
+/// A turn takes less than this, milliseconds.
+const TURN_MS: u64 = 300;
+const TURN_MAX: Duration = Duration::from_millis(TURN_MS);
 const USERS: u128 = 12;
 const INSTANCES_MAX: usize = 9;
 const ACTIVE_MAX: usize = 4;
@@ -79,6 +90,10 @@ pub enum InstanceSabotage {
     LostRow,
     /// The store acknowledges states that it does not write.
     LostState,
+    /// The store acknowledges progress that it does not write.
+    LostJournal,
+    /// Progress is not journalled.
+    LateJournal,
     /// A saved state lacks the last step of its world.
     StaleImage,
     /// The store writes rows without their owners.
@@ -119,46 +134,56 @@ pub struct InstanceReport {
     pub panics: u64,
     /// Kills of the node.
     pub kills: u64,
+    /// Changes of progress that were journalled.
+    pub journalled: u64,
     /// Steps of worlds that were compared with worlds that stay.
     pub compared: u64,
     /// Hash of the states in all frames. Moves do not change it.
     pub frames_hash: u64,
 }
 
-/// The durable part of a node. It survives a kill.
-#[derive(Default)]
-struct StoreModel {
-    rows: BTreeMap<Uuid, InstanceRow>,
-    /// Visits in the saved state.
-    visits: BTreeMap<Uuid, u64>,
-    /// Images of worlds.
-    images: BTreeMap<Uuid, Vec<u8>>,
-    /// Rises with every start of a world, which makes its first epoch.
-    next_epoch: u32,
-    refuses: bool,
+/// Things that survive a kill, and configuration.
+struct Surroundings {
+    store: Arc<StoreModel>,
+    lands: Vec<Arc<EncodedGround>>,
+    /// Fighting NPCs and a mission, in the first template.
+    cast: Arc<NpcCast>,
+    casts: Arc<CastLibrary>,
+    /// The present, nanoseconds.
+    time: Arc<AtomicU64>,
+    clock: Clock,
 }
 
-/// A world that is stepped on one of the hosts, or is down after a panic.
-struct InstanceWorld {
-    id: Uuid,
-    visits: u64,
-    /// Index of its host.
-    host: usize,
-    /// The world that it is compared with; none while it recovers from a panic.
-    reference: Option<WorldReference>,
-    /// Epoch and number of its last frame.
-    last_frame: Option<(Epoch, u64)>,
-    /// It panics in its next step.
-    is_to_panic: bool,
+/// Ends of jobs on their way to the coordinator.
+#[derive(Clone, Default)]
+struct Reports {
+    waiting: Arc<Mutex<VecDeque<(JobId, JobOutcome)>>>,
 }
 
-/// One life of the node: gateway, coordinator and hosts.
+impl Reports {
+    fn sink(&self) -> JobReports {
+        let reports = self.clone();
+        Arc::new(move |id, outcome| reports.waiting().push_back((id, outcome)))
+    }
+
+    fn next(&self) -> Option<(JobId, JobOutcome)> {
+        self.waiting().pop_front()
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<(JobId, JobOutcome)>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One life of the node: gateway, coordinator, workplace and hosts.
 struct Process {
     hub: Hub,
     coordinator: Coordinator,
-    hosts: Vec<Host>,
-    worlds: BTreeMap<WorldId, InstanceWorld>,
-    /// Jobs under way, by the time of their end.
+    pool: PoolModel,
+    workplace: Arc<InstanceWorkplace>,
+    constructions: Arc<ConstructionModel>,
+    reports: Reports,
+    /// Jobs that wait for a thread, by the time at which they are carried out.
     jobs: BTreeMap<(Instant, JobId), Job>,
     /// Requests of programs without a reply.
     asked: BTreeSet<RequestId>,
@@ -170,6 +195,7 @@ struct Process {
     /// Circuits whose avatars have arrived, as the shard knows them.
     standing: BTreeMap<AgentId, (CircuitKey, WorldId)>,
     agents: BTreeMap<CircuitKey, AgentId>,
+    next_journal: Instant,
     next_request: u64,
     /// Number of the next command.
     next_command: u64,
@@ -182,13 +208,13 @@ struct InstanceRun {
     moves_rng: Rng,
     now: Instant,
     tick: Tick,
-    store: StoreModel,
+    /// Since when the store has taken each write.
+    writable_since: Instant,
+    around: Surroundings,
     /// Visits of each instance since its creation. A kill takes those back that were not saved.
     visits: BTreeMap<Uuid, u64>,
     /// Owner of each instance.
     owners: BTreeMap<Uuid, Option<AgentId>>,
-    /// Saved state that each instance must have, by the worlds that stay.
-    images: BTreeMap<Uuid, Vec<u8>>,
     /// Time at which each instance had visitors last, since the last kill.
     seen: BTreeMap<Uuid, Instant>,
     /// Requested to end.
@@ -198,26 +224,22 @@ struct InstanceRun {
     acknowledged: BTreeSet<Uuid>,
     /// Acknowledged as ended.
     ended: BTreeSet<Uuid>,
-    lands: Vec<Arc<EncodedGround>>,
-    /// Fighting NPCs and a mission, in the first template.
-    cast: Arc<NpcCast>,
-    casts: Arc<CastLibrary>,
     process: Process,
     report: InstanceReport,
 }
 
-/// An instance without portals.
-fn spec(world: WorldId, name: String, local_ids: Range<u32>, land: &EncodedGround) -> WorldSpec {
+/// A shared world.
+fn region_spec(n: u32, land: &EncodedGround, portals: Arc<[Portal]>) -> WorldSpec {
     WorldSpec {
-        world,
+        world: WorldId(n + 1),
         epoch: Epoch(0),
-        is_shared: false,
-        name,
-        max_avatars: MAX_AVATARS,
+        is_shared: true,
+        name: format!("Region {n}"),
+        max_avatars: 100,
         hz: 20,
-        local_ids,
+        local_ids: 1 + n * 1_000..(n + 1) * 1_000,
         ground: Arc::clone(land.spec()),
-        portals: Arc::default(),
+        portals,
         seed: 0,
     }
 }
@@ -238,7 +260,7 @@ impl InstanceScenario {
         for _ in 0..TURNS {
             run.act();
             run.drain();
-            let time = run.ms(300);
+            let time = run.ms(TURN_MS);
             run.pass(time);
         }
         if self.seed.is_multiple_of(2) {
@@ -270,13 +292,14 @@ impl fmt::Display for InstanceReport {
             moves,
             panics,
             kills,
+            journalled,
             compared,
             frames_hash,
         } = self;
         write!(
             f,
             "{replies} requests to the registry, {admitted} visitors admitted, {suspended} worlds suspended, {resumed} resumed, \
-             {expired} expired, {moves} moved, {panics} panics, {kills} kills, {compared} steps compared, frames {frames_hash:016x}"
+             {expired} expired, {moves} moved, {panics} panics, {kills} kills, {journalled} changes of progress journalled, {compared} steps compared, frames {frames_hash:016x}"
         )
     }
 }
