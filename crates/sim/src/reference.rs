@@ -37,12 +37,13 @@ impl WorldReference {
         }
     }
 
-    /// A world before its first tick.
-    pub(crate) fn of(world: World, casts: &Arc<CastLibrary>) -> Self {
+    /// A world before its first tick, with `dt` between two of them.
+    pub(crate) fn of(world: World, dt: Duration, casts: &Arc<CastLibrary>) -> Self {
         Self {
             world,
             inbox: Vec::new(),
             casts: Arc::clone(casts),
+            dt,
             frame: Frame::empty(),
             scratch: Vec::new(),
         }
@@ -65,6 +66,8 @@ impl WorldReference {
             world.offer_reload(reload);
         }
         world.step(tick, *dt, 1.0, inbox, frame);
+        // A world knows no clock: the time of the step is its host's.
+        frame.at = moved.at;
         if frame.state_hash != moved.state_hash {
             return Some(format!(
                 "its state hash is {:016x}, without moves {:016x}",

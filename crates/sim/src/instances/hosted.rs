@@ -195,7 +195,7 @@ impl Hosted {
             id,
             visits,
             host,
-            reference: Some(WorldReference::of(reference, &self.casts)),
+            reference: Some(WorldReference::of(reference, resident.dt(), &self.casts)),
             last_frame: None,
             is_to_panic: false,
             journal_buffer,
