@@ -4,7 +4,6 @@
 //! session's rare events only (login, arrival, teleport, instant message, logout), never its movement. Start with [`Hub::login`], then
 //! [`Hub::handle`].
 
-mod bindings;
 mod census;
 mod circuits;
 mod delivery;
@@ -22,6 +21,7 @@ mod session;
 mod teleport;
 #[cfg(test)]
 pub(crate) mod tests;
+mod ticket_map;
 pub(crate) mod travel;
 mod visitors;
 
@@ -165,7 +165,7 @@ impl Hub {
                 left_by: None,
                 is_ordered: false,
                 ports: SessionPorts::new(self.config.udp_ports.len()),
-                bindings: bindings::Bindings::default(),
+                bindings: ticket_map::TicketMap::default(),
                 root: None,
                 pending: None,
                 next_ticket: 1,

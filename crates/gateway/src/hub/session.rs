@@ -1,9 +1,9 @@
 //! One login and the circuits that belong to it.
 
-use crate::hub::bindings::Bindings;
 use crate::hub::event_queue::EventQueue;
 use crate::hub::messages::Delivery;
 use crate::hub::ports::SessionPorts;
+use crate::hub::ticket_map::TicketMap;
 use crate::mail::{ShardIndex, Spot, Ticket, Wearable};
 use crate::places::Place;
 use grid::names::Name;
@@ -35,7 +35,7 @@ pub(crate) struct Session {
     pub(crate) is_ordered: bool,
     pub(crate) ports: SessionPorts,
     /// Circuits by ticket number: those expected, open, and about to close.
-    pub(crate) bindings: Bindings,
+    pub(crate) bindings: TicketMap<Binding>,
     /// The circuit behind which the avatar is.
     pub(crate) root: Option<u32>,
     /// The circuit that the avatar is on its way to: at login, and during a teleport.

@@ -60,7 +60,7 @@ impl Constructions for ConstructionModel {
     fn submit(&self, task: ConstructionTask) -> Result<PollConstruction, StartFailure> {
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         let at = (self.clock)() + Duration::from_millis(tasks.rng.next() % TAKES_MS);
-        if tasks.rng.next() % CANCELLED == 0 {
+        if tasks.rng.next().is_multiple_of(CANCELLED) {
             let clock = Arc::clone(&self.clock);
             return Ok(Box::new(move || {
                 (clock() >= at).then(|| StartFailure::Failed("An operator has ended it.".into()))
