@@ -451,7 +451,8 @@ fn a_disk_that_takes_nothing_loses_nothing() {
     server.wait_until("saving has failed twice", |server| {
         server.metric("throng_instance_save_failures_total") >= Some(2.0)
     });
-    assert_eq!(server.operator.list()[&id], "active");
+    // The failure is counted before the end of its job is reported.
+    server.wait_until("it is in memory", |server| server.operator.list()[&id] == "active");
     let (status, why) = server.operator.call("POST", "/v1/worlds", Some(&json!({ "template": "Cave" })));
     assert_eq!(status, 503, "{why}");
     let health = || server.operator.ask("GET", "/healthz/live", None).unwrap().1;
