@@ -23,7 +23,8 @@ pub struct Frame {
     pub sequence: u64,
     /// Step number.
     pub tick: Tick,
-    /// Time of the step on the clock of the host: the moment that its positions are of.
+    /// Time of the step, the moment that its positions are of; on the clock of the host, which has to be that of the gateway or be converted on
+    /// receipt.
     pub at: Instant,
     /// World time passed ÷ wall time passed, 0–1: the world's own figure, sent to viewers as it is.
     pub dilation: f32,

@@ -219,7 +219,7 @@ impl SentObjects {
         sent.map(|index| scenery.id(index))
     }
 
-    /// A object has to be sent again: the client did not get it, or asks for it.
+    /// An object has to be sent again: the client did not get it, or asks for it.
     pub fn mark_lost(&mut self, index: ObjectIndex) {
         if let Some(word) = self.sent.get_mut(index as usize / 64) {
             *word &= !(1 << (index % 64));

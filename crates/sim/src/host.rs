@@ -74,7 +74,7 @@ pub(crate) struct Departed {
     commands: Vec<u8>,
 }
 
-/// What a host knows of a world beside its state.
+/// A host's record of a world, without the state.
 #[derive(Serialize, Deserialize)]
 struct LifeRecord {
     /// With the epoch that the world is in.

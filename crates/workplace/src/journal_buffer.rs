@@ -60,10 +60,13 @@ impl JournalBuffer {
         }
     }
 
-    /// Of this progress nothing needs to be taken: it is written down, or was noted before its world was copied into another memory. A world
-    /// counts its changes from 0.
+    /// Takes the world's progress as written down, or as noted already: of a new world, or of one that was copied into another memory, where
+    /// it counts changes from 0.
     pub fn begin(&self, world: &World) {
-        world.progress(&mut lock(&self.progress).bytes);
+        let mut progress = lock(&self.progress);
+        progress.bytes.clear();
+        world.progress(&mut progress.bytes);
+        drop(progress);
         self.version.store(world.progress_version(), Ordering::Relaxed);
     }
 

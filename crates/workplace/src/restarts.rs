@@ -42,7 +42,7 @@ pub struct Restarts {
 /// State of a world across restarts.
 #[derive(Clone, Debug, Default)]
 pub struct RestartState {
-    /// Its life.
+    /// Its epoch.
     pub epoch: u32,
     /// Times that it began again.
     pub restarts: u64,

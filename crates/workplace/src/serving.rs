@@ -49,7 +49,7 @@ pub trait WorldGateway: Send + Sync {
 /// A world as clients are shown it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownWorld {
-    /// Its life.
+    /// Its epoch.
     pub epoch: Epoch,
     /// Sessions that have arrived in it and whose avatars are not shown.
     pub n_missing: usize,

@@ -70,7 +70,7 @@ pub enum RestoreError {
         /// Fingerprint in the snapshot.
         found: u64,
     },
-    /// Other things stand in it than the configuration's.
+    /// Its static objects are not the configuration's.
     #[error("the snapshot is of a world with scenery {found:016x}, not {expected:016x}")]
     OtherScenery {
         /// Fingerprint of the configured scenery.

@@ -1,4 +1,4 @@
-//! Text of reports. Whole dumps are read in `crates/throng/tests/crashes.rs`.
+//! Text of reports. Whole dumps are read in `crates/throng/tests/crashes/main.rs`.
 
 use super::*;
 use telemetry::captures::CaptureCause;

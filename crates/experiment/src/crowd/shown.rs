@@ -75,8 +75,8 @@ fn oldest(fresh: &Freshness) -> Table {
         Column::number("distance", "m"),
         Column::number("error", "m"),
         Column::number("turned", "°"),
-        Column::number("not told for", "s"),
-        Column::number("told", "m/s"),
+        Column::number("last update", "s"),
+        Column::number("velocity sent", "m/s"),
         Column::number("went", "m/s"),
     ])
     .caption("Avatars displayed wrong for the longest time, as of the last sample in which they were.");

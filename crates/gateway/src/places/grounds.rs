@@ -16,8 +16,8 @@ impl EncodedGrounds {
         self.known().push(land);
     }
 
-    /// The encoded ground of this description. One that differs from a known ground in nothing that clients are sent as messages or pictures
-    /// shares those; an unknown one is encoded here, which takes milliseconds.
+    /// The encoded ground of this description. If a known ground has the same messages and pictures, the result shares them; otherwise the
+    /// ground is encoded here, which takes milliseconds.
     #[must_use]
     pub fn of(&self, spec: &Arc<GroundSpec>) -> Arc<EncodedGround> {
         let mut alike = None;

@@ -236,7 +236,9 @@ impl Coordinator {
             let count = OccupantCount { n, as_of };
             self.registry.handle_notice(now, GatewayNotice::Occupants { world, count });
         }
-        for next in std::mem::take(&mut self.after_census) {
+        // One by one: after a panic in one of them the next census continues with the others.
+        for _ in 0..self.after_census.len() {
+            let Some(next) = self.after_census.pop_front() else { return };
             match next {
                 AfterCensus::Request(id, request) => self.registry.handle_request(now, id, request),
                 AfterCensus::Timeout => self.pass_time(now),
@@ -247,7 +249,8 @@ impl Coordinator {
     /// The census could not be taken: the requests that wait for it are refused.
     pub fn handle_failed_census(&mut self, now: Instant) {
         self.is_counting = false;
-        for next in std::mem::take(&mut self.after_census) {
+        for _ in 0..self.after_census.len() {
+            let Some(next) = self.after_census.pop_front() else { return };
             match next {
                 AfterCensus::Request(id, _) => self.answer(id, Err(InstanceRefusal::Failed(FAILED.into()))),
                 AfterCensus::Timeout => self.pass_time(now),

@@ -25,8 +25,8 @@ pub(super) struct LocalGateway {
     /// True if dead reckoning suppresses updates.
     dead_reckoning: bool,
     long: LongTasks,
-    /// Scenes of instances that have left memory, until no shard holds them: the last holder frees all that was to be seen there. No more than
-    /// clients on their way out of one.
+    /// Scenes of instances that have left memory, until no shard holds them. A long task frees them, so that no shard does. At most those that
+    /// clients are still shown, and those ended since the last second.
     ended: Mutex<Vec<Arc<Scene>>>,
 }
 
@@ -46,7 +46,7 @@ impl LocalGateway {
         self.grounds.add(land);
     }
 
-    /// Has the scenes freed by a long task that no shard holds any more. Called periodically.
+    /// Has those ended scenes that no shard holds any more freed by a long task. Called periodically.
     pub(super) fn drop_ended(&self) {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let unheld: Vec<Arc<Scene>> = ended.extract_if(.., |scene| Arc::strong_count(scene) == 1).collect();

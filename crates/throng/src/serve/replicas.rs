@@ -70,7 +70,7 @@ impl FrameQueue {
         Self { frames: bounded(FRAMES_MAX), spent: bounded(FRAMES_MAX) }
     }
 
-    /// The end of a world.
+    /// The sending end for one world.
     pub(super) fn outlet(&self) -> Box<dyn FrameOutlet> {
         Box::new(QueuedFrames { frames: self.frames.0.clone(), spent: self.spent.1.clone() })
     }

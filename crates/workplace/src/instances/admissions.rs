@@ -47,10 +47,10 @@ pub trait InstanceGateway: Send + Sync {
     /// Sends all sessions of a world back.
     fn empty(&self, now: Instant, world: WorldId, reason: &str);
 
-    /// An order of a portal is done, or void.
+    /// A travel order is done, or void.
     fn end_order(&self, order: &TravelOrder);
 
-    /// An order of a portal is refused: its user gets the reason.
+    /// A travel order is refused: its user gets the reason.
     fn turn_down(&self, order: &TravelOrder, why: &str);
 
     /// The session of a user; `None` for one that is not logged in.

@@ -309,10 +309,9 @@ impl Driver {
 
     /// Answers the server that stops, once nothing more can be saved.
     fn end_stop(&mut self, unsaved: &[WorldId]) {
-        let n = self.workplace.n_unsaved(unsaved);
-        if let Some(answer) = self.stop.take() {
-            let _ = answer.send(n);
-        }
+        // Taken first: after a panic in the next line its receiver does not wait forever.
+        let Some(answer) = self.stop.take() else { return };
+        let _ = answer.send(self.workplace.n_unsaved(unsaved));
     }
 
     fn unix_now_s(&self) -> i64 {

@@ -73,7 +73,7 @@ pub trait InstancePersistence: Send + Sync {
     /// As [`Self::create`].
     fn journal(&self, journals: &[State], changed_at: Instant) -> Result<(), InstanceStoreError>;
 
-    /// Counts a state that is as it was written, and of which no world can be made.
+    /// Counts a state with the right checksum from which no world can be made.
     fn note_damage(&self);
 
     /// End of the pause after a write of states that has failed; `None` since one has succeeded.

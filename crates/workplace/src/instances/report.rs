@@ -7,7 +7,8 @@ use std::sync::Arc;
 /// Takes the outcomes of jobs, without waiting.
 pub type JobReports = Arc<dyn Fn(JobId, JobOutcome) + Send + Sync>;
 
-/// Report on the end of a job, sent when it is dropped: first the outcome of a job that fails or panics, later of one that succeeds.
+/// Report on the end of a job, sent when it is dropped. Until [`Self::end`] its outcome is that of a failure, so that an error or a panic
+/// reports one.
 pub(super) struct JobReport {
     job: JobId,
     pub(super) outcome: JobOutcome,

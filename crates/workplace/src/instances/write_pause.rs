@@ -22,7 +22,7 @@ pub(super) struct Failing {
 }
 
 impl WritePause {
-    /// A write of states has failed. Before the end of the pause it does not prolong it: it had another caller.
+    /// A write of states has failed. A failure within the pause, of another caller, does not prolong it.
     pub fn note_failure(&mut self, now: Instant, why: &str) {
         if let Some(failing) = self.failing.as_mut().filter(|failing| now < failing.next_at) {
             failing.why = why.to_owned();

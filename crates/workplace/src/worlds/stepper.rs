@@ -227,7 +227,7 @@ impl Stepper {
         self.next_tick
     }
 
-    /// Its life.
+    /// Its epoch.
     pub(crate) const fn epoch(&self) -> Epoch {
         self.life.config().epoch
     }
