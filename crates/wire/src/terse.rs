@@ -112,11 +112,19 @@ pub fn encode_avatar(avatar: &TerseAvatar, out: &mut [u8; AVATAR_BLOCK_LEN]) {
 #[inline]
 pub fn advance_avatar(block: &mut [u8; AVATAR_BLOCK_LEN], seconds: f32) {
     let (per_step, offset) = (2.0 * VELOCITY_RANGE / 65_535.0 * seconds, VELOCITY_RANGE * seconds);
-    for axis in 0..3 {
-        let (position, velocity) = (POSITION_AT + 4 * axis, VELOCITY_AT + 2 * axis);
-        let step = u16::from_le_bytes([block[velocity], block[velocity + 1]]);
-        let bytes: &mut [u8; 4] = (&mut block[position..position + 4]).try_into().expect("four bytes");
-        *bytes = (f32::from_le_bytes(*bytes) + f32::from(step) * per_step - offset).to_le_bytes();
+    // Four lanes, of which the last is no position, so that the compiler uses vector instructions.
+    let positions: [f32; 4] = std::array::from_fn(|n| {
+        let at = POSITION_AT + 4 * n;
+        f32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]])
+    });
+    let steps: [u16; 4] = std::array::from_fn(|n| {
+        let at = VELOCITY_AT + 2 * n;
+        u16::from_le_bytes([block[at], block[at + 1]])
+    });
+    let moved: [f32; 4] = std::array::from_fn(|n| positions[n] + f32::from(steps[n]) * per_step - offset);
+    let fields = block[POSITION_AT..POSITION_AT + 12].as_chunks_mut::<4>().0;
+    for (field, position) in fields.iter_mut().zip(moved) {
+        *field = position.to_le_bytes();
     }
 }
 

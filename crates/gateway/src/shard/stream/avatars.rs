@@ -176,12 +176,13 @@ impl Turn<'_> {
         for &at in chunk {
             let index = self.client.viewer.shown()[at as usize].slot;
             let hot = &self.replica.hot()[index as usize];
-            let mut block = *self.replica.terse(index);
+            bytes.extend_from_slice(self.replica.terse(index));
             // A rest is exact: no later update would correct it.
-            if !hot.at_rest {
-                terse::advance_avatar(&mut block, lead_s);
+            if !hot.at_rest
+                && let Some(block) = bytes.last_chunk_mut()
+            {
+                terse::advance_avatar(block, lead_s);
             }
-            bytes.extend_from_slice(&block);
             self.client.viewer.updated(at, hot, tick);
         }
         self.end_datagram();
