@@ -197,7 +197,7 @@ fn state(data: &TempDir, n: u128) -> InstanceState {
     Store::open(&StoreUrl::of_directory(data.path())).unwrap().instance_state(id(n)).unwrap()
 }
 
-/// Visits every instance of a former build, and looks at what is saved then.
+/// Visits every instance of a former build, and checks the states that are saved after that.
 fn every_instance_resumes(data: &TempDir) {
     let before: Vec<InstanceState> = (1..=5).map(|n| state(data, n)).collect();
     let has = |n: usize| (before[n - 1].image.is_some(), before[n - 1].journal.is_some());

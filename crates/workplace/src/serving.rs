@@ -42,7 +42,7 @@ pub trait WorldGateway: Send + Sync {
     /// Dismissals of the users' avatars that clients are shown in a world although their sessions are not bound to it.
     fn dismissals(&self, world: WorldId) -> Vec<Command>;
 
-    /// What clients are shown of a world; `None` if it is not in memory.
+    /// State of a world as clients are shown it; `None` if it is not in memory.
     fn shown(&self, world: WorldId) -> Option<ShownWorld>;
 }
 

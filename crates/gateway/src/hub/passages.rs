@@ -111,7 +111,7 @@ impl Hub {
         if self.arrived(circuit.session)? == circuit { Ok(()) } else { Err(PassageRefusal::Elsewhere) }
     }
 
-    /// Whether a visitor is where its request was made: in a world, or behind a circuit. A request without a circuit is valid anywhere.
+    /// Checks that a visitor is at the place of its request: in a world, or behind a circuit. A request without a circuit is valid anywhere.
     ///
     /// # Errors
     /// As [`Self::is_in`] and [`Self::is_behind`].

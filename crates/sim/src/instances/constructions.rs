@@ -11,7 +11,7 @@ use workplace::instances::{ConstructionTask, Constructions, PollConstruction};
 
 /// A construction takes less than this, milliseconds.
 const TAKES_MS: u64 = 300;
-/// One of so many tasks is ended by an operator.
+/// Reciprocal share of the tasks that an operator ends.
 const CANCELLED: u64 = 12;
 
 struct DueTask {

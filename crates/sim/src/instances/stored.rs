@@ -61,7 +61,7 @@ impl StoreModel {
         self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it refuses writes, as with a full disk.
+    /// Makes it refuse writes, as with a full disk, or accept them again.
     pub(super) fn refuse(&self, refuses: bool) {
         self.stored().refuses = refuses;
     }

@@ -67,7 +67,7 @@ pub struct WorkplaceParts<'a> {
     pub pool: Workplace,
     /// Long tasks.
     pub long: &'a LongTasks,
-    /// Where worlds are shown.
+    /// The serving side, which shows the worlds.
     pub gateway: Arc<dyn WorldGateway>,
     /// Clock of the process.
     pub clock: &'a Clock,

@@ -90,7 +90,7 @@ fn outside(api: &Api, schema: &Value) -> Vec<(String, Value)> {
     .collect()
 }
 
-/// Texts of one letter too many in bytes, in letters of which so many are few enough.
+/// Texts within the bound in letters, and one letter above it in bytes.
 fn outside_in_bytes(schema: &Value) -> Vec<(String, Value)> {
     let Some(most) = schema["x-max-bytes"].as_u64() else { return Vec::new() };
     let wide = LETTERS.into_iter().filter(|letter| letter.len_utf8() > 1);
