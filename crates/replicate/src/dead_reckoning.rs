@@ -13,7 +13,7 @@
 
 use glam::{Quat, Vec3};
 use link::Motion;
-use wire::terse::as_sent;
+use wire::terse::velocity_as_received;
 
 /// Bands of distance: near, middle and far.
 pub const BANDS: usize = 3;
@@ -52,7 +52,7 @@ struct Expected {
 
 impl Expected {
     fn of(tick: u32, motion: &Motion) -> Self {
-        let velocity = if motion.at_rest() { Vec3::ZERO } else { as_sent(motion.velocity) };
+        let velocity = if motion.at_rest() { Vec3::ZERO } else { velocity_as_received(motion.velocity) };
         Self {
             tick,
             position: motion.position,
@@ -219,7 +219,8 @@ mod tests {
                     shown[band] = (tick, motion);
                 }
                 let (sent_at, sent) = &shown[band];
-                let expected = sent.position + as_sent(sent.velocity) * ((tick - sent_at) as f32 * TICK_S);
+                let expected =
+                    sent.position + velocity_as_received(sent.velocity) * ((tick - sent_at) as f32 * TICK_S);
                 assert!(expected.distance(position) <= PLACE_M[band] + 1e-4, "band {band} at tick {tick}");
             }
         }

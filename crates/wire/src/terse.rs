@@ -178,13 +178,6 @@ fn put_motion(
     put_quantised(&mut out[32..38], angular_velocity.to_array(), ANGULAR_VELOCITY_RANGE);
 }
 
-/// A velocity as clients get it out of a block.
-#[must_use]
-pub fn as_sent(velocity: Vec3) -> Vec3 {
-    let axis = |value| dequantise(quantise(value, VELOCITY_RANGE), VELOCITY_RANGE);
-    Vec3::new(axis(velocity.x), axis(velocity.y), axis(velocity.z))
-}
-
 #[inline]
 fn put_floats<const N: usize>(out: &mut [u8], parts: [f32; N]) {
     for (bytes, part) in out.as_chunks_mut::<4>().0.iter_mut().zip(parts) {
