@@ -56,6 +56,10 @@ impl InboxPhase {
             }
             self.carry_out(command, to, out);
         }
+        // In the tick of an arrival, so that no later strike takes memory.
+        if !to.npcs.is_empty() {
+            self.punches.reserve(to.roster.len().saturating_sub(self.punches.len()));
+        }
         to.bring_back(out);
     }
 

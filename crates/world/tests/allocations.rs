@@ -59,6 +59,32 @@ fn steady_ticks_ask_for_no_memory() {
 }
 
 #[test]
+fn a_world_takes_the_memory_for_strikes_when_a_visitor_arrives() {
+    /// The memory of both checkpoints has held the visitor.
+    const FIRST_STRIKE: u64 = 170;
+    count_here("young world");
+    let mut asked = Vec::new();
+    // The first life fills the buffers of the thread, which all its worlds share.
+    for _ in 0..2 {
+        asked.clear();
+        let mut life = Life::new(setting(), 0.0);
+        let (mut frame, mut commands) = (Frame::empty(), Vec::with_capacity(1));
+        for tick in 0..TICKS / 4 {
+            let is_strike = |command: &Command| matches!(command.action, Action::Animate(_));
+            commands.extend(deed(tick).filter(|command| tick >= FIRST_STRIKE || !is_strike(command)));
+            let strikes = commands.iter().any(is_strike);
+            let before = counted_here();
+            let now = Instant(tick * TICK.as_nanos() as u64);
+            life.step(now, Tick(tick), TICK, 1.0, &mut commands, &mut frame);
+            if strikes {
+                asked.push(counted_here() - before);
+            }
+        }
+    }
+    assert_eq!(asked, [0; 7]);
+}
+
+#[test]
 fn ticks_of_a_world_without_npcs_do_not_allocate_either() {
     count_here("empty world");
     let mut life = Life::new(WorldConfig { cast: None, ..setting() }, 0.0);

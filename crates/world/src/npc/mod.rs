@@ -350,6 +350,16 @@ impl Npcs {
 }
 
 impl Npcs {
+    /// Reserves room for one strike by each of `n_visitors` and one blow by each NPC: memory is taken in the tick of an arrival, and not in
+    /// that of the first strike.
+    fn make_room(&mut self, n_visitors: usize) {
+        let n_npcs = self.len();
+        // All three are empty or hold at most one entry of each, so that nothing is reserved twice.
+        self.struck.reserve(n_visitors.min(STRUCK_MAX).saturating_sub(self.struck.len()));
+        self.outcome.hits.reserve(n_visitors);
+        self.outcome.blows.reserve(n_npcs);
+    }
+
     /// One tick of all NPCs.
     #[inline(never)]
     pub(crate) fn step(&mut self, dt: Duration, around: &mut Surroundings<'_>, out: &mut Frame) {
@@ -358,6 +368,7 @@ impl Npcs {
         let Some(cast) = setting.cast.as_deref() else { return };
         let span = Span::new(self.elapsed_ns, dt);
         self.outcome.clear();
+        self.make_room(roster.len());
         SCRATCH.with_borrow_mut(|scratch| {
             self.list_candidates(cast, roster, game, scratch);
             self.overhear(span, roster, out);
