@@ -1,6 +1,6 @@
 //! Neighbour search: all bodies of one world, updated as they move.
 //!
-//! Few bodies are searched linearly: they lie side by side in memory. From [`GRID_MIN`] bodies on there is a grid of cells, folded like
+//! Few bodies are searched linearly, [`LANES`] positions at a time: most are far from most others. From [`GRID_MIN`] bodies on there is a grid of cells, folded like
 //! a torus onto some buckets, so that its size grows with the number of bodies and not with the region.
 
 use super::{CrowdBody, NEIGHBOURS_MAX, REACH_M, STOREY_M};
@@ -15,6 +15,9 @@ const CELL_M: f32 = 2.5;
 
 const NO_BODY: u32 = u32::MAX;
 
+/// Positions that are compared together.
+const LANES: usize = 8;
+
 /// The nearest bodies of one, nearest first.
 pub type Nearby = SmallVec<[CrowdBody; NEIGHBOURS_MAX]>;
 
@@ -22,12 +25,36 @@ pub type Nearby = SmallVec<[CrowdBody; NEIGHBOURS_MAX]>;
 #[derive(Clone, Debug, Default)]
 pub struct Neighbours {
     bodies: Vec<CrowdBody>,
+    /// Positions of the bodies while there are few.
+    places: Vec<Places>,
     /// First body of each bucket, row by row. Empty while there are few bodies.
     buckets: Vec<u32>,
     /// Columns and rows of buckets, less one: a mask of a cell's coordinates, as they are a power of two.
     mask: i32,
     /// By body, once there are buckets: the next one in the bucket.
     next: Vec<u32>,
+}
+
+/// Positions of [`LANES`] bodies; lanes without a body are NaN and near to none.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    x: [f32; LANES],
+    y: [f32; LANES],
+}
+
+impl Places {
+    const NONE: Self = Self { x: [f32::NAN; LANES], y: [f32::NAN; LANES] };
+
+    /// True if one of them is within [`REACH_M`], that of lane `own` aside. Without a branch for each, so that it compiles to vector
+    /// instructions.
+    #[inline]
+    fn is_any_near(&self, centre: Vec2, own: u32) -> bool {
+        let near: [bool; LANES] = std::array::from_fn(|lane| {
+            let (x, y) = (self.x[lane] - centre.x, self.y[lane] - centre.y);
+            (x * x + y * y < REACH_M * REACH_M) & (lane as u32 != own)
+        });
+        near.iter().fold(false, |any, is_near| any | is_near)
+    }
 }
 
 impl Neighbours {
@@ -43,7 +70,15 @@ impl Neighbours {
         self.bodies.extend(bodies);
         self.buckets.clear();
         self.next.clear();
+        self.places.clear();
         if self.bodies.len() < GRID_MIN {
+            for bodies in self.bodies.chunks(LANES) {
+                let mut places = Places::NONE;
+                for (lane, body) in bodies.iter().enumerate() {
+                    (places.x[lane], places.y[lane]) = (body.at.x, body.at.y);
+                }
+                self.places.push(places);
+            }
             return;
         }
         let mut side = 8i32;
@@ -71,6 +106,10 @@ impl Neighbours {
     /// If there is no such body.
     pub fn relocate(&mut self, index: u32, body: CrowdBody) {
         let old = self.bodies[index as usize];
+        if let Some(places) = self.places.get_mut(index as usize / LANES) {
+            let lane = index as usize % LANES;
+            (places.x[lane], places.y[lane]) = (body.at.x, body.at.y);
+        }
         if self.buckets.is_empty() || cell_of(old.at) == cell_of(body.at) {
             self.bodies[index as usize] = body;
             return;
@@ -89,9 +128,16 @@ impl Neighbours {
         let centre = self.bodies[index as usize];
         let mut ranked = Ranked::default();
         if self.buckets.is_empty() {
-            for (other, body) in (0u32..).zip(&self.bodies) {
-                if other != index {
-                    ranked.offer(&centre, other, body);
+            for ((first, bodies), places) in
+                (0u32..).step_by(LANES).zip(self.bodies.chunks(LANES)).zip(&self.places)
+            {
+                if !places.is_any_near(centre.at, index.wrapping_sub(first)) {
+                    continue;
+                }
+                for (other, body) in (first..).zip(bodies) {
+                    if other != index {
+                        ranked.offer(&centre, other, body);
+                    }
                 }
             }
         } else {
