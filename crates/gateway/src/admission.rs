@@ -18,9 +18,13 @@ const CLOSE_PERCENT: u64 = 90;
 const SESSION_BYTES: u64 = 256 * 1024;
 /// Minimum time between two returns of memory to the system, each of which delays concurrent allocations.
 const GIVE_BACK_PERIOD: Duration = Duration::from_secs(10);
-/// Freed memory is returned if it is ≥ max(`IDLE_MIN_BYTES`, resident / `IDLE_PART`).
+/// Freed memory is returned at once if it is ≥ max(`IDLE_MIN_BYTES`, resident / `IDLE_PART`).
 const IDLE_MIN_BYTES: u64 = 32 * 1024 * 1024;
 const IDLE_PART: u64 = 8;
+/// Less than that is returned if its amount was constant for `REST`, which means that no instance came or went, and if it is ≥
+/// `REST_MIN_BYTES`.
+const REST_MIN_BYTES: u64 = 2 * 1024 * 1024;
+const REST: Duration = Duration::from_secs(5);
 /// Time for which all shards have [`WAITING_MAX`] waiting clients before logins are refused.
 const LOAD_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -59,6 +63,8 @@ pub struct Admission {
     crowded_since: Option<Instant>,
     gave_back_at: Option<Instant>,
     shed_at: Option<Instant>,
+    /// The latest [`LoadSample::idle_bytes`], and the time since which it is this much.
+    idle: (u64, Instant),
 }
 
 /// Usable part of the limit.
@@ -76,8 +82,13 @@ impl Admission {
             room = i64::try_from(free / SESSION_BYTES).unwrap_or(i64::MAX);
             is_tight = resident >= limit / 100 * SHED_PERCENT;
         }
+        if seen.idle_bytes != self.idle.0 {
+            self.idle = (seen.idle_bytes, now);
+        }
         if let Some(resident) = seen.resident_bytes {
-            is_idle = seen.idle_bytes >= IDLE_MIN_BYTES.max(resident / IDLE_PART);
+            let is_at_rest = now.since(self.idle.1) >= REST;
+            let min = if is_at_rest { REST_MIN_BYTES } else { IDLE_MIN_BYTES.max(resident / IDLE_PART) };
+            is_idle = seen.idle_bytes >= min;
         }
         let is_due = |at: Option<Instant>| at.is_none_or(|at| now.since(at) >= GIVE_BACK_PERIOD);
         // Independent of earlier returns: a shortage now cannot wait for them.
@@ -166,6 +177,19 @@ mod tests {
         assert!(!at(3, 800, 400) && !at(11, 800, 400), "a moment ago");
         assert!(at(12, 800, 400));
         assert!(!at(30, 100, 0));
+    }
+
+    #[test]
+    fn the_rest_of_what_instances_left_goes_back_once_none_comes_or_goes_for_a_while() {
+        let mut admission = Admission::default();
+        let mut at = |s: u64, idle_kib: u64| {
+            let seen = LoadSample { idle_bytes: idle_kib << 10, limit_bytes: None, ..seen(800, 0) };
+            admission.judge(Instant::from_millis(s * 1_000), seen).gives_back
+        };
+        assert!(!at(1, 20 << 10) && !at(3, 30 << 10) && !at(7, 30 << 10), "instances leave");
+        assert!(at(8, 30 << 10));
+        assert!(!at(9, 1_023) && !at(60, 1_023), "too little to be worth it");
+        assert!(!at(61, 2_048) && at(66, 2_048));
     }
 
     #[test]

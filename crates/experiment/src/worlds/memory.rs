@@ -9,7 +9,7 @@ use crate::meter::Reading;
 use report::Section;
 use std::time::Duration;
 
-/// Rest after instances have left, until their memory returns to the system; less than 32 MiB stays (ADR 0017).
+/// Rest after instances have left, until their memory returns to the system, except 2 MiB at most (ADR 0017).
 const GIVEN_BACK: Duration = Duration::from_secs(15);
 /// Deadline for the server's report that all instances are suspended.
 const TOLD_WITHIN: Duration = Duration::from_secs(5);
@@ -88,8 +88,8 @@ fn tell(stage: &WorldsTestbed<'_>, findings: &mut Findings) {
             findings.failures.push(format!("{name} is {kib}: the server held memory before that it gave back, and the figure says nothing"));
         }
     }
-    let text = "Resident memory of the process's own, as the kernel tells it, with everything that the allocator keeps for later. The server gives \
-                back what instances left when that is 32 MiB or more. What suspended instances take is the last \
+    let text = "Resident memory of the process's own, as the kernel tells it, with everything that the allocator keeps for later. The server \
+                returns the memory that instances left once none comes or goes, except 2 MiB at most. What suspended instances take is the last \
                 but one line: the server that has had them all at work, and its players, churn and storm, less the server that had none. A new \
                 one that nobody has been in takes the difference of the last two lines, which may be below zero: what is there already is used again.";
     findings.sections.push(Section::new("Memory").text(text).table(memory.table()));
