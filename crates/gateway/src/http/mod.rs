@@ -192,9 +192,12 @@ pub fn router(state: Arc<HttpState>) -> Router {
         // node-metaverse appends a slash before its query.
         .route("/cap/{secret}/{name}/", any(capabilities::call))
         .fallback(page::fallback)
-        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .layer(from_fn_with_state(state.settings.hostnames.clone(), origin::guard_public))
-        .layer(from_fn_with_state(Arc::clone(&state), count))
+        // As one layer, the outermost first: each of its own would box every request's future once more, and a client always has one waiting.
+        .layer((
+            from_fn_with_state(Arc::clone(&state), count),
+            from_fn_with_state(state.settings.hostnames.clone(), origin::guard_public),
+            DefaultBodyLimit::max(BODY_BYTES_MAX),
+        ))
         .with_state(state)
 }
 
