@@ -11,6 +11,7 @@ use gateway::mail::ToShard;
 use gateway::places::{Places, Scene};
 use gateway::sessions::Sessions;
 use link::{Event, Frame};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -25,8 +26,12 @@ const FRAMES_MAX: usize = 64;
 /// The frames of an instance: where few avatars are, they are encoded in less time than it takes to wake another thread.
 pub(super) struct InstanceFrames {
     follower: FrameFollower,
-    spent: Option<Box<Frame>>,
     sessions: Arc<Sessions>,
+}
+
+thread_local! {
+    /// The spent frame of a worker, for the next step of any instance: a thousand frames of their own would not stay in its cache.
+    static SPENT: Cell<Option<Box<Frame>>> = const { Cell::new(None) };
 }
 
 impl InstanceFrames {
@@ -37,23 +42,26 @@ impl InstanceFrames {
         request_snapshot: SnapshotRequest,
     ) -> Self {
         let follower = FrameFollower::new(scene, dead_reckoning, request_snapshot);
-        Self { follower, spent: None, sessions: Arc::clone(sessions) }
+        Self { follower, sessions: Arc::clone(sessions) }
     }
 }
 
 impl FrameOutlet for InstanceFrames {
     fn spare_frame(&mut self) -> Box<Frame> {
-        self.spent.take().unwrap_or_else(|| Box::new(Frame::empty()))
+        SPENT.take().unwrap_or_else(|| Box::new(Frame::empty()))
     }
 
-    fn send(&mut self, frame: Box<Frame>) -> SentFrame {
+    fn send(&mut self, mut frame: Box<Frame>) -> SentFrame {
         let copies_before = self.follower.totals().copies;
         self.follower.follow(&frame);
         if !frame.events.is_empty() {
             // A slow shard delays no step of any world. Losses heal: a passage is given up in time, and the others are words.
             self.sessions.offer_shards(&ToShard::Events(frame.world, frame.events.as_slice().into()));
         }
-        self.spent = Some(frame);
+        // Now, so that what this world allocated is freed in its own step.
+        frame.changes.clear();
+        frame.events.clear();
+        SPENT.set(Some(frame));
         SentFrame { is_lost: false, n_copies: self.follower.totals().copies - copies_before }
     }
 }
