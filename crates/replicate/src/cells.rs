@@ -17,6 +17,8 @@ const CELL_MIN_M: f32 = 2.0;
 /// Cells for each entity at most: a table that is much longer than the list costs more than it saves, in each of thousands of
 /// worlds.
 const CELLS_PER_ENTITY: usize = 4;
+/// Up to this many entities lie in one cell: a search reads all of them faster than a table is made in each tick of a small world.
+const ONE_CELL_MAX: usize = 64;
 /// Squares on each side of the one in which the search begins.
 const REACH: i32 = 2;
 
@@ -59,7 +61,8 @@ impl Cells {
     fn cut_for(&mut self, entities: usize) {
         self.bits = 0;
         let finer_m = |bits: u32| self.size_m / (2 << bits) as f32;
-        while self.bits < BITS_MAX
+        while entities > ONE_CELL_MAX
+            && self.bits < BITS_MAX
             && finer_m(self.bits) >= CELL_MIN_M
             && 1 << (2 * self.bits) < entities * CELLS_PER_ENTITY
         {
@@ -75,6 +78,12 @@ impl Cells {
         self.unsorted.clear();
         self.unsorted.extend(entities.map(|(slot, position)| (0, Entry { position, slot })));
         self.cut_for(self.unsorted.len());
+        if self.bits == 0 {
+            self.entries.clear();
+            self.entries.extend(self.unsorted.iter().map(|(_, entry)| *entry));
+            self.starts[1] = self.entries.len() as u32;
+            return;
+        }
         for at in 0..self.unsorted.len() {
             let position = self.unsorted[at].1.position;
             let code = interleave(self.cell(position.x), self.cell(position.y));
@@ -238,7 +247,7 @@ mod tests {
             cells.bits
         };
         assert_eq!([bits(256.0, 100_000), bits(512.0, 100_000), bits(4_096.0, 100_000)], [7, 8, 8]);
-        assert_eq!([bits(512.0, 0), bits(512.0, 1), bits(512.0, 60), bits(512.0, 5_000)], [0, 1, 4, 8]);
+        assert_eq!([bits(512.0, 0), bits(512.0, 64), bits(512.0, 65), bits(512.0, 5_000)], [0, 0, 5, 8]);
         assert_eq!(bits(1.0, 100), 0);
     }
 

@@ -41,7 +41,7 @@ pub enum EncodedChange {
         avatar: Box<Avatar>,
         motion: Motion,
         terse: [u8; AVATAR_BLOCK_LEN],
-        full: Vec<u8>,
+        full: Arc<[u8]>,
         animation: AnimationMessage,
     },
     Moved {
@@ -91,7 +91,7 @@ pub struct Encoder {
     tick_s: f32,
     /// True if dead reckoning suppresses updates that clients can extrapolate.
     has_dead_reckoning: bool,
-    /// A message that is being made.
+    /// A message or block that is being made.
     scratch: Vec<u8>,
 }
 
@@ -212,8 +212,9 @@ impl Encoder {
                 let avatar = &entity.avatar;
                 let dead_reckoning = DeadReckoning::new(tick, &entity.motion);
                 self.entities.insert(entity.id, Tracked { agent: avatar.agent, dead_reckoning });
-                let mut full = Vec::with_capacity(320);
-                wire::object_update::encode_avatar(&full_block(entity), &mut full);
+                self.scratch.clear();
+                wire::object_update::encode_avatar(&full_block(entity), &mut self.scratch);
+                let full = Arc::from(self.scratch.as_slice());
                 EncodedChange::Created {
                     id: entity.id,
                     audience: entity.audience,

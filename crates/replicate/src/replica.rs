@@ -71,12 +71,36 @@ pub struct Slot {
     pub last_name: Arc<str>,
     /// Position and movement of the last change.
     pub motion: Motion,
-    /// The block of an ObjectUpdate, not zero-coded, update flags zero: the receiver's are patched in.
-    pub full: Vec<u8>,
+    /// Width, depth and height, metres.
+    size: Vec3,
+    /// The block of an ObjectUpdate as of its creation; both replicas share it. [`Self::write_full`] brings a copy up to date: most
+    /// movements are sent as terse updates only.
+    full: Arc<[u8]>,
     /// Number and body of AvatarAnimation.
     pub animation: AnimationMessage,
     /// Appearance, once known: the world's own. A message of it is sent to a viewer once, so that none is kept.
     pub appearance: Option<Arc<Appearance>>,
+}
+
+impl Slot {
+    /// Bytes that [`Self::write_full`] appends.
+    #[must_use]
+    pub fn full_len(&self) -> usize {
+        self.full.len()
+    }
+
+    /// Appends the block of an ObjectUpdate, not zero-coded, update flags zero: the receiver's are patched in. The position of a moving
+    /// entity is `lead_s` seconds further along its velocity ([`Replica::lead_s`]); a rest is exact, since no later update would correct it.
+    pub fn write_full(&self, lead_s: f32, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&self.full);
+        let mut motion = full_motion(&self.motion);
+        if !self.motion.at_rest() {
+            motion.position += motion.velocity * lead_s;
+        }
+        patch_avatar_motion(&mut out[start..], &motion);
+        patch_avatar_size(&mut out[start..], self.size);
+    }
 }
 
 /// One world's visible state.
@@ -259,7 +283,6 @@ impl Replica {
                 let Some(slot) = &mut self.slots[index as usize] else { return };
                 slot.motion = *motion;
                 self.terse[index as usize].0 = *terse;
-                patch_avatar_motion(&mut slot.full, &full_motion(motion));
                 let hot = &mut self.hot[index as usize];
                 for (band, changed_at) in hot.changed_at.iter_mut().enumerate() {
                     if bands & 1 << band != 0 {
@@ -278,7 +301,7 @@ impl Replica {
             EncodedChange::Appeared { id, size, appearance } => {
                 let Some((hot, slot)) = self.get_mut(*id) else { return };
                 hot.appearance_serial = next_serial(hot.appearance_serial);
-                patch_avatar_size(&mut slot.full, *size);
+                slot.size = *size;
                 slot.appearance.clone_from(appearance);
             }
             EncodedChange::Removed { id } => self.remove(*id),
@@ -358,14 +381,15 @@ const fn next_serial(serial: u16) -> u16 {
     }
 }
 
-fn slot_of(avatar: &Avatar, motion: &Motion, full: &[u8], animation: &AnimationMessage) -> Slot {
+fn slot_of(avatar: &Avatar, motion: &Motion, full: &Arc<[u8]>, animation: &AnimationMessage) -> Slot {
     Slot {
         session: avatar.session,
         agent: avatar.agent,
         first_name: Arc::from(avatar.first_name.as_str()),
         last_name: Arc::from(avatar.last_name.as_str()),
         motion: *motion,
-        full: full.to_vec(),
+        size: avatar.size,
+        full: Arc::clone(full),
         animation: animation.clone(),
         appearance: avatar.appearance.clone(),
     }

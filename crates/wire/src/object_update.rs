@@ -226,19 +226,6 @@ pub fn patch_avatar_motion(block: &mut [u8], motion: &FullMotion) {
     }
 }
 
-/// Moves the position in an avatar's block along its velocity, by `seconds` of it.
-///
-/// # Panics
-/// When `block` is no avatar's block.
-pub fn advance_avatar(block: &mut [u8], seconds: f32) {
-    let (positions, rest) = block[AVATAR_MOTION_AT..].split_at_mut(12);
-    let velocities = &rest[..12];
-    for (position, velocity) in positions.as_chunks_mut::<4>().0.iter_mut().zip(velocities.as_chunks::<4>().0)
-    {
-        *position = (f32::from_le_bytes(*position) + f32::from_le_bytes(*velocity) * seconds).to_le_bytes();
-    }
-}
-
 /// Overwrites the local id in a block, an avatar's or a prim's: what several worlds have in common has an id of its own in each.
 ///
 /// # Panics
@@ -438,19 +425,6 @@ mod tests {
         let mut encoded = Vec::new();
         encode_avatar(&FullAvatar { motion: moved, ..AVATAR }, &mut encoded);
         assert_eq!(patched, encoded);
-    }
-
-    #[test]
-    fn an_advanced_position_reads_as_if_encoded() {
-        let motion = |position| FullMotion { position, velocity: Vec3::new(4.0, -2.0, 1.0), ..AVATAR.motion };
-        let encoded = |motion| {
-            let mut block = Vec::new();
-            encode_avatar(&FullAvatar { motion, ..AVATAR }, &mut block);
-            block
-        };
-        let mut advanced = encoded(motion(Vec3::new(10.0, 20.0, 30.0)));
-        advance_avatar(&mut advanced, 0.5);
-        assert_eq!(advanced, encoded(motion(Vec3::new(12.0, 19.0, 30.5))));
     }
 
     #[test]

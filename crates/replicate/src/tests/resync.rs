@@ -234,13 +234,37 @@ fn viewers_see_a_snapshot_as_changes_and_not_as_departures() {
 }
 
 #[test]
+fn a_full_update_has_the_newest_motion_advanced_to_the_time_of_its_datagram() {
+    let (mut source, mut witness, mut follower) = crowd(1);
+    let shown = |follower: &Follower, lead_s: f32| {
+        let (_, _, slot) = follower.replica.entities().next().expect("one");
+        let mut message = Vec::new();
+        object_update::write_prefix(&mut message, ids::RegionHandle(1), 1.0, 1);
+        slot.write_full(lead_s, &mut message);
+        assert_eq!(message.len(), 1 + 8 + 2 + 1 + slot.full_len());
+        let (_, seen) = object_update::decode(&message[1..]).expect("our own block");
+        (seen[0].motion.position, slot.motion)
+    };
+    for (flags, is_moving) in [(ControlFlags::AT_POS, true), (ControlFlags(0), false)] {
+        source.control(1, flags, 0.0);
+        for _ in 0..20 {
+            let frame = source.step();
+            assert_eq!((witness.follow(&frame), follower.follow(&frame)), (Intake::Ready, Intake::Ready));
+        }
+        let (position, newest) = shown(&follower, 0.05);
+        assert_eq!(newest.velocity.length() > 1.0, is_moving, "{newest:?}");
+        assert!(position.abs_diff_eq(newest.position + newest.velocity * 0.05, 1e-4), "{position}");
+    }
+}
+
+#[test]
 fn a_full_update_has_the_size_of_the_newest_appearance() {
     let (mut source, mut witness, mut follower) = crowd(1);
     let height = |follower: &Follower| {
         let (_, _, slot) = follower.replica.entities().next().expect("one");
         let mut message = Vec::new();
         object_update::write_prefix(&mut message, ids::RegionHandle(1), 1.0, 1);
-        message.extend_from_slice(&slot.full);
+        slot.write_full(0.0, &mut message);
         let (_, seen) = object_update::decode(&message[1..]).expect("our own block");
         seen[0].scale.z
     };

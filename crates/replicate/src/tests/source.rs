@@ -153,12 +153,14 @@ pub(super) fn portraits(replica: &Replica) -> BTreeMap<u32, Portrait> {
         .map(|(index, hot, slot)| {
             assert_eq!(replica.of_session(slot.session), Some(index), "sessions are found by their key");
             assert_eq!(hot.position, slot.motion.position);
+            let mut full = Vec::new();
+            slot.write_full(0.0, &mut full);
             let portrait = Portrait {
                 session: slot.session,
                 motion: slot.motion,
                 at_rest: hot.at_rest,
                 terse: *replica.terse(index),
-                full: slot.full.clone(),
+                full,
                 animation: slot.animation.to_vec(),
                 appearance: slot.appearance.clone(),
             };

@@ -84,15 +84,12 @@ impl Turn<'_> {
                 let index = self.slot(at);
                 let slot = self.replica.slot(index).expect("selected from this replica");
                 if n == self.packing.full
-                    || n > 0 && self.out.open_len() + slot.full.len() > self.packing.bytes
+                    || n > 0 && self.out.open_len() + slot.full_len() > self.packing.bytes
                 {
                     break;
                 }
                 let start = self.out.bytes.len();
-                self.out.bytes.extend_from_slice(&slot.full);
-                if !slot.motion.at_rest() {
-                    object_update::advance_avatar(&mut self.out.bytes[start..], lead_s);
-                }
+                slot.write_full(lead_s, &mut self.out.bytes);
                 let flags = if Some(index) == own { OWN_AVATAR_FLAGS } else { 0 };
                 let flags_at = start + AVATAR_FLAGS_OFFSET;
                 self.out.bytes[flags_at..flags_at + 4].copy_from_slice(&flags.to_le_bytes());
