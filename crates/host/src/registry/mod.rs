@@ -6,15 +6,16 @@
 //! [`Registry::poll_reply`] (exactly one per request).
 //!
 //! It holds no world, row or connection: jobs and notices name worlds by id. The lifecycle of an instance is the table in `phase.rs`;
-//! what a request does in each phase is `requests.rs`; memory and slots for another world are `room.rs`; ends of jobs are `outcomes.rs`;
-//! visitors and the saves that follow them are `occupancy.rs`; the end of unvisited instances of portals is `expiry.rs`; the end of the node is
-//! `stop.rs`.
+//! requests come in, and wait for room, in `intake.rs`; what a request does in each phase is `requests.rs`; memory and slots for another world
+//! are `room.rs`; ends of jobs are `outcomes.rs`; visitors and the saves that follow them are `occupancy.rs`; the end of unvisited instances of
+//! portals is `expiry.rs`; the end of the node is `stop.rs`.
 //!
 //! Occupancy is the gateway's: each admission is ordered and answered, and each change of a world's occupants is reported. Between order
 //! and answer the world counts as occupied, so that it is never suspended under a visitor. A count that was taken before the last admission
 //! into its world is ignored: it lacks that visitor.
 
 mod expiry;
+mod intake;
 mod invariants;
 mod message;
 mod occupancy;
@@ -26,20 +27,20 @@ mod stop;
 #[cfg(test)]
 mod tests;
 
+pub use intake::ROOM_WAITERS_MAX;
 pub use link::{
     AdmissionNumber, GatewayNotice, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, Maker,
     NewInstance, OccupantCount, RequestId, Visitor,
 };
 pub use message::{InstanceRow, Job, JobId, JobOutcome, StartFailure, SuspendOutcome, SuspendTarget};
-pub use room::ROOM_WAITERS_MAX;
 
 use crate::capacity::{NodeSample, Shortage, WorldCapacity};
 use crate::local_ids::{LocalIdPool, LocalIdSpace};
 use crate::world_numbers::InstanceWorlds;
 use ids::{Instant, Uuid, WorldId};
+use intake::RoomWaiter;
 use link::HostNumber;
 use phase::{ActiveInstance, InstancePhase};
-use room::RoomWaiter;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;

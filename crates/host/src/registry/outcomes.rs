@@ -2,7 +2,6 @@
 
 use super::phase::{ActiveInstance, InstancePhase, StartingInstance};
 use super::requests::Progress;
-use super::room::RoomWaiter;
 use super::{
     Ask, Blocked, GatewayOrder, InstanceRefusal, Job, JobId, JobOutcome, Registry, StartFailure,
     SuspendOutcome,
@@ -248,9 +247,7 @@ impl Registry {
             let row_id = self.record(world).row.id;
             match self.apply(now, world, request, ask.clone()) {
                 Ok(Progress::Taken) => {}
-                Ok(Progress::NeedsRoom(_)) => {
-                    self.wait_for_room(RoomWaiter::new(request, ask.into_request(row_id)))
-                }
+                Ok(Progress::NeedsRoom(_)) => self.wait_for_room(request, ask.into_request(row_id)),
                 Err(why) => self.refuse(request, why),
             }
         }

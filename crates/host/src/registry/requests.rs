@@ -1,7 +1,7 @@
 //! Requests: resolution to an instance, and the effect in each phase.
 
 use super::phase::{ActiveInstance, InstancePhase};
-use super::room::{RoomOutcome, RoomWaiter};
+use super::room::RoomOutcome;
 use super::{
     Ask, Blocked, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, InstanceRow, Job,
     NewInstance, Registry, RequestId, WAITING_MAX,
@@ -29,29 +29,14 @@ pub(super) enum CreatedBy {
 }
 
 impl Registry {
-    /// Takes in a request; its reply comes from [`Self::poll_reply`], at once or later.
-    pub fn handle_request(&mut self, now: Instant, id: RequestId, request: InstanceRequest) {
-        self.now = now;
-        if self.stopping.is_some() {
-            self.refuse(id, InstanceRefusal::Stopping);
-            return;
-        }
-        let waiter = RoomWaiter::new(id, request);
-        match self.try_request(now, &waiter) {
-            Ok(Progress::Taken) => {}
-            Ok(Progress::NeedsRoom(_)) => self.wait_for_room(waiter),
-            Err(why) => self.refuse(id, why),
-        }
-    }
-
     /// Tries a request from its beginning. Without effect unless it is taken.
     pub(super) fn try_request(
         &mut self,
         now: Instant,
-        waiter: &RoomWaiter,
+        id: RequestId,
+        request: &InstanceRequest,
     ) -> Result<Progress, InstanceRefusal> {
-        let id = waiter.request;
-        match &waiter.body {
+        match request {
             InstanceRequest::Open(new) => self.open(now, id, new, CreatedBy::Request, Ask::Created),
             InstanceRequest::Enter { instance, visitor, position } => {
                 let world = self.world_of(*instance)?;

@@ -1,30 +1,10 @@
-//! Room for another world: memory, a slot among `active_max`, and local ids; evictions that make it, and requests that wait for one.
+//! Room for another world: memory, a slot among `active_max`, and local ids; evictions that make it.
 
 use super::phase::{InstancePhase, StartingInstance};
-use super::requests::Progress;
-use super::{InstanceRefusal, InstanceRequest, Job, Registry, RequestId, TemplateFacts};
+use super::{InstanceRefusal, Job, Registry, RequestId, TemplateFacts};
 use crate::capacity::Shortage;
 use ids::{Instant, WorldId};
 use std::sync::Arc;
-
-/// Requests that wait for room; more are refused as [`InstanceRefusal::Busy`].
-pub const ROOM_WAITERS_MAX: usize = 1_024;
-/// Evictions for one request, after which it is refused: one large world may need the memory of several small ones.
-const EVICTIONS_MAX: u32 = 8;
-
-/// Request that waits for room. It is tried again from its beginning, in order of arrival.
-#[derive(Debug)]
-pub(super) struct RoomWaiter {
-    pub(super) request: RequestId,
-    pub(super) body: InstanceRequest,
-    n_tries: u32,
-}
-
-impl RoomWaiter {
-    pub(super) const fn new(request: RequestId, body: InstanceRequest) -> Self {
-        Self { request, body, n_tries: 0 }
-    }
-}
 
 /// Result of an attempt to find room.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,30 +63,6 @@ impl Registry {
             None => {}
         }
         Ok(RoomOutcome::Pending(why))
-    }
-
-    /// Queues a request until a suspension ends.
-    pub(super) fn wait_for_room(&mut self, waiter: RoomWaiter) {
-        if self.room_waiters.len() >= ROOM_WAITERS_MAX {
-            self.refuse(waiter.request, InstanceRefusal::Busy);
-        } else {
-            self.room_waiters.push_back(waiter);
-        }
-    }
-
-    /// Tries the waiting requests again, in order, up to the first that still needs room.
-    pub(super) fn retry_room_waiters(&mut self, now: Instant) {
-        while let Some(mut waiter) = self.room_waiters.pop_front() {
-            waiter.n_tries += 1;
-            match self.try_request(now, &waiter) {
-                Ok(Progress::Taken) => {}
-                Ok(Progress::NeedsRoom(_)) if waiter.n_tries <= EVICTIONS_MAX => {
-                    self.room_waiters.push_front(waiter);
-                    return;
-                }
-                Ok(Progress::NeedsRoom(why)) | Err(why) => self.refuse(waiter.request, why),
-            }
-        }
     }
 
     /// Orders the start of a suspended instance, with memory that is reserved, for a request or as the first start of a new instance. The

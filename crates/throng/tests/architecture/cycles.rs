@@ -9,11 +9,6 @@ use std::{fs, path::Path};
 /// Cycles that are known: crate, modules (`a::*` stands for all below `a`), reason.
 const ALLOWED: &[(&str, &[&str], &str)] = &[
     (
-        "host",
-        &["registry::requests", "registry::room"],
-        "requests wait for room, and room is made for requests",
-    ),
-    (
         "sim",
         &[
             "carrier",
