@@ -30,11 +30,6 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
         ],
         "clients, checks and reports read the simulation that runs them",
     ),
-    (
-        "throng",
-        &["serve::instances::api", "serve::instances::map", "serve::instances::templates"],
-        "handlers of one router, with the answers that they share",
-    ),
 ];
 
 /// Names of modules from the crate's root on.

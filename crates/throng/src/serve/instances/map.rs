@@ -3,7 +3,7 @@
 //! The page polls instead of opening a socket: the browser attaches the token by itself, so any page could open a WebSocket with it,
 //! while only pages of this address can read the replies to plain requests.
 
-use super::api::{ApiRefusal, PathId, bad_id, blocking};
+use super::answers::{ApiRefusal, PathId, bad_id, blocking};
 use axum::Extension;
 use axum::extract::{Json, Path, State};
 use axum::http::header;

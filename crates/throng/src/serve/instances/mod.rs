@@ -1,5 +1,6 @@
 //! Instances over the operator's address. The instances themselves are `workplace::instances`.
 
+mod answers;
 mod api;
 mod map;
 mod owners;

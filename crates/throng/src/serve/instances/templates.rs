@@ -1,6 +1,6 @@
 //! Templates over the operator's address: `/v1/templates`.
 
-use super::api::{ApiErrorBody, ApiRefusal, blocking};
+use super::answers::{ApiErrorBody, ApiRefusal, blocking};
 use axum::extract::{Json, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
