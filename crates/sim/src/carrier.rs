@@ -1,6 +1,7 @@
 //! Carries datagrams and HTTP messages between clients and the node, through each client's links and cuts.
 
-use crate::client::{Answer, Client, FIRST_CLIENT_PORT, Request};
+use crate::addresses::Pair;
+use crate::client::{Answer, Request};
 use crate::fades::Fades;
 use crate::faults::Faults;
 use crate::network::{Arrivals, Cuts, Link};
@@ -25,15 +26,6 @@ pub(crate) enum CarrierEvent {
     Request { generation: u16, request: Request },
     Answer { generation: u16, answer: Answer },
     Wake,
-}
-
-/// One socket of a client and one port of the server: the key of the choice of a shard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Pair {
-    pub(crate) client: u32,
-    /// Number of the client's socket, in order.
-    pub(crate) generation: u16,
-    pub(crate) port: u8,
 }
 
 /// Both directions between a socket and a port. Circuits of one client may lie on different shards, and which of two
@@ -103,19 +95,18 @@ impl Carrier {
 
     /// The node sends a datagram.
     pub(crate) fn send_down(&mut self, now: Instant, address: CircuitAddress, bytes: &[u8]) {
-        let Some(client) = Client::index_of(address.remote) else {
+        let Some(pair) = Pair::of_circuit(address) else {
             self.answered_stranger = Some(address.remote);
             return;
         };
-        let generation = address.remote.port() - FIRST_CLIENT_PORT;
-        let pair = Pair { client, generation, port: address.port };
+        let client = pair.client as usize;
         let faults = self.faults.link;
         let arrivals = self.path(pair).down.send(now, &faults);
         let is_lost = self.is_lost(now, pair, arrivals);
         if is_lost {
-            self.lost_down_at[client as usize] = now;
+            self.lost_down_at[client] = now;
         }
-        self.fades[client as usize].record_datagram(now, is_lost);
+        self.fades[client].record_datagram(now, is_lost);
         for at in self.unless_lost(now, pair, arrivals) {
             self.queue.push(at, Lane::Down(pair), CarrierEvent::Down(bytes.into()));
         }

@@ -21,6 +21,7 @@
 //! | instances: registry, hub and hosts | `instances` |
 //! | the reference of a world that moves | `reference` |
 //! | a client and its intents | `client` |
+//! | addresses of clients and node | `addresses` |
 //! | faults, as data | [`Faults`], `network`, `strangers` |
 //! | the CPU time of shards | `shard_cpu` |
 //! | invariants | `checks` |
@@ -29,6 +30,7 @@
 //! | comparison of two builds | [`workload`] |
 //! | turns in a large crowd, for a benchmark | [`turns`] |
 
+mod addresses;
 mod carrier;
 mod checks;
 mod client;

@@ -4,6 +4,7 @@
 //! protocol. Only the times at which data pass between the parts are fixed here and random in production: a frame reaches replica and
 //! shards within its tick, mail between shards and hub waits for the next turn.
 
+use crate::addresses::{FIRST_PORT, PORTS, SERVER_IP};
 use crate::checks::{Failure, Rule};
 use crate::faults::Faults;
 use crate::follower::{Follower, grid};
@@ -24,7 +25,7 @@ use ids::{AgentId, Epoch, Incarnation, Instant, LocalId, SessionKey, Tick, Uuid,
 use link::{Action, CircuitKey, Command, Frame, GroundSpec, Scenery, Terrain, WATER_M, WorldSpec};
 use replicate::Replica;
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 use std::sync::Arc;
 use std::time::Duration;
 use world::{NpcCast, WorldCounters};
@@ -35,10 +36,6 @@ pub(crate) const HZ: u32 = 20;
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 /// Shards and hub have a turn 200 times a second, as often as a shard visits some of its clients.
 pub(crate) const TURN: Duration = Duration::from_millis(5);
-/// Ports of the pool.
-pub(crate) const PORTS: u8 = 4;
-/// The first of them.
-pub(crate) const FIRST_PORT: u16 = 9_000;
 /// Time limit of an avatar's arrival.
 pub(crate) const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum size of a client's visible set, as in production.
@@ -549,9 +546,6 @@ const fn address(port: u8, remote: SocketAddrV4) -> CircuitAddress {
 
 /// Outgoing datagrams of the server: port and client, bytes.
 pub(crate) type Wire<'a> = dyn FnMut(CircuitAddress, &[u8]) + 'a;
-
-/// The server's address, as all its clients know it.
-pub(crate) const SERVER_IP: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 
 impl Served {
     fn new(spec: &WorldSpec) -> Self {

@@ -4,7 +4,7 @@
 //! itself. Events of different lanes in the same nanosecond are therefore ordered by the client concerned, never by the order of the
 //! shards: a run is the same on 1, 2 and 4 shards.
 
-use crate::carrier::Pair;
+use crate::addresses::Pair;
 use ids::Instant;
 use std::collections::BTreeMap;
 

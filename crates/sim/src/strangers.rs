@@ -1,6 +1,6 @@
 //! Datagrams of senders without a circuit: noise, and guessed tickets.
 
-use crate::node::PORTS;
+use crate::addresses::PORTS;
 use crate::streams::{Purpose, stream};
 use bots::rng::Rng;
 use ids::Uuid;

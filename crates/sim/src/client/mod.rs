@@ -7,9 +7,9 @@ mod will;
 pub(crate) use exchange::{Answer, Request, Visit, Word};
 pub(crate) use will::Mood;
 
+use crate::addresses::{FIRST_PORT, SERVER_IP};
 use crate::faults::Faults;
 use crate::network::Cuts;
-use crate::node::{FIRST_PORT, SERVER_IP};
 use crate::setting::Setting;
 use crate::streams::{Purpose, chance, duration, stream};
 use bots::agent::{Agent, AgentConfig, AgentEvent};
@@ -19,7 +19,7 @@ use bots::login::Credentials;
 use bots::rng::Rng;
 use gateway::hub::Admission;
 use ids::{AgentId, Instant, RegionHandle, Uuid};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 use std::time::Duration;
 use will::{DUTY, Proof};
 use wire::llsd::Llsd;
@@ -115,18 +115,6 @@ impl Client {
     /// Region that it enters first.
     pub(crate) const fn first_region(&self) -> u16 {
         self.setting.first_region(self.index)
-    }
-
-    /// The address of a client's socket.
-    pub(crate) fn socket(index: u32, generation: u16) -> SocketAddrV4 {
-        let [_, b, c, d] = index.to_be_bytes();
-        SocketAddrV4::new(Ipv4Addr::new(10, b, c, d), FIRST_CLIENT_PORT + generation)
-    }
-
-    /// The client with this address, if any.
-    pub(crate) fn index_of(address: SocketAddrV4) -> Option<u32> {
-        let [a, b, c, d] = address.ip().octets();
-        (a == 10).then_some(u32::from_be_bytes([0, b, c, d]))
     }
 
     /// Number of logins: messages for an earlier one reach no client.
@@ -374,9 +362,6 @@ impl Client {
         }
     }
 }
-
-/// Source ports of clients begin here.
-pub(crate) const FIRST_CLIENT_PORT: u16 = 40_000;
 
 /// The secret in the URL of a seed capability.
 fn secret_of(seed_url: &str) -> Uuid {

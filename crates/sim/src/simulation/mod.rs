@@ -6,7 +6,8 @@
 mod phases;
 mod shortage;
 
-use crate::carrier::{Carrier, CarrierEvent, Pair};
+use crate::addresses::Pair;
+use crate::carrier::{Carrier, CarrierEvent};
 use crate::checks::{
     BACKLOG_MAX, Census, ChatAudit, Failure, Look, Presences, Rule, Stops, UpdateRates, ghosts,
 };
@@ -188,7 +189,7 @@ impl Simulation {
             }
             (Lane::Stranger, CarrierEvent::Stranger) => self.on_stranger(now)?,
             (Lane::Up(pair), CarrierEvent::Up(bytes)) => {
-                let remote = Client::socket(pair.client, pair.generation);
+                let remote = pair.client_socket();
                 let Self { node, carrier, .. } = self;
                 carrier.note_up(now, pair, &bytes);
                 node.datagram(now, pair.port, remote, &bytes, &mut |address, bytes| {
