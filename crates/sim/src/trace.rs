@@ -1,6 +1,5 @@
 //! Comparison of two runs: hashes of all events, tick by tick.
 
-use crate::node::Node;
 use ids::Tick;
 use link::Frame;
 use std::fmt;
@@ -34,9 +33,16 @@ pub struct Difference {
 }
 
 impl Trace {
-    pub(crate) fn mark(&mut self, tick: Tick, node: &Node, traffic: u64, scratch: &mut Vec<u8>) {
+    /// Adds a tick with the frames that left the worlds in it; `scratch` holds bytes of the last one afterwards.
+    pub(crate) fn mark<'a>(
+        &mut self,
+        tick: Tick,
+        frames: impl Iterator<Item = &'a Frame>,
+        traffic: u64,
+        scratch: &mut Vec<u8>,
+    ) {
         let mut mark = TickMark { tick, states: [0; 2], frames: [0; 2], traffic };
-        for frame in node.frames() {
+        for frame in frames {
             let n = frame.world.0 as usize;
             mark.states[n] = frame.state_hash;
             mark.frames[n] = frame_hash(frame, scratch);

@@ -264,7 +264,7 @@ impl Simulation {
             self.disturbed_at = Some(now);
         }
         self.check_frames(now)?;
-        self.trace.mark(tick, &self.node, self.carrier.traffic_hash(), &mut self.scratch);
+        self.trace.mark(tick, self.node.frames(), self.carrier.traffic_hash(), &mut self.scratch);
         if tick.0.is_multiple_of(VIEW_TICKS) {
             self.check_views(now)?;
         }
