@@ -20,6 +20,8 @@
 //! | the server's parts, wired: gateway, hosts | `node`, `host` |
 //! | instances: registry, hub and hosts | `instances` |
 //! | the reference of a world that moves | `reference` |
+//! | calls into the node, for a repetition | `input` |
+//! | NPCs of villages | `village` |
 //! | a client and its intents | `client` |
 //! | addresses of clients and node | `addresses` |
 //! | faults, as data | [`Faults`], `network`, `strangers` |
@@ -38,6 +40,7 @@ mod fades;
 mod faults;
 mod follower;
 mod host;
+mod input;
 mod instances;
 mod network;
 mod node;
@@ -54,6 +57,7 @@ mod strangers;
 mod streams;
 mod trace;
 pub mod turns;
+mod village;
 pub mod workload;
 
 pub use checks::{Failure, Rule};

@@ -5,11 +5,11 @@
 
 use crate::checks::Failure;
 use crate::faults::Faults;
+use crate::input::Input;
 use crate::node::{Node, TICK};
 use crate::scenario::Scenario;
 use crate::setting::Setting;
 use crate::simulation::Simulation;
-use crate::workload::Input;
 use std::time::Duration;
 
 const SEED: u64 = 3;

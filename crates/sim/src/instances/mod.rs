@@ -18,7 +18,7 @@ mod stored;
 use crate::host::CastLibrary;
 use crate::sabotage::Sabotage;
 use crate::streams::{Purpose, stream};
-use crate::workload::village;
+use crate::village;
 use bots::rng::Rng;
 use constructions::ConstructionModel;
 use gateway::hub::{Hub, HubConfig, Login};

@@ -12,6 +12,7 @@ use crate::checks::{
     BACKLOG_MAX, Census, ChatAudit, Failure, Look, Presences, Rule, Stops, UpdateRates, ghosts,
 };
 use crate::client::{Answer, Client, Request, Visit};
+use crate::input::Input;
 use crate::network::Cuts;
 use crate::node::{Node, TURN, VISIBLE_MAX};
 use crate::panics::Bouts;
@@ -23,7 +24,6 @@ use crate::setting::Setting;
 use crate::strangers::Strangers;
 use crate::streams::{Purpose, chance, stream};
 use crate::trace::Trace;
-use crate::workload::Input;
 use bots::rng::Rng;
 use gateway::hub::{EventQueueAnswer, Poll};
 use gateway::places::PlaceId;

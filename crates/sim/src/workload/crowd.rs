@@ -1,10 +1,11 @@
 //! A node with clients, played again from the calls that they caused.
 
-use super::inputs::{Input, Inputs};
+use super::inputs::Inputs;
 use super::outcome::Mark;
 use super::{Workload, world_mark};
 use crate::checks::Failure;
 use crate::faults::{Faults, LinkFaults};
+use crate::input::Input;
 use crate::node::{Node, TICK};
 use crate::scenario::Scenario;
 use crate::setting::Setting;

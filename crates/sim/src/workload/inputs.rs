@@ -1,13 +1,12 @@
-//! The calls into a node that make a run: kept once with clients, repeated without them.
+//! The file of a workload: the calls into a node that make a run, with the lengths of its parts.
 //!
 //! ```text
 //! "THRL" | version u16 | hash u64 | body (postcard of [`Inputs`])          integers little-endian
 //! ```
 
+use crate::input::Input;
 use crate::trace::fold;
-use ids::{AgentId, Instant, Tick, Uuid, WorldId};
 use serde::{Deserialize, Serialize};
-use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 use thiserror::Error;
@@ -16,36 +15,6 @@ const MAGIC: [u8; 4] = *b"THRL";
 /// Rises whenever the body changes its form, or a call its meaning.
 const VERSION: u16 = 1;
 const HEADER_LEN: usize = MAGIC.len() + 2 + 8;
-
-/// One call into the node.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Input {
-    Tick {
-        now: Instant,
-        tick: Tick,
-        /// Worlds whose frame does not reach its replica.
-        missed: Vec<WorldId>,
-    },
-    Turn {
-        now: Instant,
-    },
-    Datagram {
-        now: Instant,
-        port: u8,
-        remote: SocketAddrV4,
-        bytes: Box<[u8]>,
-    },
-    LogIn {
-        now: Instant,
-        agent: AgentId,
-        name: (String, String),
-        first: u16,
-    },
-    Poll {
-        secret: Uuid,
-        ack: Option<i32>,
-    },
-}
 
 /// A run of a node, as its inputs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,6 +100,7 @@ impl Inputs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ids::Instant;
 
     fn inputs() -> Inputs {
         Inputs {

@@ -11,10 +11,8 @@
 mod crowd;
 mod inputs;
 mod outcome;
-pub(crate) mod village;
 mod worlds;
 
-pub(crate) use inputs::Input;
 pub use inputs::InputsError;
 pub use outcome::{FORMAT, Mark, SystemInfo, WorkloadResult, WorldMark};
 

@@ -2,11 +2,12 @@
 
 use super::inputs::Inputs;
 use super::outcome::Mark;
-use super::{Workload, fold_states, village, world_mark};
+use super::{Workload, fold_states, world_mark};
 use crate::follower::Follower;
 use crate::node::TICK;
 use crate::setting::REGION_M;
 use crate::streams::{Purpose, stream};
+use crate::village;
 use bots::rng::Rng;
 use gateway::feed::Feed;
 use glam::{Quat, Vec3};

@@ -86,7 +86,7 @@ fn edition(terrain: &Terrain, scenery: &Scenery, water_m: f32, behaviors: &str) 
 }
 
 /// The cast of a world on this ground.
-pub(super) fn cast(terrain: &Terrain, scenery: &Scenery, water_m: f32) -> Arc<NpcCast> {
+pub(crate) fn cast(terrain: &Terrain, scenery: &Scenery, water_m: f32) -> Arc<NpcCast> {
     let cast = NpcCast::new(script(terrain), terrain, scenery, water_m, &mut || true);
     Arc::new(cast.expect("the script of this file is valid"))
 }
