@@ -16,6 +16,7 @@
 //!
 //! | part | module |
 //! |---|---|
+//! | parameters of a run, and the run to its end | `scenario`, `run` |
 //! | the loop, and the phases of a run | `simulation` |
 //! | the server's parts, wired: gateway, hosts | `node`, `host` |
 //! | instances: registry, hub and hosts | `instances` |
@@ -48,6 +49,7 @@ mod panics;
 mod queue;
 mod reference;
 mod report;
+mod run;
 mod sabotage;
 mod scenario;
 mod setting;

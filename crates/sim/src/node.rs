@@ -31,10 +31,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use world::{NpcCast, WorldCounters};
 
-/// Steps of a world per second, unless a scenario says otherwise.
-pub(crate) const HZ: u32 = 20;
-/// Time between two steps at that rate.
-pub(crate) const TICK: Duration = Duration::from_millis(50);
 /// Shards and hub have a turn 200 times a second, as often as a shard visits some of its clients.
 pub(crate) const TURN: Duration = Duration::from_millis(5);
 /// Time limit of an avatar's arrival.

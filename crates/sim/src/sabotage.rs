@@ -36,7 +36,8 @@ pub(crate) fn with_part_of(snapshot: &[u8], other: &[u8], tag: [u8; 4]) -> Vec<u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::{HZ, world_spec};
+    use crate::node::world_spec;
+    use crate::scenario::HZ;
     use crate::setting::Setting;
     use world::{World, WorldConfig};
 

@@ -1,12 +1,8 @@
 //! Parameters of a run. Equal scenarios make equal runs, so a scenario also repeats one.
 
 use crate::faults::Faults;
-use crate::node::HZ;
-use crate::report::{Failed, Report};
 use crate::sabotage::Sabotage;
 use crate::setting::Setting;
-use crate::simulation::{Record, Simulation};
-use ids::{Tick, WorldId};
 use std::fmt;
 use std::time::Duration;
 
@@ -40,6 +36,10 @@ pub struct Scenario {
     pub sabotage: Option<Sabotage>,
 }
 
+/// Steps of a world per second, unless a scenario says otherwise.
+pub(crate) const HZ: u32 = 20;
+/// Time between two steps at that rate.
+pub(crate) const TICK: Duration = Duration::from_millis(50);
 /// Mean time between two moves of one world.
 pub const MOVE_PERIOD: Duration = Duration::from_secs(3);
 
@@ -68,23 +68,6 @@ impl Scenario {
         Self { setting: Setting::Crowd, clients: 2_000, faults: Faults::SPLIT, ..Self::new(seed) }
     }
 
-    /// Runs it to its end.
-    ///
-    /// # Errors
-    /// The first check that failed, with the command that repeats the run.
-    pub fn run(&self) -> Result<Report, Box<Failed>> {
-        self.end(Simulation::new(self.clone()))
-    }
-
-    /// Runs it to its end and records one of its two worlds from a tick on, up to its first panic. The recording, in the
-    /// report, is a file of crate `recording`.
-    ///
-    /// # Errors
-    /// As [`Scenario::run`].
-    pub fn record(&self, world: WorldId, from: Tick) -> Result<Report, Box<Failed>> {
-        self.end(Simulation::new(self.clone()).record(Record { world, from }))
-    }
-
     /// World time of a step.
     pub(crate) fn dt(&self) -> Duration {
         Duration::from_secs(1) / self.hz
@@ -93,10 +76,6 @@ impl Scenario {
     /// Whole steps in a time.
     pub(crate) fn steps_in(&self, time: Duration) -> u64 {
         (time.as_nanos() / self.dt().as_nanos()) as u64
-    }
-
-    fn end(&self, simulation: Simulation) -> Result<Report, Box<Failed>> {
-        simulation.run().map_err(|failure| Box::new(Failed { failure, scenario: self.clone() }))
     }
 }
 

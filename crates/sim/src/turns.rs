@@ -6,8 +6,8 @@
 use crate::checks::Failure;
 use crate::faults::Faults;
 use crate::input::Input;
-use crate::node::{Node, TICK};
-use crate::scenario::Scenario;
+use crate::node::Node;
+use crate::scenario::{Scenario, TICK};
 use crate::setting::Setting;
 use crate::simulation::Simulation;
 use std::time::Duration;

@@ -4,7 +4,7 @@ use super::inputs::Inputs;
 use super::outcome::Mark;
 use super::{Workload, fold_states, world_mark};
 use crate::follower::Follower;
-use crate::node::TICK;
+use crate::scenario::TICK;
 use crate::setting::REGION_M;
 use crate::streams::{Purpose, stream};
 use crate::village;

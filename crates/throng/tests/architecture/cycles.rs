@@ -1,36 +1,10 @@
 //! Modules of a crate import each other in one direction: import cycles between the modules of a crate, found by reading the paths in their code.
 //!
 //! A module is a file. It imports another one when a `use` or a path in it (`crate::…`, `super::…`) leads there. Three kinds of imports do not count: those of
-//! an ancestor, whose struct a module of `impl` blocks extends; those of one single constant; those of tests. A cycle that stands for now is in [`ALLOWED`].
+//! an ancestor, whose struct a module of `impl` blocks extends; those of one single constant; those of tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fs, path::Path};
-
-/// Cycles that are known: crate, modules (`a::*` stands for all below `a`), reason.
-const ALLOWED: &[(&str, &[&str], &str)] = &[
-    (
-        "sim",
-        &[
-            "carrier",
-            "checks",
-            "checks::chat",
-            "client",
-            "node",
-            "queue",
-            "reference",
-            "report",
-            "scenario",
-            "simulation",
-            "simulation::phases",
-            "trace",
-            "workload",
-            "workload::crowd",
-            "workload::inputs",
-            "workload::worlds",
-        ],
-        "clients, checks and reports read the simulation that runs them",
-    ),
-];
 
 /// Names of modules from the crate's root on.
 type ModulePath = Vec<String>;
@@ -52,31 +26,11 @@ fn modules_import_each_other_in_one_direction() {
         let cycles = cycles(&imports(&sources));
         found.extend(cycles.into_iter().map(|cycle| (name.clone(), cycle)));
     }
-    let is_allowed = |(name, cycle): &&(String, BTreeSet<String>)| {
-        ALLOWED.iter().any(|(krate, modules, _)| krate == name && is_within(cycle, modules))
-    };
-    let new: Vec<_> = found.iter().filter(|cycle| !is_allowed(cycle)).collect();
     assert!(
-        new.is_empty(),
+        found.is_empty(),
         "import cycles: move what the modules share into one below them\n{}",
-        new.iter().map(|(name, cycle)| format!("{name}: {cycle:?}\n")).collect::<String>()
+        found.iter().map(|(name, cycle)| format!("{name}: {cycle:?}\n")).collect::<String>()
     );
-    for (krate, modules, _) in ALLOWED {
-        let is_there =
-            |(name, cycle): &(String, BTreeSet<String>)| name == krate && is_within(cycle, modules);
-        assert!(found.iter().any(is_there), "{krate}: {modules:?} are no cycle any more; remove the entry");
-    }
-}
-
-/// True if all modules of a cycle are listed.
-fn is_within(cycle: &BTreeSet<String>, listed: &[&str]) -> bool {
-    let is_listed = |module: &str| {
-        listed.iter().any(|known| match known.strip_suffix('*') {
-            Some(above) => module.starts_with(above),
-            None => module == *known,
-        })
-    };
-    cycle.iter().all(|module| is_listed(module))
 }
 
 /// ADR 0019. Functions called between steps, or that hold a whole world, may.
