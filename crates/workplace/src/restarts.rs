@@ -87,8 +87,8 @@ impl Down {
 }
 
 struct RestartThread {
-    /// Of the worlds that lie at a place, and of instances that have panicked.
-    lines: BTreeMap<WorldId, RestartableWorld>,
+    /// Worlds that lie at a place, and instances that have panicked.
+    worlds: BTreeMap<WorldId, RestartableWorld>,
     inboxes: Arc<Inboxes>,
     /// Totals of all instances.
     instances: RestartMetrics,
@@ -129,15 +129,16 @@ pub fn start(
         ),
     }
     };
-    let line = |spec: &Arc<WorldSpec>| {
+    let restartable = |spec: &Arc<WorldSpec>| {
         let inbox = worlds.inboxes.of(spec.world).expect("a shared world has an inbox");
         (spec.world, RestartableWorld::new(spec, inbox, clock(), figures(&spec.name)))
     };
-    let lines: BTreeMap<WorldId, RestartableWorld> = worlds.specs().map(line).collect();
-    let standings = lines.values().map(|line| (line.spec.name.clone(), Arc::clone(&line.standing))).collect();
+    let restartable: BTreeMap<WorldId, RestartableWorld> = worlds.specs().map(restartable).collect();
+    let standings =
+        restartable.values().map(|world| (world.spec.name.clone(), Arc::clone(&world.standing))).collect();
     let (stop, stopped) = bounded(0);
     let thread = RestartThread {
-        lines,
+        worlds: restartable,
         inboxes: Arc::clone(&worlds.inboxes),
         instances: figures(INSTANCES),
         workplace: worlds.workplace(),
@@ -181,8 +182,8 @@ impl RestartThread {
         while let Ok(panicked) = self.panicked.try_recv() {
             self.on_panicked(panicked);
         }
-        let instances = self.lines.into_values().filter(|line| !line.spec.is_shared);
-        instances.filter_map(|line| line.down).collect()
+        let instances = self.worlds.into_values().filter(|world| !world.spec.is_shared);
+        instances.filter_map(|world| world.down).collect()
     }
 
     /// Waits for the next event and handles it; false at the end of the thread.
@@ -197,18 +198,18 @@ impl RestartThread {
             default(until_next) => {}
         }
         let now = (self.clock)();
-        for line in self.lines.values_mut() {
-            line.run_due(now, &self.workplace, &*self.gateway, &self.clock);
+        for world in self.worlds.values_mut() {
+            world.run_due(now, &self.workplace, &*self.gateway, &self.clock);
         }
         // Nothing is kept of an ended or suspended instance; it may have ended while its restart was due.
         let (inboxes, workplace) = (&self.inboxes, &self.workplace);
-        self.lines.retain(|&world, line| {
-            let is_kept = line.spec.is_shared || inboxes.of(world).is_some_and(|inbox| inbox.is(&line.inbox));
+        self.worlds.retain(|&id, world| {
+            let is_kept = world.spec.is_shared || inboxes.of(id).is_some_and(|inbox| inbox.is(&world.inbox));
             if !is_kept {
-                if let Some(stepper) = workplace.take_out(&line.inbox) {
+                if let Some(stepper) = workplace.take_out(&world.inbox) {
                     workplace.dispose(stepper);
                 }
-                if let Some(down) = line.down.take() {
+                if let Some(down) = world.down.take() {
                     workplace.dispose(down.stepper);
                 }
             }
@@ -219,7 +220,7 @@ impl RestartThread {
 
     fn next_at(&self) -> Option<Instant> {
         let now = (self.clock)();
-        self.lines.values().filter_map(|line| line.restart.next_at(now)).min()
+        self.worlds.values().filter_map(|world| world.restart.next_at(now)).min()
     }
 
     fn on_panicked(&mut self, panicked: Panicked) {
@@ -231,20 +232,20 @@ impl RestartThread {
         // It may have been an instance that has ended meanwhile.
         let Some(inbox) = self.inboxes.of(spec.world) else { return self.workplace.dispose(stepper) };
         // An instance suspended since its last panic is another world.
-        self.lines.retain(|&world, line| world != spec.world || line.inbox.is(&inbox));
-        let line = self
-            .lines
+        self.worlds.retain(|&id, world| id != spec.world || world.inbox.is(&inbox));
+        let world = self
+            .worlds
             .entry(spec.world)
             .or_insert_with(|| RestartableWorld::new(&spec, inbox, (self.clock)(), self.instances.clone()));
-        let begins_at = line.restart.note_panic(panicked_at);
-        let (name, in_a_row) = (&line.spec.name, line.restart.in_a_row());
+        let begins_at = world.restart.note_panic(panicked_at);
+        let (name, in_a_row) = (&world.spec.name, world.restart.in_a_row());
         let pause = begins_at - panicked_at;
         tracing::error!(world = name, tick, in_a_row, ?pause, message, "a world has panicked");
-        line.standing.lock().unwrap_or_else(PoisonError::into_inner).trouble = Some(format!(
+        world.standing.lock().unwrap_or_else(PoisonError::into_inner).trouble = Some(format!(
             "{name} is down: panicked {in_a_row} times in a row, begins again {:.1} s after that. {message}",
             pause.as_secs_f32()
         ));
-        line.down = Some(Down { stepper, in_a_row, first_tick });
+        world.down = Some(Down { stepper, in_a_row, first_tick });
     }
 }
 

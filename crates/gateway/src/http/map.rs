@@ -117,10 +117,10 @@ pub(super) fn present(replica: &Replica) -> Vec<Present> {
 
 /// 128² little-endian `f32` in metres, rows from south to north.
 #[must_use]
-pub fn heights(land: &EncodedGround) -> Vec<u8> {
-    let step = land.size_m as f32 / HEIGHTS_SIDE as f32;
+pub fn heights(ground: &EncodedGround) -> Vec<u8> {
+    let step = ground.size_m as f32 / HEIGHTS_SIDE as f32;
     let centre = |n: u32| (n as f32 + 0.5) * step;
-    let height = |n: u32| land.terrain.height(centre(n % HEIGHTS_SIDE), centre(n / HEIGHTS_SIDE));
+    let height = |n: u32| ground.terrain.height(centre(n % HEIGHTS_SIDE), centre(n / HEIGHTS_SIDE));
     (0..HEIGHTS_SIDE * HEIGHTS_SIDE).flat_map(|n| height(n).to_le_bytes()).collect()
 }
 

@@ -12,8 +12,8 @@ pub struct EncodedGrounds {
 
 impl EncodedGrounds {
     /// Adds a ground that was encoded already, perhaps with pictures.
-    pub fn add(&self, land: Arc<EncodedGround>) {
-        self.known().push(land);
+    pub fn add(&self, ground: Arc<EncodedGround>) {
+        self.known().push(ground);
     }
 
     /// The encoded ground of this description. If a known ground has the same messages and pictures, the result shares them; otherwise the
@@ -30,17 +30,17 @@ impl EncodedGrounds {
             }
         }
         let spec = Arc::clone(spec);
-        let land = Arc::new(match alike {
+        let ground = Arc::new(match alike {
             Some(alike) => EncodedGround { spec, ..EncodedGround::clone(&alike) },
             None => EncodedGround::new(spec),
         });
         let mut known = self.known();
         // Another thread may have encoded it meanwhile.
-        if let Some(first) = known.iter().find(|known| are_equal(known, &land)) {
+        if let Some(first) = known.iter().find(|known| are_equal(known, &ground)) {
             return Arc::clone(first);
         }
-        known.push(Arc::clone(&land));
-        land
+        known.push(Arc::clone(&ground));
+        ground
     }
 
     fn known(&self) -> MutexGuard<'_, Vec<Arc<EncodedGround>>> {

@@ -16,8 +16,8 @@ use wire::text::{VARIABLE1_MAX, to_wire};
 pub(super) const SIM_ACCESS: u8 = 13;
 
 /// The viewer's region flags: landmarks and home may be set here (bits 1 and 2), and where damage is on (bit 0) viewers show health.
-pub(super) fn region_flags(land: &EncodedGround) -> u32 {
-    u32::from(land.damage) | 1 << 1 | 1 << 2
+pub(super) fn region_flags(ground: &EncodedGround) -> u32 {
+    u32::from(ground.damage) | 1 << 1 | 1 << 2
 }
 
 /// Server name and version as clients log it.
@@ -123,8 +123,8 @@ pub(super) fn write_sim_stats(place: &Place, figures: WorldFigures, out: &mut Ve
         (stat::CHILD_AGENTS, 0.0),
         (stat::TOTAL_PRIMS, place.ground().n_objects() as f32),
     ];
-    let land = place.ground();
-    fanout::write_sim_stats(place.handle.grid(), region_flags(land), land.object_capacity(), &stats, out);
+    let ground = place.ground();
+    fanout::write_sim_stats(place.handle.grid(), region_flags(ground), ground.object_capacity(), &stats, out);
 }
 
 #[cfg(test)]

@@ -198,7 +198,7 @@ impl Shard {
     }
 }
 
-fn properties(land: &EncodedGround, object_id: Uuid) -> ObjectPropertiesObjectData {
+fn properties(ground: &EncodedGround, object_id: Uuid) -> ObjectPropertiesObjectData {
     let empty = || to_wire("", VARIABLE1_MAX);
     ObjectPropertiesObjectData {
         object_id,
@@ -207,7 +207,7 @@ fn properties(land: &EncodedGround, object_id: Uuid) -> ObjectPropertiesObjectDa
         last_owner_id: LIBRARY_OWNER,
         base_mask: ALL_PERMISSIONS,
         owner_mask: ALL_PERMISSIONS,
-        name: to_wire(land.object_name(object_id), VARIABLE1_MAX),
+        name: to_wire(ground.object_name(object_id), VARIABLE1_MAX),
         description: empty(),
         touch_name: empty(),
         sit_name: empty(),

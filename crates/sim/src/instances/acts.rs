@@ -4,12 +4,12 @@ use super::*;
 
 impl Surroundings {
     fn new(scenario: InstanceScenario) -> Self {
-        let land = |&(_, size_m): &(&str, u32)| {
+        let ground = |&(_, size_m): &(&str, u32)| {
             let terrain = Arc::new(Terrain::flat(size_m, 22.0));
             Arc::new(EncodedGround::new(GroundSpec::new(terrain, Arc::default(), 20.0)))
         };
-        let lands: Vec<Arc<EncodedGround>> = TEMPLATES.iter().map(land).collect();
-        let spec = lands[0].spec();
+        let grounds: Vec<Arc<EncodedGround>> = TEMPLATES.iter().map(ground).collect();
+        let spec = grounds[0].spec();
         let cast = village::contested_cast(&spec.terrain, &spec.scenery, spec.water_m);
         let time = Arc::new(AtomicU64::new(0));
         let clock: Clock = {
@@ -20,16 +20,16 @@ impl Surroundings {
             casts: Arc::new(CastLibrary::of([Arc::clone(&cast)])),
             store: Arc::new(StoreModel::new(Arc::clone(&clock), scenario.sabotage)),
             cast,
-            lands,
+            grounds,
             time,
             clock,
         }
     }
 
-    fn template(&self, (name, land): (&str, &Arc<EncodedGround>)) -> Template {
+    fn template(&self, (name, ground): (&str, &Arc<EncodedGround>)) -> Template {
         Template {
             name: name.into(),
-            ground: Arc::clone(land.spec()),
+            ground: Arc::clone(ground.spec()),
             portals: Arc::default(),
             cast: (name == VILLAGE).then(|| Arc::clone(&self.cast)),
             script: None,
@@ -42,7 +42,7 @@ impl Surroundings {
 
 impl Process {
     fn start(scenario: InstanceScenario, seed: u64, around: &Surroundings) -> Self {
-        let Surroundings { lands, casts, store, clock, .. } = around;
+        let Surroundings { grounds, casts, store, clock, .. } = around;
         let portal = |(n, (template, _)): (usize, &(&str, u32))| Portal {
             at: Vec3::new(20.0 + 10.0 * n as f32, 20.0, 22.0),
             radius_m: 1.0,
@@ -50,9 +50,9 @@ impl Process {
         };
         let portals: Arc<[Portal]> = TEMPLATES.iter().enumerate().map(portal).collect();
         let region = |n: u32| {
-            let (land, portals) = (Arc::clone(&lands[0]), Arc::clone(&portals));
-            let spec = region_spec(n, &land, portals);
-            PlaceSettings { grid: (1_000 + n, 1_000), spec, ground: land }
+            let (ground, portals) = (Arc::clone(&grounds[0]), Arc::clone(&portals));
+            let spec = region_spec(n, &ground, portals);
+            PlaceSettings { grid: (1_000 + n, 1_000), spec, ground }
         };
         let places = Arc::new(Places::new((0..N_REGIONS).map(region).collect()));
         let config = HubConfig {
@@ -79,7 +79,7 @@ impl Process {
         };
         let mut registry = Registry::new(config_of_registry, TEMPLATES.iter().map(facts).collect());
         store.rows().into_values().for_each(|row| registry.load(row, None));
-        let pool = PoolModel::new(scenario.hosts, &places, lands, casts, store, scenario.sabotage);
+        let pool = PoolModel::new(scenario.hosts, &places, grounds, casts, store, scenario.sabotage);
         let rng = stream(seed, Purpose::Instances, 1);
         let constructions = Arc::new(ConstructionModel::new(Arc::clone(clock), rng));
         let backend = WorkplaceBackend {
@@ -89,7 +89,7 @@ impl Process {
             clock: Arc::clone(clock),
         };
         let names = TEMPLATES.iter().map(|&(name, _)| name);
-        let templates = names.zip(lands).map(|template| around.template(template)).collect();
+        let templates = names.zip(grounds).map(|template| around.template(template)).collect();
         Self {
             hub: Hub::new(config, places, entropy_of(seed)),
             coordinator: Coordinator::new(registry),

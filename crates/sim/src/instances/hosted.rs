@@ -50,7 +50,7 @@ pub(super) struct Hosted {
     /// Instances that have begun empty after panics, of which nothing more is saved.
     pub(super) begun_empty: BTreeSet<Uuid>,
     places: Arc<Places>,
-    lands: Vec<Arc<EncodedGround>>,
+    grounds: Vec<Arc<EncodedGround>>,
     store: Arc<StoreModel>,
     casts: Arc<CastLibrary>,
     sabotage: Option<InstanceSabotage>,
@@ -69,7 +69,7 @@ impl PoolModel {
     pub(super) fn new(
         n_hosts: u16,
         places: &Arc<Places>,
-        lands: &[Arc<EncodedGround>],
+        grounds: &[Arc<EncodedGround>],
         casts: &Arc<CastLibrary>,
         store: &Arc<StoreModel>,
         sabotage: Option<InstanceSabotage>,
@@ -80,7 +80,7 @@ impl PoolModel {
             starting: BTreeMap::new(),
             begun_empty: BTreeSet::new(),
             places: Arc::clone(places),
-            lands: lands.to_vec(),
+            grounds: grounds.to_vec(),
             store: Arc::clone(store),
             casts: Arc::clone(casts),
             sabotage,
@@ -203,8 +203,8 @@ impl Hosted {
         };
         let former = self.worlds.insert(world, begun);
         assert!(former.is_none(), "world {} is in memory twice", world.0);
-        let land = self.lands.iter().find(|land| Arc::ptr_eq(land.spec(), &spec.ground));
-        let scene = Scene::new(spec, Arc::clone(land.expect("the ground of a template")));
+        let ground = self.grounds.iter().find(|ground| Arc::ptr_eq(ground.spec(), &spec.ground));
+        let scene = Scene::new(spec, Arc::clone(ground.expect("the ground of a template")));
         self.places.add_instance(Arc::new(scene));
     }
 

@@ -145,7 +145,7 @@ pub struct InstanceReport {
 /// Things that survive a kill, and configuration.
 struct Surroundings {
     store: Arc<StoreModel>,
-    lands: Vec<Arc<EncodedGround>>,
+    grounds: Vec<Arc<EncodedGround>>,
     /// Fighting NPCs and a mission, in the first template.
     cast: Arc<NpcCast>,
     casts: Arc<CastLibrary>,
@@ -229,7 +229,7 @@ struct InstanceRun {
 }
 
 /// A shared world.
-fn region_spec(n: u32, land: &EncodedGround, portals: Arc<[Portal]>) -> WorldSpec {
+fn region_spec(n: u32, ground: &EncodedGround, portals: Arc<[Portal]>) -> WorldSpec {
     WorldSpec {
         world: WorldId(n + 1),
         epoch: Epoch(0),
@@ -238,7 +238,7 @@ fn region_spec(n: u32, land: &EncodedGround, portals: Arc<[Portal]>) -> WorldSpe
         max_avatars: 100,
         hz: 20,
         local_ids: 1 + n * 1_000..(n + 1) * 1_000,
-        ground: Arc::clone(land.spec()),
+        ground: Arc::clone(ground.spec()),
         portals,
         seed: 0,
     }

@@ -42,8 +42,8 @@ impl LocalGateway {
     }
 
     /// Adds the ground of a template, which its instances share.
-    pub(super) fn add_ground(&self, land: Arc<EncodedGround>) {
-        self.grounds.add(land);
+    pub(super) fn add_ground(&self, ground: Arc<EncodedGround>) {
+        self.grounds.add(ground);
     }
 
     /// Has those ended scenes that no shard holds any more freed by a long task. Called periodically.

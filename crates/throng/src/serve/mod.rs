@@ -200,7 +200,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         login.map_err(ServeError::Random)?.with_metrics(&metrics, "logins")
     };
     let http_port = config.server.advertise.http_port.unwrap_or_else(|| bound.http_addr.port());
-    let portal = Arc::new(HttpState {
+    let http_state = Arc::new(HttpState {
         sessions: Arc::clone(&sessions.sessions),
         store,
         login,
@@ -219,7 +219,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         frames: frame_queue,
         dead_reckoning: config.gateway.dead_reckoning,
         sessions: &sessions.sessions,
-        portal: Arc::clone(&portal),
+        http_state: Arc::clone(&http_state),
         metrics: &metrics,
         recorder,
         fuse: fuses.at("replica"),
@@ -230,9 +230,9 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let (instance_store, known) = InstanceStore::open(&url, fuses.at("instances"), &clock, &metrics)?;
     let templates: Vec<Template> = places::templates(config, worlds.long())?
         .into_iter()
-        .map(|(template, land)| {
-            hold_map(&portal.textures, &land);
-            gateway.add_ground(land);
+        .map(|(template, ground)| {
+            hold_map(&http_state.textures, &ground);
+            gateway.add_ground(ground);
             template
         })
         .collect();
@@ -279,7 +279,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         standings: restarts.watch(),
         shards: shards.watch(),
         replicas: replicas.watch(),
-        portal: Arc::clone(&portal),
+        http_state: Arc::clone(&http_state),
         http: connections.clone(),
         load,
         tunables: Arc::clone(&tunables),
@@ -322,7 +322,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         Box::new(move |order| fuses.order(fault(order), &wake)) as Faults
     });
     let admin = Arc::new(Admin {
-        state: Arc::clone(&portal),
+        state: Arc::clone(&http_state),
         token: data.admin_token()?,
         metrics: {
             let metrics = Arc::clone(&metrics);
@@ -349,14 +349,14 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         },
         faults,
     });
-    let owners = Owners::new(&portal.store);
+    let owners = Owners::new(&http_state.store);
     let drills = config.diagnose.allow_faults;
     let commands = operator_api::diagnose_router(diagnose)
         .merge(instances::router(instances, owners, places))
         .merge(operator_api::long_tasks_router(worlds.long().clone(), Arc::clone(&clock), drills))
         .merge(operator_api::frames_router(frames));
     let commands = admin::router(admin, commands);
-    let public = gateway::http::router(Arc::clone(&portal));
+    let public = gateway::http::router(Arc::clone(&http_state));
     let proxies = Arc::new(parts::proxies(config));
     let public = Site {
         app: public,
@@ -368,7 +368,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         Site { app: commands, connections: connections.operator, body_bytes_max: COMMAND_BYTES_MAX, proxies };
     let http = tokio::spawn(listener::serve(bound.http, public));
     let operator = tokio::spawn(listener::serve(bound.admin, commands));
-    tokio::spawn(live::run(Arc::clone(&portal)));
+    tokio::spawn(live::run(Arc::clone(&http_state)));
 
     let mut ending = Ending::listen()?;
     let run_file = RunFile::new(bound.http_addr, &bound.udp_addrs, bound.admin_addr);
@@ -438,8 +438,8 @@ fn registry_config(config: &Config, unix_start_s: u64) -> RegistryConfig {
 }
 
 /// Serves the picture of a ground as a texture.
-fn hold_map(textures: &HeldTextures, land: &EncodedGround) {
-    if let Some(map) = &land.map {
+fn hold_map(textures: &HeldTextures, ground: &EncodedGround) {
+    if let Some(map) = &ground.map {
         textures.pin(map.id, map.codestream.as_slice().into());
     }
 }

@@ -24,7 +24,7 @@ const MESH_ESTIMATE: Duration = Duration::from_millis(500);
 pub(super) fn settings(config: &Config) -> Vec<PlaceSettings> {
     let place = |(index, region): (usize, &config::RegionSection)| {
         let (ground, portals) = Ground::of_region(region).describe(config);
-        let land = encode(&region.name, ground.into());
+        let encoded_ground = encode(&region.name, ground.into());
         let world = region.world(index);
         let spec = WorldSpec {
             world,
@@ -34,11 +34,11 @@ pub(super) fn settings(config: &Config) -> Vec<PlaceSettings> {
             max_avatars: region.max_avatars,
             hz: hz_or(region.hz, config.world.hz),
             local_ids: shared_local_ids(world),
-            ground: Arc::clone(land.spec()),
+            ground: Arc::clone(encoded_ground.spec()),
             portals,
             seed: RegionHandle::from_grid(region.x, region.y).0,
         };
-        PlaceSettings { grid: (region.x, region.y), spec, ground: land }
+        PlaceSettings { grid: (region.x, region.y), spec, ground: encoded_ground }
     };
     config.region.iter().enumerate().map(place).collect()
 }
@@ -79,20 +79,20 @@ fn build(
     let cast = script.as_deref().map(load).transpose()?.map(Arc::new);
     ground.damage = cast.as_ref().is_some_and(|cast| cast.has_damage());
     let ground = Arc::new(ground);
-    let land = encode(&template.name, Arc::clone(&ground));
+    let encoded_ground = encode(&template.name, Arc::clone(&ground));
     let (name, max_avatars) = (template.name.as_str().into(), template.max_avatars);
     let hz = hz_or(template.hz, config.world.hz);
     let keep = (template.keep_h > 0).then(|| Duration::from_secs(3_600 * u64::from(template.keep_h)));
-    Ok((Template { name, ground, portals, cast, script, max_avatars, hz, keep }, land))
+    Ok((Template { name, ground, portals, cast, script, max_avatars, hz, keep }, encoded_ground))
 }
 
 /// The messages of a ground, and its pictures on the map.
 fn encode(name: &str, ground: Arc<GroundSpec>) -> Arc<EncodedGround> {
-    let mut land = EncodedGround::new(ground);
-    if let Err(error) = land.draw_map() {
+    let mut encoded_ground = EncodedGround::new(ground);
+    if let Err(error) = encoded_ground.draw_map() {
         tracing::warn!(region = name, %error, "the map has no picture of the region");
     }
-    Arc::new(land)
+    Arc::new(encoded_ground)
 }
 
 /// Common configuration of regions and templates.

@@ -27,7 +27,7 @@ const NAME_BYTES_MAX: usize = 200;
 
 /// Takes orders for all worlds of the node.
 pub(super) struct Recordings {
-    lines: Vec<RecordableWorld>,
+    worlds: Vec<RecordableWorld>,
     clock: Clock,
     unix_start_s: u64,
     /// The only folder written to.
@@ -50,12 +50,12 @@ impl Recordings {
         unix_start_s: u64,
         folder: PathBuf,
     ) -> Self {
-        let lines = places.iter().map(|place| {
+        let recordable = places.iter().map(|place| {
             let tapes = worlds.tapes(place.world()).expect("a shared world takes recordings").clone();
             let inbox = worlds.inboxes.of(place.world()).expect("a shared world has an inbox");
             RecordableWorld { place: Arc::clone(place), tapes, inbox, is_busy: Arc::default() }
         });
-        Self { lines: lines.collect(), clock: Arc::clone(clock), unix_start_s, folder }
+        Self { worlds: recordable.collect(), clock: Arc::clone(clock), unix_start_s, folder }
     }
 
     /// Begins a recording.
@@ -64,19 +64,19 @@ impl Recordings {
     /// A sentence for the operator: no such world, a file that cannot be made, a recording that is under way.
     pub(super) fn begin(&self, order: RecordingOrder) -> Result<RecordingReply, String> {
         let RecordingOrder { world, seconds, out } = order;
-        let line = self.lines.iter().find(|line| line.place.name().eq_ignore_ascii_case(&world));
-        let line = line.ok_or_else(|| {
-            let names: Vec<&str> = self.lines.iter().map(|line| line.place.name()).collect();
+        let found = self.worlds.iter().find(|one| one.place.name().eq_ignore_ascii_case(&world));
+        let recordable = found.ok_or_else(|| {
+            let names: Vec<&str> = self.worlds.iter().map(|one| one.place.name()).collect();
             format!("There is no region {world:?}; there are: {}.", names.join(", "))
         })?;
         if !(1..=SECONDS_MAX).contains(&seconds) {
             return Err(format!("A recording lasts from 1 to {SECONDS_MAX} seconds."));
         }
         let out = path_below(&self.folder, &out)?;
-        if line.is_busy.swap(true, Ordering::AcqRel) {
-            return Err(format!("{} is being recorded already.", line.place.name()));
+        if recordable.is_busy.swap(true, Ordering::AcqRel) {
+            return Err(format!("{} is being recorded already.", recordable.place.name()));
         }
-        let is_busy = Busy(Arc::clone(&line.is_busy));
+        let is_busy = Busy(Arc::clone(&recordable.is_busy));
         let made = DirBuilder::new().recursive(true).mode(PRIVATE_DIR).create(&self.folder);
         made.map_err(|error| format!("Cannot make {}: {error}.", self.folder.display()))?;
         let file = OpenOptions::new()
@@ -93,13 +93,13 @@ impl Recordings {
         let about = About {
             clock_zero_ns: monotonic_ns().saturating_sub((self.clock)().0),
             ..About::new(
-                line.place.name(),
+                recordable.place.name(),
                 &build,
                 recorded_at_s,
-                &WorldConfig::new(line.place.scene.spec(), None),
+                &WorldConfig::new(recordable.place.scene.spec(), None),
             )
         };
-        let place = Arc::clone(&line.place);
+        let place = Arc::clone(&recordable.place);
         let (outcome, answer) = oneshot::channel();
         let path = out.clone();
         let thread = std::thread::Builder::new().name("recording".into());
@@ -130,10 +130,10 @@ impl Recordings {
             return Err(format!("Cannot start a thread: {error}."));
         }
         // There is room: a world takes its tape before the recording that it belongs to can end.
-        if line.tapes.try_send(tape).is_err() {
-            return Err(format!("{} does not take a recording.", line.place.name()));
+        if recordable.tapes.try_send(tape).is_err() {
+            return Err(format!("{} does not take a recording.", recordable.place.name()));
         }
-        line.inbox.waker.wake();
+        recordable.inbox.waker.wake();
         Ok(answer)
     }
 }

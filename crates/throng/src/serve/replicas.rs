@@ -1,4 +1,4 @@
-//! The ways of worlds' frames to published replicas: by the `replica` thread for shared worlds, within the step for instances.
+//! From worlds' frames to published replicas: on the `replica` thread for shared worlds, within the step for instances.
 
 use super::ServeError;
 use super::faults::Fuse;
@@ -66,7 +66,7 @@ impl FrameOutlet for InstanceFrames {
     }
 }
 
-/// The queue of shared worlds' frames to the thread, and the way back of spent ones: to encode a crowd takes time, and the next step need not
+/// The queue of shared worlds' frames to the thread, and the queue of spent ones back: to encode a crowd takes time, and the next step need not
 /// wait for it.
 pub(super) struct FrameQueue {
     frames: (Sender<Box<Frame>>, Receiver<Box<Frame>>),
@@ -126,7 +126,7 @@ pub(super) struct ReplicaThreadConfig<'a> {
     /// True if dead reckoning suppresses updates.
     pub(super) dead_reckoning: bool,
     pub(super) sessions: &'a Arc<Sessions>,
-    pub(super) portal: Arc<HttpState>,
+    pub(super) http_state: Arc<HttpState>,
     pub(super) metrics: &'a Metrics,
     pub(super) recorder: Recorder,
     pub(super) fuse: Arc<Fuse>,
@@ -146,16 +146,16 @@ pub(super) fn start(start: ReplicaThreadConfig<'_>) -> Result<Replicas, ServeErr
         frames,
         dead_reckoning,
         sessions,
-        portal,
+        http_state,
         metrics,
         recorder,
         fuse,
     } = start;
-    let ways = places
+    let followed = places
         .iter()
         .map(|place| {
             let inbox = worlds.inboxes.shared().get(place.world()).expect("a shared world has an inbox");
-            let way = FollowedWorld {
+            let world = FollowedWorld {
                 follower: FrameFollower::new(&place.scene, dead_reckoning, inbox.snapshot_request()),
                 region: place.id.0.into(),
                 timing: metrics.timing(
@@ -164,19 +164,19 @@ pub(super) fn start(start: ReplicaThreadConfig<'_>) -> Result<Replicas, ServeErr
                     &[("world", place.name())],
                 ),
             };
-            (place.world(), way)
+            (place.world(), world)
         })
         .collect();
     let counters = Arc::new(ReplicaCounters::default());
     let (stop, stopped) = bounded(1);
     let thread = ReplicaThread {
-        ways,
+        worlds: followed,
         // The other ends are those of the worlds alone, so that the thread ends after them.
         frames: frames.frames.1,
         spent: frames.spent.0,
         stopped,
         sessions: Arc::clone(sessions),
-        portal,
+        http_state,
         counters: Arc::clone(&counters),
         fuse,
     };
@@ -204,12 +204,12 @@ impl Replicas {
 }
 
 struct ReplicaThread {
-    ways: WorldMap<FollowedWorld>,
+    worlds: WorldMap<FollowedWorld>,
     frames: Receiver<Box<Frame>>,
     spent: Sender<Box<Frame>>,
     stopped: Receiver<()>,
     sessions: Arc<Sessions>,
-    portal: Arc<HttpState>,
+    http_state: Arc<HttpState>,
     counters: Arc<ReplicaCounters>,
     fuse: Arc<Fuse>,
 }
@@ -232,19 +232,20 @@ impl ReplicaThread {
 
     fn take(&mut self, mut frame: Box<Frame>) {
         let _scope = ENCODE.enter(frame.world.0.into());
-        let began_at = (self.portal.clock)();
+        let began_at = (self.http_state.clock)();
         self.fuse.strike();
-        let way = self.ways.get_mut(frame.world).expect("only shared worlds send frames to this thread");
-        way.follower.follow(&frame);
-        way.timing.record((self.portal.clock)() - began_at);
-        let region = way.region;
+        let followed =
+            self.worlds.get_mut(frame.world).expect("only shared worlds send frames to this thread");
+        followed.follower.follow(&frame);
+        followed.timing.record((self.http_state.clock)() - began_at);
+        let region = followed.region;
         let world = frame.world;
         self.count();
         if !frame.events.is_empty() {
             let events: Arc<[Event]> = std::mem::take(&mut frame.events).into();
             for event in events.iter() {
                 if let Event::Chat(chat) = event {
-                    self.portal.live.show_chat(region, chat);
+                    self.http_state.live.show_chat(region, chat);
                 }
             }
             self.sessions.send_to_shards(&ToShard::Events(world, events));
@@ -254,8 +255,9 @@ impl ReplicaThread {
     }
 
     fn count(&self) {
-        let sum =
-            |of: fn(&FollowerTotals) -> u64| self.ways.values().map(|way| of(&way.follower.totals())).sum();
+        let sum = |of: fn(&FollowerTotals) -> u64| {
+            self.worlds.values().map(|world| of(&world.follower.totals())).sum()
+        };
         let counters = &self.counters;
         counters.frames.fetch_add(1, Ordering::Relaxed);
         counters.blocks_encoded.store(sum(|totals| totals.blocks_encoded), Ordering::Relaxed);

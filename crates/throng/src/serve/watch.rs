@@ -59,7 +59,7 @@ pub(super) struct WatchThreadConfig {
     pub(super) standings: Standings,
     pub(super) shards: Vec<Arc<Watched>>,
     pub(super) replicas: Arc<replicas::ReplicaCounters>,
-    pub(super) portal: Arc<HttpState>,
+    pub(super) http_state: Arc<HttpState>,
     pub(super) http: HttpConnections,
     pub(super) load: LoadHint,
     pub(super) tunables: Arc<Tunables>,
@@ -189,7 +189,7 @@ impl WatchSampler {
         self.start.missed.add(self.start.worlds.take_missed());
         self.export.restarts(&self.start.standings);
         let listeners = [("public", &*self.start.http.public), ("operator", &*self.start.http.operator)];
-        self.start.portal.export(&mut self.export.table, &listeners);
+        self.start.http_state.export(&mut self.export.table, &listeners);
         self.start.recorder.counters().export(&mut self.export.table);
         self.export.server(&self.start);
         self.threads(passed);
@@ -225,7 +225,7 @@ impl WatchSampler {
             dilation: worlds.iter().map(|(_, world)| world.dilation).fold(1.0, f32::min),
             uptime_s: now.0 as f32 / 1e9,
         };
-        self.start.portal.live.record_figures(figures);
+        self.start.http_state.live.record_figures(figures);
         let busiest_shard = self.busiest_shard(passed);
         let busy = busiest_shard.max(took.as_secs_f32() / passed);
         self.start.load.set_per_mille((busy * 1_000.0).clamp(0.0, 1_000.0) as u32);

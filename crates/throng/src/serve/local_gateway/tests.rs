@@ -114,7 +114,7 @@ fn template(name: &str, size_m: u32, portals: Arc<[Portal]>) -> Template {
 /// Two regions, each with a portal to its template.
 fn regions() -> Places {
     let region = |(n, name, size_m, template): (u32, &str, u32, &str)| {
-        let (world, land) = (WorldId(n + 1), Arc::new(EncodedGround::new(ground(size_m))));
+        let (world, encoded_ground) = (WorldId(n + 1), Arc::new(EncodedGround::new(ground(size_m))));
         let spec = WorldSpec {
             world,
             epoch: Epoch(0),
@@ -123,11 +123,11 @@ fn regions() -> Places {
             max_avatars: 100,
             hz: 20,
             local_ids: shared_local_ids(world),
-            ground: Arc::clone(land.spec()),
+            ground: Arc::clone(encoded_ground.spec()),
             portals: portal(PortalTo::Own(template.into())),
             seed: n.into(),
         };
-        PlaceSettings { grid: (1_000 + 10 * n, 1_000), spec, ground: land }
+        PlaceSettings { grid: (1_000 + 10 * n, 1_000), spec, ground: encoded_ground }
     };
     let regions = [(0, "Harbour", 256, "Cave"), (1, "Meadows", 512, "Plain")];
     Places::new(regions.into_iter().map(region).collect())

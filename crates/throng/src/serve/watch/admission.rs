@@ -24,10 +24,10 @@ impl WatchSampler {
             has_connections: self.start.http.has_spare(),
         };
         let verdict = self.admission.judge(now, seen);
-        self.start.portal.door.set(verdict.room);
+        self.start.http_state.door.set(verdict.room);
         if verdict.sheds {
             tracing::warn!(resident = seen.resident_bytes, limit = seen.limit_bytes, "memory is short");
-            self.start.portal.login.forget_all();
+            self.start.http_state.login.forget_all();
         }
         if verdict.gives_back {
             allocations::give_spare_back();
