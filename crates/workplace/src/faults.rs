@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Kinds of faults.
+/// Effects of faults. Orders at the operator's address have a type of their own, since hosts know no HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultKind {
+pub enum FaultEffect {
     /// The thread panics.
     Panic,
     /// The process aborts.
@@ -25,12 +25,12 @@ pub enum FaultKind {
 
 /// An order to inject a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The fault.
-    pub kind: FaultKind,
+pub struct InjectedFault {
+    /// Its effect.
+    pub effect: FaultEffect,
     /// Name of the thread, as in [`Fuses::at`].
     pub place: String,
-    /// Length of each [`FaultKind::Slow`], milliseconds.
+    /// Length of each [`FaultEffect::Slow`], milliseconds.
     pub ms: u32,
     /// Turns of the thread with the fault, one after the other.
     pub repeat: u32,
@@ -40,7 +40,7 @@ pub struct Fault {
 #[derive(Debug, Default)]
 pub struct Fuse {
     armed: AtomicBool,
-    fault: Mutex<Option<Fault>>,
+    fault: Mutex<Option<InjectedFault>>,
 }
 
 impl Fuse {
@@ -60,21 +60,21 @@ impl Fuse {
     #[cold]
     fn burn(&self) -> bool {
         let Some(fault) = self.next_turn() else { return false };
-        match fault.kind {
-            FaultKind::Panic => panic!("a fault that was ordered at {}", fault.place),
-            FaultKind::Abort => std::process::abort(),
-            FaultKind::Segfault => telemetry::crash::segfault(),
-            FaultKind::StackOverflow => {
+        match fault.effect {
+            FaultEffect::Panic => panic!("a fault that was ordered at {}", fault.place),
+            FaultEffect::Abort => std::process::abort(),
+            FaultEffect::Segfault => telemetry::crash::segfault(),
+            FaultEffect::StackOverflow => {
                 overflow(0);
             }
-            FaultKind::Slow => sleep(Duration::from_millis(fault.ms.into())),
-            FaultKind::Fail => return true,
+            FaultEffect::Slow => sleep(Duration::from_millis(fault.ms.into())),
+            FaultEffect::Fail => return true,
         }
         false
     }
 
     /// The order, with one turn less to go.
-    fn next_turn(&self) -> Option<Fault> {
+    fn next_turn(&self) -> Option<InjectedFault> {
         let mut slot = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
         let fault = slot.as_mut()?;
         fault.repeat = fault.repeat.saturating_sub(1);
@@ -86,7 +86,7 @@ impl Fuse {
         Some(now)
     }
 
-    fn arm(&self, fault: Fault) {
+    fn arm(&self, fault: InjectedFault) {
         if fault.repeat == 0 {
             return;
         }
@@ -120,7 +120,7 @@ impl Fuses {
     }
 
     /// Carries an order out. `wake` makes threads turn that wait for work.
-    pub fn order(&self, fault: Fault, wake: &dyn Fn()) -> Result<(), String> {
+    pub fn order(&self, fault: InjectedFault, wake: &dyn Fn()) -> Result<(), String> {
         if fault.place == "http" {
             // The thread that reads the order.
             let fuse = Fuse::default();
@@ -143,8 +143,8 @@ mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    fn panic_at(place: &str, repeat: u32) -> Fault {
-        Fault { kind: FaultKind::Panic, place: place.into(), ms: 0, repeat }
+    fn panic_at(place: &str, repeat: u32) -> InjectedFault {
+        InjectedFault { effect: FaultEffect::Panic, place: place.into(), ms: 0, repeat }
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
         let mut fuses = Fuses::default();
         let fuse = fuses.at("instances");
         assert!(!fuse.fails());
-        fuses.order(Fault { kind: FaultKind::Fail, ..panic_at("instances", 2) }, &|| {}).unwrap();
+        fuses.order(InjectedFault { effect: FaultEffect::Fail, ..panic_at("instances", 2) }, &|| {}).unwrap();
         assert_eq!([(); 4].map(|()| fuse.fails()), [true, true, false, false]);
     }
 

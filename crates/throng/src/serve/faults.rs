@@ -1,19 +1,19 @@
 //! Orders of faults, from the operator's address (`POST /v1/fault`) to the threads.
 
-use gateway::http::fault::{Fault as FaultBody, FaultKind as KindBody};
-use workplace::faults::{Fault, FaultKind};
+use gateway::http::fault::{Fault, FaultKind};
+use workplace::faults::{FaultEffect, InjectedFault};
 pub(super) use workplace::faults::{Fuse, Fuses};
 
 /// An order as the threads take it.
-pub(super) fn fault(order: FaultBody) -> Fault {
-    let FaultBody { kind, place, ms, repeat } = order;
-    let kind = match kind {
-        KindBody::Panic => FaultKind::Panic,
-        KindBody::Abort => FaultKind::Abort,
-        KindBody::Segfault => FaultKind::Segfault,
-        KindBody::StackOverflow => FaultKind::StackOverflow,
-        KindBody::Slow => FaultKind::Slow,
-        KindBody::Fail => FaultKind::Fail,
+pub(super) fn fault(order: Fault) -> InjectedFault {
+    let Fault { kind, place, ms, repeat } = order;
+    let effect = match kind {
+        FaultKind::Panic => FaultEffect::Panic,
+        FaultKind::Abort => FaultEffect::Abort,
+        FaultKind::Segfault => FaultEffect::Segfault,
+        FaultKind::StackOverflow => FaultEffect::StackOverflow,
+        FaultKind::Slow => FaultEffect::Slow,
+        FaultKind::Fail => FaultEffect::Fail,
     };
-    Fault { kind, place, ms, repeat }
+    InjectedFault { effect, place, ms, repeat }
 }

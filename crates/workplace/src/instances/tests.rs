@@ -12,7 +12,7 @@ mod suspending;
 
 use super::mail::Answer;
 use super::*;
-use crate::faults::{Fault, FaultKind, Fuses};
+use crate::faults::{InjectedFault, FaultEffect, Fuses};
 use crate::inboxes::Inbox;
 use crate::serving::{FrameOutlet, SentFrame, ShownWorld, SnapshotRequest, WorldGateway};
 use crate::worlds::{self, Stepper, Worlds};
@@ -332,12 +332,12 @@ impl Node {
     }
 
     fn fail(&self, times: u32) {
-        self.strike(FaultKind::Fail, 0, times);
+        self.strike(FaultEffect::Fail, 0, times);
     }
 
     /// Injects faults into the next transactions.
-    fn strike(&self, kind: FaultKind, ms: u32, repeat: u32) {
-        let fault = Fault { kind, place: "instances".into(), ms, repeat };
+    fn strike(&self, effect: FaultEffect, ms: u32, repeat: u32) {
+        let fault = InjectedFault { effect, place: "instances".into(), ms, repeat };
         self.fuses.order(fault, &|| {}).unwrap();
     }
 

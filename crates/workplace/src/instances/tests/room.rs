@@ -126,13 +126,13 @@ fn a_failed_start_gives_its_memory_back() {
     node.fail(1);
     assert!(node.try_to_create(1).is_err_and(|why| is_unsaved(&why)));
     assert_eq!(node.promised(), 0);
-    node.strike(FaultKind::Panic, 0, 1);
+    node.strike(FaultEffect::Panic, 0, 1);
     assert!(node.try_to_create(1).is_err_and(|why| is_unsaved(&why)));
     assert_eq!(node.promised(), 0);
     let one = node.create(1);
     node.instances.suspend(one).unwrap();
     node.allow(1);
-    node.strike(FaultKind::Panic, 0, 1);
+    node.strike(FaultEffect::Panic, 0, 1);
     assert!(is_unsaved(&node.refusal(one)));
     assert_eq!((node.promised(), node.state(one)), (0, "suspended"));
     node.instances.resume(one).unwrap();
@@ -222,7 +222,7 @@ fn a_request_waits_for_a_suspension_under_way_and_evicts_no_other_instance() {
     node.allow(2);
     let (one, two) = (node.create(1), node.create(2));
     node.visit(one);
-    node.strike(FaultKind::Slow, 500, 1);
+    node.strike(FaultEffect::Slow, 500, 1);
     std::thread::scope(|scope| {
         scope.spawn(|| node.instances.suspend(one).unwrap());
         node.wait_until("it is on its way out", |node| node.state(one) == "suspending");

@@ -217,7 +217,7 @@ fn an_instance_under_creation_is_acknowledged_when_it_is_on_the_disk() {
     let data = tempfile::tempdir().unwrap();
     let node = Node::start(&data, &config(&["Cave"], 5));
     let id = Uuid::from_u128(1);
-    node.strike(FaultKind::Slow, 300, 1);
+    node.strike(FaultEffect::Slow, 300, 1);
     std::thread::scope(|scope| {
         scope.spawn(|| node.create(1));
         node.wait_until("it is being created", |node| node.instances.get(id).is_ok());
@@ -233,7 +233,7 @@ fn a_panic_costs_neither_a_world_that_is_being_suspended_nor_a_place_among_insta
     let node = Node::start(&data, &config(&["Cave"], 5));
     let one = node.create(1);
     node.visit(one);
-    node.strike(FaultKind::Panic, 0, 1);
+    node.strike(FaultEffect::Panic, 0, 1);
     assert!(is_unsaved(&node.instances.suspend(one).unwrap_err()));
     assert_eq!(node.state(one), "active");
     node.with_stepper(one, |_| {});
@@ -244,7 +244,7 @@ fn a_panic_costs_neither_a_world_that_is_being_suspended_nor_a_place_among_insta
     assert_eq!(node.metric("throng_instances_panics_total"), 2.0);
     node.instances.suspend(one).unwrap();
     assert!(has_image(&data, one));
-    node.strike(FaultKind::Panic, 0, 1);
+    node.strike(FaultEffect::Panic, 0, 1);
     assert!(node.try_to_create(2).is_err_and(|why| is_unsaved(&why)));
     assert_eq!(node.list().len(), 1);
     node.create(2);
