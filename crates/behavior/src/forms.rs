@@ -210,7 +210,7 @@ mod tests {
             assert!(!rows.is_empty(), "no row of a table begins with `{}`", form.word);
             // `creep`, `walk`, `run` and `speed` are described once, as *pace*.
             for key in form.keys().filter(|key| !["creep", "walk", "run", "speed"].contains(key)) {
-                assert!(rows.iter().any(|row| row.contains(key)), "`{}` does not tell of `{key}`", form.word);
+                assert!(rows.iter().any(|row| row.contains(key)), "`{}` does not name `{key}`", form.word);
             }
             let has_pace = form.keyed("speed").is_some();
             assert_eq!(rows.iter().any(|row| row.contains("*pace*")), has_pace, "{}", form.word);

@@ -10,10 +10,10 @@ use telemetry::captures::{CaptureEntry, CaptureSummary};
 /// minute and a half, so a spike is drawn up to both together later than it was.
 pub(super) const AROUND: Duration = Duration::from_secs(150);
 /// Captures with details on the page, the nearest first.
-pub(super) const TOLD_MAX: usize = 2;
+pub(super) const DETAILED_MAX: usize = 2;
 
 /// The captures around `unix_ms`, the nearest first, the first of them as timelines and with their summaries.
-pub(super) fn page(unix_ms: u64, near: &[CaptureEntry], told: &[(CaptureSummary, Timeline)]) -> String {
+pub(super) fn page(unix_ms: u64, near: &[CaptureEntry], detailed: &[(CaptureSummary, Timeline)]) -> String {
     let moment = jiff::Timestamp::from_millisecond(i64::try_from(unix_ms).unwrap_or(i64::MAX));
     let moment = moment.map_or_else(|_| unix_ms.to_string(), |moment| format!("{moment:.3}"));
     let mut page = Report::new("Captures", &format!("Around {moment}, the nearest first."));
@@ -45,7 +45,7 @@ pub(super) fn page(unix_ms: u64, near: &[CaptureEntry], told: &[(CaptureSummary,
         ]);
     }
     page.section(Section::new("Captures").table(table));
-    for (entry, (summary, timeline)) in near.iter().zip(told) {
+    for (entry, (summary, timeline)) in near.iter().zip(detailed) {
         let plot = timeline_page::plot(summary.overrun.as_ref(), timeline);
         page.section(Section::new(&entry.name()).timeline(plot).verbatim(&summary.to_string()));
     }

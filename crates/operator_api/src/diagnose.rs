@@ -1,6 +1,6 @@
 //! The operator's commands on the running server: captures, current costs of systems, and tunables. They need the scope `operate`.
 
-use super::capture_page::{AROUND, TOLD_MAX, page};
+use super::capture_page::{AROUND, DETAILED_MAX, page};
 use axum::extract::{Json, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
@@ -183,12 +183,12 @@ async fn around(State(diagnose): State<Arc<Diagnose>>, Path(unix_ms): Path<u64>)
             std::fs::read(diagnose.store.path_of(&format!("{}.{ending}", entry.name()))?).ok()
         };
         // An entry deleted meanwhile is left out.
-        let tell = |entry: &CaptureEntry| {
+        let read_details = |entry: &CaptureEntry| {
             let summary = serde_json::from_slice(&read(entry, "json")?).ok()?;
             Some((summary, Timeline::read(&read(entry, "perfetto-trace")?).ok()?))
         };
-        let told: Vec<_> = near.iter().take(TOLD_MAX).map_while(tell).collect();
-        Ok::<_, CaptureStoreError>(page(unix_ms, &near, &told))
+        let detailed: Vec<_> = near.iter().take(DETAILED_MAX).map_while(read_details).collect();
+        Ok::<_, CaptureStoreError>(page(unix_ms, &near, &detailed))
     });
     match made.await {
         Ok(page) => Html(page).into_response(),
@@ -235,11 +235,11 @@ struct Tuning {
 ))]
 async fn tune(State(diagnose): State<Arc<Diagnose>>, Json(tuning): Json<Tuning>) -> Response {
     let Tuning { key, value, persist } = tuning;
-    let (told_key, told_value) = (key.clone(), value.clone());
+    let (logged_key, logged_value) = (key.clone(), value.clone());
     let tuned = blocking(move || diagnose.tuner.set(&key, &value, persist));
     match tuned.await {
         Ok(()) => {
-            tracing::info!(key = told_key, value = %told_value, persist, "tuned");
+            tracing::info!(key = logged_key, value = %logged_value, persist, "tuned");
             "done\n".into_response()
         }
         Err(why) => refuse(StatusCode::BAD_REQUEST, &why),

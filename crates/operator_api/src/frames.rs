@@ -193,8 +193,8 @@ async fn list(
     State(frames): State<Arc<FrameLog>>,
     Query(FirstFrame { from }): Query<FirstFrame>,
 ) -> Response {
-    let told = frames.kept.lock().unwrap_or_else(PoisonError::into_inner).list_from(from);
-    Json(told).into_response()
+    let frames_kept = frames.kept.lock().unwrap_or_else(PoisonError::into_inner).list_from(from);
+    Json(frames_kept).into_response()
 }
 
 /// The latest steps of worlds that began a whole tick late or lasted longer than a tick, brought once a second, each with its fate.

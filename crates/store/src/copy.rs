@@ -106,15 +106,15 @@ const END: Sql = Sql {
                FROM instances_set_aside HAVING max(number) IS NOT NULL",
 };
 
-/// Copies everything from one database to another, which is empty or an unfinished copy. `tell` is called after each transaction with
-/// the progress.
+/// Copies everything from one database to another, which is empty or an unfinished copy. `report_progress` is called after each
+/// transaction.
 ///
 /// # Errors
 /// [`CopyError`]; the same call may be made again.
 pub fn copy(
     from: &StoreUrl,
     to: &StoreUrl,
-    mut tell: impl FnMut(CopyProgress),
+    mut report_progress: impl FnMut(CopyProgress),
 ) -> Result<CopyReport, CopyError> {
     let newest = schema::newest();
     let source = Store::open_for_maintenance(from, true)?;
@@ -129,7 +129,8 @@ pub fn copy(
     let is_half_copied = target.inspect()?.is_half_copied;
     target.migrate_to(newest)?;
     source.snapshot(|source| {
-        let mut copy = Copy { source, target: &target, inserted: 0, removed: 0, tell: &mut tell };
+        let mut copy =
+            Copy { source, target: &target, inserted: 0, removed: 0, report_progress: &mut report_progress };
         if !is_half_copied && !copy.is_target_empty()? {
             // Perhaps a copy that was killed when it had just ended.
             return match copy.verify()? {
@@ -154,7 +155,7 @@ struct Copy<'a, 'b> {
     target: &'a Store,
     inserted: u64,
     removed: u64,
-    tell: &'a mut dyn FnMut(CopyProgress),
+    report_progress: &'a mut dyn FnMut(CopyProgress),
 }
 
 /// The next rows of both sides, of which at least one has a row.
@@ -235,7 +236,7 @@ impl Copy<'_, '_> {
         })?;
         self.removed += stale.len() as u64;
         stale.clear();
-        (self.tell)(CopyProgress { table: table.name, inserted: self.inserted });
+        (self.report_progress)(CopyProgress { table: table.name, inserted: self.inserted });
         Ok(())
     }
 
@@ -261,7 +262,7 @@ impl Copy<'_, '_> {
         })?;
         self.inserted += missing.len() as u64;
         missing.clear();
-        (self.tell)(CopyProgress { table: table.name, inserted: self.inserted });
+        (self.report_progress)(CopyProgress { table: table.name, inserted: self.inserted });
         Ok(())
     }
 

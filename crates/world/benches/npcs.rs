@@ -84,11 +84,11 @@ fn main() {
     println!("an NPC's tick: median {:.0} ns, p99 {:.0} ns, max {:.0} ns", at(0.5), at(0.99), at(1.0));
     let hash = worlds.iter().fold(0_u64, |hash, world| hash.rotate_left(7) ^ world.state_hash());
     println!("state hash {hash:016x}");
-    tell(&worlds, cast.len(), ticks);
+    print_counts(&worlds, cast.len(), ticks);
 }
 
 /// Deeds of NPCs, each per second.
-fn tell(worlds: &[World], n_npcs: usize, ticks: u64) {
+fn print_counts(worlds: &[World], n_npcs: usize, ticks: u64) {
     let sum =
         |of: fn(&NpcCounts) -> u64| worlds.iter().map(|world| of(world.npc_counts())).sum::<u64>() as f64;
     let npc_s = (worlds.len() * n_npcs) as f64 * ticks as f64 / 20.0;

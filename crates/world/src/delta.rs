@@ -41,7 +41,7 @@ impl Delta {
         out.changes.extend(self.departures.drain(..).map(Change::Removed));
         let newcomers = roster.iter().filter(|(_, presence)| presence.dirty.created);
         out.changes.extend(newcomers.map(|(_, presence)| Change::Created(presence.entity())));
-        npcs.tell_newcomers(setting, out);
+        npcs.write_newcomers(setting, out);
 
         let mut difference = 0_u64;
         for (slot, presence) in roster.iter_mut() {
@@ -49,7 +49,7 @@ impl Delta {
             if !dirty.touched {
                 continue;
             }
-            let told = out.changes.len();
+            let n_before = out.changes.len();
             if !dirty.created {
                 if dirty.appeared {
                     out.changes.push(Change::Appeared(presence.id, presence.appearance.clone()));
@@ -61,7 +61,7 @@ impl Delta {
                     out.changes.push(Change::Moved(presence.id, presence.motion));
                 }
             }
-            counters.entities_dirtied += u64::from(dirty.created || out.changes.len() > told);
+            counters.entities_dirtied += u64::from(dirty.created || out.changes.len() > n_before);
             presence.shown = presence.motion;
 
             let hash = presence.state_hash(slot);
@@ -69,6 +69,6 @@ impl Delta {
             difference = difference.wrapping_sub(former).wrapping_add(hash);
         }
         roster.rehash(difference);
-        npcs.tell_changes(setting, counters, out);
+        npcs.write_changes(setting, counters, out);
     }
 }

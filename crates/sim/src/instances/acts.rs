@@ -214,7 +214,7 @@ impl InstanceRun {
             7..10 => {
                 if let Some(&(circuit, world)) = self.process.standing.get(&agent) {
                     let number = self.roll(2) as u8;
-                    self.tell(FromShard::Request(circuit, Request::Portal { world, number }));
+                    self.send_to_hub(FromShard::Request(circuit, Request::Portal { world, number }));
                 }
             }
             10..12 => {

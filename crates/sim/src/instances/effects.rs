@@ -5,7 +5,7 @@ use super::*;
 use link::Action;
 
 impl InstanceRun {
-    pub(super) fn tell(&mut self, from: FromShard) {
+    pub(super) fn send_to_hub(&mut self, from: FromShard) {
         self.process.hub.handle(self.now, ShardIndex(0), from);
     }
 
@@ -18,7 +18,7 @@ impl InstanceRun {
             self.command(world, circuit.session, Action::Leave);
         }
         self.process.agents.remove(&circuit);
-        self.tell(FromShard::Closed { circuit, why, agent, spot: None, next_sequence: 1 });
+        self.send_to_hub(FromShard::Closed { circuit, why, agent, spot: None, next_sequence: 1 });
     }
 
     /// The shard, with willing clients.
@@ -28,11 +28,11 @@ impl InstanceRun {
             ToShard::Ticket(ticket) if self.process.hub.places().scene(ticket.world).is_none() => {}
             ToShard::Ticket(ticket) => {
                 self.process.agents.insert(ticket.circuit, ticket.agent);
-                self.tell(FromShard::Opened(ticket.circuit));
+                self.send_to_hub(FromShard::Opened(ticket.circuit));
                 self.let_in(ticket.circuit, ticket.world);
             }
             ToShard::Switch { circuit, world, .. } if self.process.agents.contains_key(&circuit) => {
-                self.tell(FromShard::Left { circuit, spot: None });
+                self.send_to_hub(FromShard::Left { circuit, spot: None });
                 self.let_in(circuit, world);
             }
             ToShard::Close(circuit, _) => self.close(circuit, Closed::Asked),
@@ -43,14 +43,14 @@ impl InstanceRun {
     pub(super) fn let_in(&mut self, circuit: CircuitKey, world: WorldId) {
         let Some(scene) = self.process.hub.places().scene(world) else { return };
         if !scene.is_shared && self.roll(6) == 0 {
-            return self.tell(FromShard::Refused(circuit, world, EntryRefusal::Full));
+            return self.send_to_hub(FromShard::Refused(circuit, world, EntryRefusal::Full));
         }
         let agent = self.process.agents[&circuit];
         if let Some((former, world)) = self.process.standing.insert(agent, (circuit, world)) {
             self.command(world, former.session, Action::Leave);
         }
         self.command(world, circuit.session, enter(agent));
-        self.tell(FromShard::Arrived(circuit, world));
+        self.send_to_hub(FromShard::Arrived(circuit, world));
     }
 
     /// An order of the hub, on its way to the coordinator.

@@ -62,21 +62,21 @@ pub fn frame_end() {
 }
 
 /// Reports the kernel's figures of the calling thread.
-fn sample(lock_wait_ns: u64, mut tell: impl FnMut(SampleKind, u64)) {
+fn sample(lock_wait_ns: u64, mut report: impl FnMut(SampleKind, u64)) {
     INSTALLED.with_borrow(|installed| {
         let schedstat = installed.as_ref().and_then(|installed| installed.schedstat.as_ref());
         if let Some((run_ns, wait_ns)) = schedstat.and_then(read_schedstat) {
-            tell(SampleKind::RunNs, run_ns);
-            tell(SampleKind::WaitNs, wait_ns);
+            report(SampleKind::RunNs, run_ns);
+            report(SampleKind::WaitNs, wait_ns);
         }
     });
     if let Some(usage) = thread_usage() {
-        tell(SampleKind::MinorFaults, usage.minor_faults);
-        tell(SampleKind::MajorFaults, usage.major_faults);
-        tell(SampleKind::VoluntarySwitches, usage.voluntary_switches);
-        tell(SampleKind::InvoluntarySwitches, usage.involuntary_switches);
+        report(SampleKind::MinorFaults, usage.minor_faults);
+        report(SampleKind::MajorFaults, usage.major_faults);
+        report(SampleKind::VoluntarySwitches, usage.voluntary_switches);
+        report(SampleKind::InvoluntarySwitches, usage.involuntary_switches);
     }
-    tell(SampleKind::LockWaitNs, lock_wait_ns);
+    report(SampleKind::LockWaitNs, lock_wait_ns);
 }
 
 /// Nanoseconds on a core and in its run queue: the first two of the file's three numbers.

@@ -149,11 +149,11 @@ impl RegistryFigures {
         }
         let shortages: Vec<Shortage> = capacity.shortages().collect();
         if shortages != self.shortages {
-            self.tell_shortages(shortages);
+            self.report_shortages(shortages);
         }
     }
 
-    fn tell_shortages(&mut self, now: Vec<Shortage>) {
+    fn report_shortages(&mut self, now: Vec<Shortage>) {
         let before = std::mem::replace(&mut self.shortages, now);
         for (why, closed) in Shortage::ALL.iter().zip(&self.closed) {
             let (was, is) = (before.contains(why), self.shortages.contains(why));

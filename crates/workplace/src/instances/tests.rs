@@ -12,7 +12,7 @@ mod suspending;
 
 use super::mail::Answer;
 use super::*;
-use crate::faults::{InjectedFault, FaultEffect, Fuses};
+use crate::faults::{FaultEffect, Fuses, InjectedFault};
 use crate::inboxes::Inbox;
 use crate::serving::{FrameOutlet, SentFrame, ShownWorld, SnapshotRequest, WorldGateway};
 use crate::worlds::{self, Stepper, Worlds};

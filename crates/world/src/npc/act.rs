@@ -1,7 +1,8 @@
 //! Execution of intents: what legs, mouth and fists do until the next thought.
 
 use super::{
-    Errand, GESTURE_MS, HALF_HEIGHT_M, NpcCast, NpcCondition, Npcs, Scratch, Target, Toward, tell::agent_of,
+    Errand, GESTURE_MS, HALF_HEIGHT_M, NpcCast, NpcCondition, Npcs, Scratch, Target, Toward,
+    changes::agent_of,
 };
 use crate::{cast::ground_of, outcome::Blow, presence::SPEED_MAX_M_PER_S, setting::WorldSetting};
 use behavior::{

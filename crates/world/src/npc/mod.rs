@@ -1,7 +1,7 @@
 //! The NPC phase: avatars without a client.
 //!
 //! A tick in this order: due NPCs look and think (`think`), and their intents begin (`act`); waiting NPCs get paths within the tick's
-//! budget; all walk (`walk`); fallen NPCs lie, vanish and respawn (`fall`). Then `tell` writes the changes. Between two ticks all may
+//! budget; all walk (`walk`); fallen NPCs lie, vanish and respawn (`fall`). Then `changes` writes the frame. Between two ticks all may
 //! get other behaviours (`cast_reload`). Their appearance is a [`link::Looks`].
 //!
 //! Data of every tick ([`Legs`]) are apart from those of thoughts ([`NpcHead`]): of 20,000 NPCs most only walk in a given tick, and
@@ -12,9 +12,9 @@
 
 mod act;
 mod cast_reload;
+mod changes;
 mod fall;
 mod state;
-mod tell;
 mod think;
 mod walk;
 

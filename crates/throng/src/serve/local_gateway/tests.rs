@@ -366,17 +366,17 @@ impl Shard {
                 ToShard::Ticket(ticket) if self.sessions.places().scene(ticket.world).is_none() => {}
                 ToShard::Ticket(ticket) => {
                     self.agents.insert(ticket.circuit, ticket.agent);
-                    self.tell(FromShard::Opened(ticket.circuit));
+                    self.send_to_hub(FromShard::Opened(ticket.circuit));
                     self.let_in(ticket.circuit, ticket.world);
                 }
                 ToShard::Switch { circuit, world, .. } => {
-                    self.tell(FromShard::Left { circuit, spot: None });
+                    self.send_to_hub(FromShard::Left { circuit, spot: None });
                     self.let_in(circuit, world);
                 }
                 ToShard::Close(circuit, _) => {
                     let agent = self.agents[&circuit];
                     let why = Closed::Asked;
-                    self.tell(FromShard::Closed { circuit, why, agent, spot: None, next_sequence: 1 });
+                    self.send_to_hub(FromShard::Closed { circuit, why, agent, spot: None, next_sequence: 1 });
                 }
                 ToShard::Revoke(circuit) if circuit.session == SessionKey(u64::MAX) => return,
                 _ => {}
@@ -387,14 +387,14 @@ impl Shard {
     fn let_in(&mut self, circuit: CircuitKey, world: WorldId) {
         let Some(scene) = self.sessions.places().scene(world) else { return };
         if !scene.is_shared && self.dice.roll(4) == 0 {
-            self.tell(FromShard::Refused(circuit, world, WorldRefusal::Full));
+            self.send_to_hub(FromShard::Refused(circuit, world, WorldRefusal::Full));
             return;
         }
         self.standing.lock().unwrap().insert(self.agents[&circuit], (circuit, world));
-        self.tell(FromShard::Arrived(circuit, world));
+        self.send_to_hub(FromShard::Arrived(circuit, world));
     }
 
-    fn tell(&self, mail: FromShard) {
+    fn send_to_hub(&self, mail: FromShard) {
         let now = (self.clock)();
         self.sessions.with(|hub| hub.handle(now, ShardIndex(0), mail));
     }

@@ -1,4 +1,4 @@
-//! NPCs in frames: avatars without a login.
+//! Changes of NPCs, written into frames: avatars without a login.
 
 use super::{HALF_HEIGHT_M, Legs, Npcs};
 use crate::{counters::WorldCounters, setting::WorldSetting};
@@ -11,8 +11,8 @@ use std::sync::Arc;
 const NPC_ID_SPACE: u64 = 0x7468_726f_6e67_5000;
 
 impl Npcs {
-    /// Reports newcomers, by number.
-    pub(crate) fn tell_newcomers(&self, setting: &WorldSetting, out: &mut Frame) {
+    /// Writes newcomers into the frame, by number.
+    pub(crate) fn write_newcomers(&self, setting: &WorldSetting, out: &mut Frame) {
         for number in 0..self.len() {
             if self.legs[number].dirty.created {
                 out.changes.extend(self.entity(number, setting).map(Change::Created));
@@ -20,8 +20,8 @@ impl Npcs {
         }
     }
 
-    /// Reports the changes of the others.
-    pub(crate) fn tell_changes(
+    /// Writes the changes of the others.
+    pub(crate) fn write_changes(
         &mut self,
         setting: &WorldSetting,
         counters: &mut WorldCounters,
