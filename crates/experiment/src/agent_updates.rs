@@ -16,7 +16,7 @@ use std::time::Duration;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "agent-updates",
-    question: "What do agent updates cost the server, by what the clients do and which of them it filters?",
+    question: "What do agent updates cost the server, by behaviour of the clients and by filter?",
     run,
     figures,
 };
@@ -141,7 +141,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
             report.logins_failed, report.circuits_lost, report.failures
         ));
     }
-    tell(&cells, largest, &mut findings);
+    report_conditions(&cells, largest, &mut findings);
     findings.usage("server", "The server over the run", &samples);
     Ok(findings)
 }
@@ -188,7 +188,7 @@ fn measure(
 }
 
 /// Figures of the largest count and of the other rates, charts and tables of everything.
-fn tell(cells: &[FilterFigures], largest: u32, findings: &mut Findings) {
+fn report_conditions(cells: &[FilterFigures], largest: u32, findings: &mut Findings) {
     for cell in cells.iter().filter(|cell| cell.count == largest) {
         for ((measure, ..), value) in MEASURES.into_iter().zip(cell.values) {
             let rate = if cell.rate_hz == RATE_HZ { String::new() } else { format!("_{}hz", cell.rate_hz) };
@@ -259,7 +259,7 @@ mod tests {
         }
         let mut findings = Findings::default();
         findings.figure("bots", 5.0);
-        tell(&cells, 5, &mut findings);
+        report_conditions(&cells, 5, &mut findings);
         let yielded: Vec<&String> = findings.figures.keys().collect();
         let mut expected = figures();
         expected.sort();

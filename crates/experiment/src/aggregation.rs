@@ -19,7 +19,7 @@ use std::time::Duration;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "aggregation",
-    question: "What does it save to put many updates into one datagram?",
+    question: "How much CPU time does aggregation of updates into one datagram save?",
     run,
     figures,
 };
@@ -33,7 +33,7 @@ const WINDOW: Duration = Duration::from_secs(12);
 const WINDOW_QUICK: Duration = Duration::from_secs(1);
 /// Measured this often in turn, and reported by the median: one window of this machine says little.
 const ROUNDS: usize = 3;
-/// The count that is judged, which all this is done for. Others are measured once.
+/// The judged count, measured in several rounds. Others are measured once.
 const JUDGED: usize = 2;
 /// Time for new bots to be displayed to all clients and to set out.
 const SETTLE: Duration = Duration::from_secs(15);
@@ -201,7 +201,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     server.stop()?;
 
     findings.figure("circuits_lost", f64::from(report.circuits_lost + report.logins_failed));
-    tell(&cells, &mut findings);
+    report_conditions(&cells, &mut findings);
     budget::judge(run, &budgets(), &mut findings);
     findings.usage("server", "The server over the run", &samples);
     Ok(findings)
@@ -244,7 +244,7 @@ fn values(window: &Window) -> Values {
     ]
 }
 
-fn tell(cells: &[ConditionFigures], findings: &mut Findings) {
+fn report_conditions(cells: &[ConditionFigures], findings: &mut Findings) {
     for cell in cells {
         for ((measure, ..), value) in MEASURES.into_iter().zip(cell.values) {
             findings.figure(name_of(measure, cell.condition, cell.count), value);
@@ -281,9 +281,9 @@ fn table(cells: &[ConditionFigures]) -> Table {
     let mut columns = vec![Column::text("sent"), Column::number("avatars", "")];
     columns.extend(MEASURES.map(|(_, title, unit)| Column::number(title, unit)));
     let mut table = Table::new(columns).caption(
-        "All walk all the time. As usual, who is not near is told of up to three sends late, in a full datagram: with few avatars that \
-         leaves out movements that a newer one has taken the place of. The first row is what the authors of OpenSim's aggregation \
-         published.",
+        "All avatars walk all the time. As usual, updates of distant avatars wait for a full datagram, up to three sends: with few avatars, \
+         movements replaced by newer ones meanwhile are left out. The first row has the figures published by the authors of OpenSim's \
+         aggregation.",
     );
     let Published { avatars, packets, bytes, cores } = PUBLISHED;
     let updates = PUBLISHED.updates();
@@ -325,7 +325,7 @@ mod tests {
         }
         let mut findings = Findings::default();
         findings.figure("circuits_lost", 0.0);
-        tell(&cells, &mut findings);
+        report_conditions(&cells, &mut findings);
         let yielded: Vec<&String> = findings.figures.keys().collect();
         let mut expected = figures();
         expected.sort();

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "crash",
-    question: "How long is a world away that panicked, and a server that crashed?",
+    question: "How long is a world unavailable after a panic, and a server after a crash?",
     run,
     figures,
 };
@@ -40,15 +40,25 @@ const CHECKPOINT: Duration = Duration::from_secs(5);
 const WATCH: Duration = Duration::from_secs(2);
 
 /// Period and deadline of waiting for a condition.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_PERIOD: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Logins that may be tried while the server is away.
 const ATTEMPTS_MAX: u32 = 2_000;
 
 const BUDGETS: [FigureLimit; 4] = [
-    budget("panic_back_s", "panic until the world is back under its visitors", "s", Limit::AtMost(2.0)),
-    budget("crash_back_s", "signal until dump written and serving again", "s", Limit::AtMost(5.0)),
+    budget(
+        "panic_back_s",
+        "time from a panic until the world runs with its visitors",
+        "s",
+        Limit::AtMost(2.0),
+    ),
+    budget(
+        "crash_back_s",
+        "time from the signal until the dump is written and logins succeed",
+        "s",
+        Limit::AtMost(5.0),
+    ),
     budget("circuits_lost", "visitors lost by a panic", "", Limit::AtMost(0.0)),
     budget("visitors_missing", "visitors missing on other clients after a panic", "", Limit::AtMost(0.0)),
 ];
@@ -100,7 +110,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     }
     let mut findings = Findings::default();
     findings.figure("visitors", visitors.into());
-    tell(&rounds, &mut findings);
+    report_rounds(&rounds, &mut findings);
     budget::judge(run, &BUDGETS, &mut findings);
     Ok(findings)
 }
@@ -124,7 +134,7 @@ fn panic(run: &Run, server: &Server, visitors: u32, round: &mut Round) -> Result
         if metrics.sum("throng_world_back_seconds_count") > 0.0 || clock::now() >= gives_up_at {
             break metrics;
         }
-        clock::wait(LOOK);
+        clock::wait(POLL_PERIOD);
     };
     clock::wait(WATCH);
     round.gap_s = bots.command("gap")?.gap_s.unwrap_or(f64::NAN);
@@ -132,8 +142,8 @@ fn panic(run: &Run, server: &Server, visitors: u32, round: &mut Round) -> Result
     round.back_s = once(&metrics, "throng_world_back_seconds");
 
     let report = bots.leave()?;
-    let seen = report.avatars_seen_min.unwrap_or(0) as u32;
-    round.missing = (visitors - 1).saturating_sub(seen);
+    let avatars_seen = report.avatars_seen_min.unwrap_or(0) as u32;
+    round.missing = (visitors - 1).saturating_sub(avatars_seen);
     round.circuits_lost = report.logins_failed + report.circuits_lost;
     Ok(())
 }
@@ -175,7 +185,7 @@ fn crash(run: &Run, server: &Server, visitors: u32, round: &mut Round) -> Result
             not_back(round);
             return Ok(());
         }
-        clock::wait(LOOK);
+        clock::wait(POLL_PERIOD);
     }
     let since = |at: Instant| (at - crashed_at).as_secs_f64();
     round.dump_s = dumped_at.map_or(f64::NAN, since);
@@ -197,7 +207,7 @@ fn has_dump(data: &Path, pid: u32) -> bool {
 }
 
 /// Figures of times are the worst of all rounds; a round without a number leaves none.
-fn tell(rounds: &[Round], findings: &mut Findings) {
+fn report_rounds(rounds: &[Round], findings: &mut Findings) {
     let worst = |of: fn(&Round) -> f64| rounds.iter().map(of).reduce(worse).unwrap_or(f64::NAN);
     findings.figure("panic_back_s", worst(Round::panic_back_s));
     findings.figure("panic_gap_s", worst(|round| round.gap_s));
@@ -216,7 +226,7 @@ fn tell(rounds: &[Round], findings: &mut Findings) {
         Column::number("signal: dump written", "s"),
         Column::number("dump written and a login", "s"),
     ])
-    .caption("Figures are the worst of each column. A view is still while an observer is shown nothing new.");
+    .caption("Figures are the worst of each column. A view is still while an observer gets no update.");
     for (n, round) in rounds.iter().enumerate() {
         table.row(vec![
             ((n + 1) as f64).into(),
@@ -240,15 +250,18 @@ mod tests {
         let good = Round { back_s: 0.1, gap_s: 0.3, crash_back_s: 1.0, ..Round::default() };
         let slow = Round { back_s: 0.9, gap_s: 0.4, crash_back_s: 2.0, ..Round::default() };
         let mut findings = Findings::default();
-        tell(&[good, slow, good], &mut findings);
+        report_rounds(&[good, slow, good], &mut findings);
         assert_eq!((findings.figures["panic_back_s"], findings.figures["crash_back_s"]), (0.9, 2.0));
         let mut never = good;
         not_back(&mut never);
-        tell(&[never, good], &mut findings);
+        report_rounds(&[never, good], &mut findings);
         assert!(findings.figures["crash_back_s"].is_nan());
         assert_eq!(findings.figures["panic_back_s"], 0.3);
-        tell(&[Round { back_s: f64::NAN, ..good }], &mut findings);
-        assert!(findings.figures["panic_back_s"].is_nan(), "whoever does not come back is not back in time");
+        report_rounds(&[Round { back_s: f64::NAN, ..good }], &mut findings);
+        assert!(
+            findings.figures["panic_back_s"].is_nan(),
+            "a visitor that does not return has no time of return"
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::findings::{Chart, ChartLine, Findings};
 use crate::meter::{Reading, Sampler, Window};
 use crate::server::{LOG_FILE, METRICS_FILE, REGION, Server};
 use crate::usage::ProcessUsage;
-use crate::worlds::frames::MissedLooks;
+use crate::worlds::frames::MissedTickReader;
 use crate::worlds::grounds::{self, BEHAVIOURS};
 use crate::{Experiment, Run, clock, journal};
 use bots::behavior::PLAY_PORTAL;
@@ -20,7 +20,7 @@ use std::time::Duration;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "daily",
-    question: "Does a full server stay within its budgets while people come and go?",
+    question: "Does a full server stay within its budgets while clients log in and out?",
     run,
     figures,
 };
@@ -51,8 +51,8 @@ const QUICK_DIVISOR: u32 = 50;
 /// Duration of the window, and the period of reading counters.
 const WINDOW: Duration = Duration::from_secs(600);
 const WINDOW_QUICK: Duration = Duration::from_secs(8);
-const LOOK: Duration = Duration::from_secs(30);
-const LOOK_QUICK: Duration = Duration::from_secs(2);
+const READING_PERIOD: Duration = Duration::from_secs(30);
+const READING_PERIOD_QUICK: Duration = Duration::from_secs(2);
 const VISIT_QUICK: Duration = Duration::from_secs(1);
 
 /// Limits for a server of this size on any machine that is not too small for it.
@@ -66,11 +66,11 @@ const BUDGETS: [FigureLimit; 19] = [
     budget("frames_lost", "frames lost on the way to the replica", "", Limit::AtMost(0.0)),
     budget("udp_receive_drops", "datagrams dropped by the kernel, in", "", Limit::AtMost(0.0)),
     budget("udp_send_drops", "datagrams dropped by the kernel, out", "", Limit::AtMost(0.0)),
-    budget("messages_refused", "reliable messages that a circuit did not take", "", Limit::AtMost(0.0)),
+    budget("messages_refused", "reliable messages refused by circuits", "", Limit::AtMost(0.0)),
     budget("http_failed", "HTTP requests that failed", "", Limit::AtMost(0.0)),
-    budget("not_live", "looks at which /healthz/live said no", "", Limit::AtMost(0.0)),
+    budget("not_live", "readings at which /healthz/live failed", "", Limit::AtMost(0.0)),
     budget("crashes", "crash dumps", "", Limit::AtMost(0.0)),
-    budget("world_restarts", "worlds that began again after a panic", "", Limit::AtMost(0.0)),
+    budget("world_restarts", "restarts of worlds after a panic", "", Limit::AtMost(0.0)),
     budget("frames_missed_untold", "missed ticks neither captured nor counted", "", Limit::AtMost(0.0)),
     budget("missions_completed", "missions completed", "", Limit::AtLeast(50.0)),
     budget("journalled", "states of worlds written to the journal", "", Limit::AtLeast(500.0)),
@@ -128,12 +128,12 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let ends_at = began + run.duration.unwrap_or_else(|| run.pick(WINDOW, WINDOW_QUICK));
     let begin = Reading::take(&server)?;
     let operator = server.operator();
-    let mut missed = MissedLooks::from_now(&operator)?;
-    let mut looks = vec![(0.0, begin.clone())];
+    let mut missed = MissedTickReader::from_now(&operator)?;
+    let mut readings = vec![(0.0, begin.clone())];
     let mut reports = Vec::new();
     let (mut visits, mut not_live) = (0, 0);
     while clock::now() < ends_at {
-        // Visitors have names of their own and share them from round to round: they are people who come back.
+        // Visitors have names of their own and keep them from round to round, as returning users do.
         let mut visitors = Bots::start(
             run,
             &server,
@@ -145,18 +145,20 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
         visits += share(VISITORS);
         let leave_at = clock::now() + run.pick(VISIT, VISIT_QUICK);
         while clock::now() < leave_at.min(ends_at) {
-            clock::wait_until((clock::now() + run.pick(LOOK, LOOK_QUICK)).min(leave_at).min(ends_at));
+            clock::wait_until(
+                (clock::now() + run.pick(READING_PERIOD, READING_PERIOD_QUICK)).min(leave_at).min(ends_at),
+            );
             not_live += u32::from(!server.is_live());
-            looks.push((began.elapsed().as_secs_f64(), Reading::take(&server)?));
-            missed.look()?;
+            readings.push((began.elapsed().as_secs_f64(), Reading::take(&server)?));
+            missed.read()?;
         }
         reports.push(visitors.leave()?);
     }
     let window_s = from_s..sampler.seconds();
     clock::wait(FATE_MAX);
-    missed.look()?;
+    missed.read()?;
     server.keep_metrics()?;
-    let (_, end) = looks.last().expect("there is the first").clone();
+    let (_, end) = readings.last().expect("there is the first").clone();
     let window = Window { begin, end };
     for bots in staying {
         reports.push(bots.leave()?);
@@ -175,7 +177,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     );
     findings.figure("visits", visits.into());
     findings.figure("not_live", not_live.into());
-    missed.tell(&mut findings);
+    missed.report_fates(&mut findings);
     of_bots(&reports, &mut findings);
     of_server(&window, within(&samples, &window_s), &mut findings);
     let left_behind = left_behind(run, &data, &mut findings);
@@ -187,7 +189,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
         let growth = report::number(growth);
         findings.failures.push(format!("memory grew by {growth} MB/h, at most {GROWTH_MAX_MB_PER_H}"));
     }
-    charts(&looks, &mut findings);
+    charts(&readings, &mut findings);
     findings.usage("server", "The server over the run", &samples);
     findings.sections.push(left_behind);
     Ok(findings)
@@ -229,7 +231,7 @@ fn of_bots(reports: &[BotsReport], findings: &mut Findings) {
         Column::number("lost by us", "datagrams"),
         Column::text("reasons"),
     ])
-    .caption("Visitors, a row for each round, then the permanent ones.");
+    .caption("Visitors, one row per round, then the permanent bots.");
     for report in reports {
         let reasons: Vec<String> =
             report.failures.iter().map(|(reason, count)| format!("{reason} × {count}")).collect();
@@ -245,7 +247,7 @@ fn of_bots(reports: &[BotsReport], findings: &mut Findings) {
             reasons.join(", ").into(),
         ]);
     }
-    findings.sections.push(Section::new("What the bots saw").table(table));
+    findings.sections.push(Section::new("Results of the bots").table(table));
 }
 
 fn of_server(window: &Window, samples: &[(f64, ProcessUsage)], findings: &mut Findings) {
@@ -274,9 +276,10 @@ fn of_server(window: &Window, samples: &[(f64, ProcessUsage)], findings: &mut Fi
         (rss(&samples[middle..]) / rss(&samples[..middle.max(1)]) - 1.0) * 100.0,
     );
     findings.figure("growth_mb_per_h", growth_mb_per_h(samples));
-    findings.figure("missions_completed", window.rise_told("throng_missions_completed_total", None));
+    findings.figure("missions_completed", window.rise_exported("throng_missions_completed_total", None));
     let journalled = ("what", "journal");
-    findings.figure("journalled", window.rise_told("throng_instance_states_saved_total", Some(journalled)));
+    findings
+        .figure("journalled", window.rise_exported("throng_instance_states_saved_total", Some(journalled)));
     journal::report_lag(window, findings);
     findings.figure("world_switches", rise("throng_world_switches_total"));
     findings.figure("npc_falls", {
@@ -329,13 +332,13 @@ fn left_behind(run: &Run, data: &Path, findings: &mut Findings) -> Section {
         let link = path.strip_prefix(&run.out).unwrap_or(&path).display().to_string();
         table.row(vec![what.into(), Cell::link(file, &link)]);
     }
-    Section::new("What the server left behind").table(table)
+    Section::new("Files of the server").table(table)
 }
 
-fn charts(looks: &[(f64, Reading)], findings: &mut Findings) {
+fn charts(readings: &[(f64, Reading)], findings: &mut Findings) {
     let line = |name: &str, of: &dyn Fn(&Reading) -> Option<f64>| ChartLine {
         name: name.to_owned(),
-        points: looks.iter().filter_map(|(at, look)| Some((*at, of(look)?))).collect(),
+        points: readings.iter().filter_map(|(at, reading)| Some((*at, of(reading)?))).collect(),
     };
     let time = || ("time".to_owned(), "s".to_owned());
     let ticks = Chart {
@@ -343,8 +346,8 @@ fn charts(looks: &[(f64, Reading)], findings: &mut Findings) {
         x: time(),
         y: ("tick".to_owned(), "ms".to_owned()),
         is_log: false,
-        lines: vec![line("longest tick", &|look| {
-            Some(look.metrics.max("throng_world_tick_seconds_max")? * 1e3)
+        lines: vec![line("longest tick", &|reading| {
+            Some(reading.metrics.max("throng_world_tick_seconds_max")? * 1e3)
         })],
     };
     let sessions = Chart {
@@ -352,7 +355,7 @@ fn charts(looks: &[(f64, Reading)], findings: &mut Findings) {
         x: time(),
         y: ("sessions".to_owned(), String::new()),
         is_log: false,
-        lines: vec![line("sessions", &|look| look.metrics.max("throng_sessions"))],
+        lines: vec![line("sessions", &|reading| reading.metrics.max("throng_sessions"))],
     };
     let ticks = findings.chart("tick_ms_max", ticks);
     let sessions = findings.chart("sessions", sessions);

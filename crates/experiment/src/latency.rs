@@ -40,7 +40,7 @@ const WINDOW: Duration = Duration::from_secs(60);
 const WINDOW_QUICK: Duration = Duration::from_secs(3);
 
 /// Looks at the server in a window, evenly spread: each sees the longest times of the last 30 s.
-const LOOKS: u32 = 3;
+const READINGS: u32 = 3;
 
 /// Time for a crowd to spread out and to be displayed.
 const SPREAD: Duration = Duration::from_secs(20);
@@ -49,7 +49,7 @@ const SPREAD: Duration = Duration::from_secs(20);
 const TICK_MS: f64 = 50.0;
 
 /// Period at which the echo checks for its end.
-const ECHO_LOOK: Duration = Duration::from_millis(100);
+const ECHO_TIMEOUT: Duration = Duration::from_millis(100);
 
 const BUDGETS: [FigureLimit; 6] = [
     budget(
@@ -107,11 +107,11 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
         run.references.sample();
         probes.command("probes")?;
         let mut stages = StageWindow::begin(&server)?;
-        for _ in 1..LOOKS {
-            clock::wait(run.pick(WINDOW, WINDOW_QUICK) / LOOKS);
-            stages.look(&server)?;
+        for _ in 1..READINGS {
+            clock::wait(run.pick(WINDOW, WINDOW_QUICK) / READINGS);
+            stages.read(&server)?;
         }
-        clock::wait(run.pick(WINDOW, WINDOW_QUICK) / LOOKS);
+        clock::wait(run.pick(WINDOW, WINDOW_QUICK) / READINGS);
         let stages = stages.end(&server)?;
         measured
             .push(LatencyFigures { probes: probes.command("probes")?.probes.unwrap_or_default(), stages });
@@ -144,7 +144,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let lost: u32 = reports.iter().map(|report| report.circuits_lost).sum();
     findings.figure("circuits_lost", lost.into());
     findings.sections.push(waits(&crowds, &measured));
-    findings.sections.push(ways(&crowds, &measured));
+    findings.sections.push(ping_stages(&crowds, &measured));
     budget::judge(run, &BUDGETS, &mut findings);
     Ok(findings)
 }
@@ -171,11 +171,11 @@ fn waits(crowds: &[u32], measured: &[LatencyFigures]) -> Section {
             table.row(row);
         }
     }
-    Section::new("What probes waited for").table(table)
+    Section::new("Waiting times of probes").table(table)
 }
 
 /// A ping as its client sees it beside its stages in the server, for each crowd.
-fn ways(crowds: &[u32], measured: &[LatencyFigures]) -> Section {
+fn ping_stages(crowds: &[u32], measured: &[LatencyFigures]) -> Section {
     let times = ["min", "mean", "max", "standard deviation", "p50", "p99", "p99.9"];
     let mut columns =
         vec![Column::number("clients", ""), Column::text("where"), Column::number("measured", "")];
@@ -196,11 +196,11 @@ fn ways(crowds: &[u32], measured: &[LatencyFigures]) -> Section {
             row(&format!("server: {stage}"), t.count, all);
         }
     }
-    let text = "A ping in the server: in the kernel until the shard has read it, until its handler begins (dispatch), in the \
-                handler, until its answer is with the kernel (send). The rest of what the client sees is the network's, the \
-                client's kernel's and its own. Walkers ping, too, every five seconds, and count here. The server's smallest \
+    let text = "Stages of a ping in the server: in the kernel until the shard has read it, until its handler begins (dispatch), in the \
+                handler, until its answer is with the kernel (send). The rest of the client's time belongs to the network, the \
+                client's kernel and the client. Pings of walkers, one each five seconds, count here, too. The server's smallest \
                 times and percentiles are those of a histogram with five buckets a decade.";
-    Section::new("A ping's way").text(text).table(table)
+    Section::new("Stages of a ping").text(text).table(table)
 }
 
 /// A plain echo beside the server, on a thread of its own.
@@ -217,7 +217,7 @@ impl EchoThread {
         let ip = run.sink.server.ip;
         let open = move || {
             let socket = UdpSocket::bind((ip, 0))?;
-            socket.set_read_timeout(Some(ECHO_LOOK))?;
+            socket.set_read_timeout(Some(ECHO_TIMEOUT))?;
             Ok((socket.local_addr()?.to_string(), socket))
         };
         let (address, socket) = run.sink.server.run(open).map_err(failed)?;

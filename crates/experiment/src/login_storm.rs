@@ -16,7 +16,7 @@ use std::time::Duration;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "login-storm",
-    question: "How long does a crowd wait that logs in at once, and how does it affect the clients inside?",
+    question: "How long do logins take when a crowd logs in at once, and how does that affect clients in the region?",
     run,
     figures,
 };
@@ -37,7 +37,7 @@ const BUDGETS: [FigureLimit; 5] = [
     budget("login_s_p99_warm", "login of a remembered user among 1,000, p99", "s", Limit::AtMost(8.0)),
     budget("logins_failed", "logins that failed", "", Limit::AtMost(0.0)),
     budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
-    budget("inside_gap_s", "longest time without news for those inside", "s", Limit::AtMost(1.0)),
+    budget("inside_gap_s", "longest gap between updates to clients in the region", "s", Limit::AtMost(1.0)),
 ];
 
 const OTHERS: [&str; 5] = [
@@ -77,7 +77,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
         Column::number("pings inside before, p99", "ms"),
         Column::number("pings inside meanwhile, p99", "ms"),
         Column::number("longest", "ms"),
-        Column::number("longest without news inside", "s"),
+        Column::number("longest gap between updates inside", "s"),
     ]);
     for (key, name, stormed) in [("cold", "strangers", &cold), ("warm", "remembered", &warm)] {
         let nan = |ms: Option<f64>| ms.unwrap_or(f64::NAN);

@@ -97,16 +97,19 @@ impl Window {
     }
 
     /// Rise of a counter that should not rise; NaN if the server does not export it. With a label and its value, or of all labels.
-    pub(crate) fn rise_told(&self, name: &str, label: Option<(&str, &str)>) -> f64 {
+    pub(crate) fn rise_exported(&self, name: &str, label: Option<(&str, &str)>) -> f64 {
         let of = |metrics: &MetricScrape| {
-            label.map_or_else(|| metrics.told(name), |(label, value)| metrics.only(label, value).told(name))
+            label.map_or_else(
+                || metrics.sum_exported(name),
+                |(label, value)| metrics.only(label, value).sum_exported(name),
+            )
         };
         of(&self.end.metrics) - of(&self.begin.metrics)
     }
 
     /// Lowest dilation of all ticks of all worlds in the window, rounded down to the edge of its class; not a number without ticks.
     pub(crate) fn least_dilation(&self) -> f64 {
-        let ticks = self.rise_told("throng_world_ticks_total", None);
+        let ticks = self.rise_exported("throng_world_ticks_total", None);
         if ticks.is_nan() || ticks <= 0.0 {
             return f64::NAN;
         }
@@ -123,7 +126,7 @@ impl Window {
 
     /// Share of the ticks of all worlds in the window that were done within one tick of when they were due.
     pub(crate) fn rate_held(&self) -> f64 {
-        let rise = |name| self.rise_told(name, None);
+        let rise = |name| self.rise_exported(name, None);
         rise("throng_world_ticks_on_time_total") / rise("throng_world_ticks_total")
     }
 

@@ -30,7 +30,7 @@ impl MetricScrape {
     }
 
     /// The same, and NaN without a value: for figures that should be 0, and would be 0 under a wrong name.
-    pub(crate) fn told(&self, name: &str) -> f64 {
+    pub(crate) fn sum_exported(&self, name: &str) -> f64 {
         if self.series(name).next().is_some() { self.sum(name) } else { f64::NAN }
     }
 
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!((out.sum("a"), out.sum("b")), (4.5, 0.0));
         assert_eq!((metrics.max("a"), metrics.min("a")), (Some(4.5), Some(3.0)));
         assert_eq!((metrics.sum("b"), metrics.sum("c"), metrics.max("c")), (1000.0, 0.0, None));
-        assert!(metrics.told("c").is_nan() && metrics.only("to", "by").told("a").is_nan());
-        assert_eq!((metrics.told("b"), out.told("a")), (1000.0, 4.5));
+        assert!(metrics.sum_exported("c").is_nan() && metrics.only("to", "by").sum_exported("a").is_nan());
+        assert_eq!((metrics.sum_exported("b"), out.sum_exported("a")), (1000.0, 4.5));
     }
 }

@@ -121,11 +121,11 @@ impl ExperimentReport {
         if self.quick {
             report.section(
                 Section::new("A quick run")
-                    .text("It proves that every figure comes out. Its figures are no measurements."),
+                    .text("A check that every figure is produced. The figures are no measurements."),
             );
         }
         if !self.failures.is_empty() {
-            report.section(Section::new("What did not hold").verbatim(&(self.failures.join("\n") + "\n")));
+            report.section(Section::new("Failures").verbatim(&(self.failures.join("\n") + "\n")));
         }
         sections.into_iter().for_each(|section| report.section(section));
         let mut table = Table::new(vec![Column::text("figure"), Column::number("value", "")]);

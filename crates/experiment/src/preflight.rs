@@ -19,7 +19,7 @@ use std::process::Command;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "preflight",
-    question: "What slowdowns does preflight find, and does it see any where there are none?",
+    question: "Which slowdowns does preflight detect, and how often does it raise a false alarm?",
     run,
     figures,
 };
@@ -38,11 +38,11 @@ const COMPARISONS_QUICK: usize = 1;
 const BUDGETS: [FigureLimit; 2] = [
     budget(
         "preflight_smallest_percent",
-        "smallest slowdown from which on all are found",
+        "smallest slowdown from which on all are detected",
         "%",
         Limit::AtMost(2.0),
     ),
-    budget("preflight_false", "comparisons of equal builds that found something", "", Limit::AtMost(0.0)),
+    budget("preflight_false", "false alarms of comparisons of equal builds", "", Limit::AtMost(0.0)),
 ];
 
 fn figures() -> Vec<String> {
@@ -75,8 +75,8 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     }
 
     let mut findings = Findings::default();
-    tell_slowdowns(&slowdowns, &mut findings);
-    tell_comparisons(&compared, &mut findings);
+    report_slowdowns(&slowdowns, &mut findings);
+    report_comparisons(&compared, &mut findings);
     budget::judge(run, &BUDGETS, &mut findings);
     Ok(findings)
 }
@@ -158,7 +158,7 @@ fn git(directory: &Path, words: &[&str], path: Option<&Path>) -> Result<(), Expe
     Err(missing(format!("git {} in {}: {}", words.join(" "), directory.display(), why.trim())))
 }
 
-fn tell_slowdowns(slowdowns: &[Slowdown], findings: &mut Findings) {
+fn report_slowdowns(slowdowns: &[Slowdown], findings: &mut Findings) {
     findings.figure("preflight_smallest_percent", smallest_percent(slowdowns));
     findings.figure("slowdowns", slowdowns.len() as f64);
     findings.figure("slowdowns_found", slowdowns.iter().filter(|slowdown| slowdown.is_found).count() as f64);
@@ -166,10 +166,12 @@ fn tell_slowdowns(slowdowns: &[Slowdown], findings: &mut Findings) {
         Column::text("system"),
         Column::number("asked for", "%"),
         Column::number("put in", "%"),
-        Column::text("preflight said"),
+        Column::text("verdict of preflight"),
         Column::text("found"),
     ])
-    .caption("Found: this system is named as dearer, no other as changed, and behaviour as equal.");
+    .caption(
+        "Found: preflight names this system as dearer, no other system as changed, and behaviour as equal.",
+    );
     for Slowdown { system, asked_percent, percent, is_found, verdict } in slowdowns {
         table.row(vec![
             system.name().into(),
@@ -182,7 +184,7 @@ fn tell_slowdowns(slowdowns: &[Slowdown], findings: &mut Findings) {
     findings.sections.push(Section::new("Slowdowns of one system").table(table));
 }
 
-fn tell_comparisons(compared: &[(&str, Vec<Comparison>)], findings: &mut Findings) {
+fn report_comparisons(compared: &[(&str, Vec<Comparison>)], findings: &mut Findings) {
     let all = || compared.iter().flat_map(|(_, comparisons)| comparisons);
     findings.figure("comparisons", all().count() as f64);
     findings.figure("preflight_false", all().filter(|comparison| is_false_alarm(comparison)).count() as f64);
@@ -190,7 +192,7 @@ fn tell_comparisons(compared: &[(&str, Vec<Comparison>)], findings: &mut Finding
     let mut table = Table::new(vec![
         Column::text("builds"),
         Column::number("largest difference of a system", "%"),
-        Column::text("preflight said"),
+        Column::text("verdict of preflight"),
         Column::text("quiet"),
     ]);
     for (what, comparisons) in compared {

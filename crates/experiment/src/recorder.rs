@@ -21,7 +21,7 @@ use std::time::Duration;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "recorder",
-    question: "What does the flight recorder cost, and do threads that record notice a save?",
+    question: "What does the flight recorder cost, and does a save delay recording threads?",
     run,
     figures,
 };
@@ -45,7 +45,7 @@ const BUDGETS: [FigureLimit; 4] = [
     budget("scope_extra_ns", "a scope beyond its two timestamps", "ns", Limit::AtMost(12.0)),
     budget("recorder_share", "recording, of a core", "", Limit::AtMost(0.005)),
     budget("save_stall_ratio", "p99.99 of recording during a save ÷ without", "", Limit::AtMost(1.5)),
-    budget("save_waits", "times that recording waited during saves", "", Limit::AtMost(0.0)),
+    budget("save_waits", "waits of recording during saves", "", Limit::AtMost(0.0)),
 ];
 
 fn figures() -> Vec<String> {
@@ -87,7 +87,7 @@ struct Stall {
 fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
     let measured = measure(run)?;
-    tell_measured(&measured, &mut findings);
+    report_benchmark(&measured, &mut findings);
 
     let bots = run.pick(BOTS, BOTS_QUICK);
     let server = Server::start(run, "server")?;
@@ -118,7 +118,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
         findings.failures.push(format!("{} scopes a second were not recorded", report::number(lost)));
     }
     demand(&demands(&arriving, &walking, &window, bots), &mut findings);
-    tell_costs(&walking, &mut findings);
+    report_costs(&walking, &mut findings);
     budget::judge(run, &BUDGETS, &mut findings);
     findings.usage("server", "The server over the run", &samples);
     Ok(findings)
@@ -156,7 +156,7 @@ fn median(values: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-fn tell_measured(measured: &RecorderBenchmark, findings: &mut Findings) {
+fn report_benchmark(measured: &RecorderBenchmark, findings: &mut Findings) {
     let RecorderBenchmark { cost, stall } = measured;
     findings.figure("timestamp_ns", cost.timestamp_ns);
     findings.figure("scope_extra_ns", cost.scope_extra_ns);
@@ -166,8 +166,9 @@ fn tell_measured(measured: &RecorderBenchmark, findings: &mut Findings) {
     findings.figure("save_stall_ratio", median(&stall.saving_p9999_ns) / median(&stall.quiet_p9999_ns));
     findings.figure("save_waits", stall.waits as f64);
 
-    let columns = || vec![Column::text("what"), Column::number("CPU", "ns")];
-    let mut table = Table::new(columns()).caption(&format!("Medians of {} batches of each.", cost.batches));
+    let columns = || vec![Column::text("operation"), Column::number("CPU", "ns")];
+    let mut table =
+        Table::new(columns()).caption(&format!("Medians of {} batches of each operation.", cost.batches));
     table.row(vec!["reading the clock".into(), cost.timestamp_ns.into()]);
     table.row(vec!["a scope beyond its two timestamps, nested".into(), cost.scope_extra_ns.into()]);
     table.row(vec!["the same, side by side".into(), cost.scope_extra_flat_ns.into()]);
@@ -224,12 +225,12 @@ impl CaptureFile {
         struct CaptureName {
             name: String,
         }
-        let told = server.order("/v1/captures", serde_json::json!({}))?;
+        let answer = server.order("/v1/captures", serde_json::json!({}))?;
         let unreadable = |error: serde_json::Error| ExperimentError::Operator {
             path: "/v1/captures".to_owned(),
             source: error.into(),
         };
-        let CaptureName { name } = serde_json::from_str(&told).map_err(unreadable)?;
+        let CaptureName { name } = serde_json::from_str(&answer).map_err(unreadable)?;
         let path = server.data.join("captures").join(format!("{name}.json"));
         let text = fs::read_to_string(&path).map_err(|source| ExperimentError::File { path, source })?;
         serde_json::from_str(&text).map_err(unreadable)
@@ -326,16 +327,16 @@ fn demand(demands: &[Demand], findings: &mut Findings) {
             Cell::verdict(verdict.0, verdict.1),
         ]);
     }
-    findings.sections.push(Section::new("Scopes that have to be there").table(table));
+    findings.sections.push(Section::new("Required scopes").table(table));
 }
 
-fn tell_costs(capture: &CaptureFile, findings: &mut Findings) {
+fn report_costs(capture: &CaptureFile, findings: &mut Findings) {
     let mut table = Table::new(vec![
         Column::text("scope"),
         Column::number("recorded", "per second"),
         Column::number("its own time", "ms per second"),
     ])
-    .caption("Of the capture at the end of the window.");
+    .caption("Costs of scopes in the capture at the end of the window.");
     for system in &capture.costs.systems {
         let per_s = |value: f64| value / capture.seconds();
         table.row(vec![
@@ -344,7 +345,7 @@ fn tell_costs(capture: &CaptureFile, findings: &mut Findings) {
             per_s(system.self_ns as f64 / 1e6).into(),
         ]);
     }
-    findings.sections.push(Section::new("What was recorded").table(table));
+    findings.sections.push(Section::new("Recorded scopes").table(table));
 }
 
 #[cfg(test)]
@@ -376,7 +377,7 @@ mod tests {
     #[test]
     fn the_stall_is_the_ratio_of_the_rounds_medians() {
         let mut findings = Findings::default();
-        tell_measured(&measured(), &mut findings);
+        report_benchmark(&measured(), &mut findings);
         assert_eq!(findings.figures["save_stall_ratio"], 1.1);
         assert_eq!(findings.figures["save_waits"], 0.0);
     }

@@ -63,7 +63,7 @@ impl Reference {
     }
 }
 
-/// One look at all references.
+/// One reading of all references.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct ReferenceSample {
     /// Seconds since the run began.

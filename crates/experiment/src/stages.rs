@@ -28,7 +28,7 @@ pub(crate) struct StageTimes {
     pub(crate) p999_us: f64,
 }
 
-/// Pings of a window, looked at from time to time.
+/// Pings of a window, read from time to time.
 #[derive(Debug)]
 pub(crate) struct StageWindow {
     begin: MetricScrape,
@@ -41,8 +41,8 @@ impl StageWindow {
         Ok(Self { begin: pings(&server.metrics()?), longest_s: [0.0; STAGES.len()] })
     }
 
-    /// Looks at the longest times. The server keeps each for 30 s, so a look is due at least so often.
-    pub(crate) fn look(&mut self, server: &Server) -> Result<(), ExperimentError> {
+    /// Reads the longest times. The server keeps each for 30 s, so a reading is due at least so often.
+    pub(crate) fn read(&mut self, server: &Server) -> Result<(), ExperimentError> {
         self.note_longest(&pings(&server.metrics()?));
         Ok(())
     }

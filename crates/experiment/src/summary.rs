@@ -217,14 +217,16 @@ impl RunsSummary {
     }
 
     fn page(&self) -> String {
-        let mut report =
-            Report::new(&self.experiment, "Several runs: medians, spreads, and what each figure follows.");
+        let mut report = Report::new(
+            &self.experiment,
+            "Several runs: medians, spreads, and the correlation of each figure with the references.",
+        );
         let list = |all: &BTreeSet<String>| all.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         report.fact("commits", list(&self.commits));
         report.fact("machines", list(&self.machines));
         report.fact("runs", self.runs.len() as f64);
         if !self.failures.is_empty() {
-            report.section(Section::new("What did not hold").verbatim(&(self.failures.join("\n") + "\n")));
+            report.section(Section::new("Failures").verbatim(&(self.failures.join("\n") + "\n")));
         }
         let mut budgets = Table::new(vec![
             Column::text("budget"),

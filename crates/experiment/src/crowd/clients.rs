@@ -17,7 +17,7 @@ const LOGINS_AT_ONCE: u32 = 2_000;
 /// Deadline for all clients to receive the objects around them.
 const SCENERY_MAX: Duration = Duration::from_secs(120);
 
-/// A crowd's processes: most only walk, some look.
+/// A crowd's processes: most bots only walk, some also observe.
 pub(super) struct CrowdProcesses {
     fillers: Bots,
     observers: Bots,

@@ -85,7 +85,7 @@ pub(super) fn report_costs(size: &CrowdSize, windows: &Windows, findings: &mut F
             (rss(window) / 1024.0).into(),
         ]);
     }
-    findings.sections.push(Section::new("What crowds cost").table(table));
+    findings.sections.push(Section::new("Costs of crowds").table(table));
 }
 
 /// 99th percentile of the world's step in a window, milliseconds.

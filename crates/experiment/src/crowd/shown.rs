@@ -31,7 +31,7 @@ pub(super) fn report_freshness(fresh: &Freshness, suffix: &str, findings: &mut F
         Column::number("samples", ""),
     ])
     .caption(&format!(
-        "Positions displayed by observers among the many, beside the true ones at the same moment. {}",
+        "Errors and ages of the avatars that observers in the crowd display, against their true positions at the same moment. {}",
         WrongFrom::describe()
     ));
     let mut from_m = 0.0;

@@ -9,8 +9,8 @@
 //!   or its direction off by more than 2 degrees plus that threshold ([`WrongFrom`]). Nothing is forgiven for the time that an update
 //!   is under way. The *age* of an avatar is how long it has been wrong; 0 when it is not. An avatar among the nearest 20 that is not
 //!   shown is wrong.
-//! - A *stop* is looked at 1 s later by those who have the avatar among their nearest 50, and 5 s later by the others who show it.
-//! - An observer has *arrived* when the 50 who were its nearest when it was placed are shown, or gone.
+//! - A *stop* is checked 1 s later at observers that have the avatar among their nearest 50, and 5 s later at others that display it.
+//! - An observer has *arrived* when the 50 avatars nearest at its placement are displayed, or gone.
 
 mod oldest;
 mod scene;

@@ -61,12 +61,12 @@ impl Play {
         scene.see(0, &ViewChange::Placed(OWN), &truth, None);
         let motion = Motion { position: place, ..Motion::default() };
         let mut play = Self { truth, scene, found: Freshness::new(), now_ns: START_NS, motion };
-        play.tell(0);
+        play.send_update(0);
         play
     }
 
     /// Sends the observer the walker's position, some time after the tick.
-    fn tell(&mut self, late_ns: u64) {
+    fn send_update(&mut self, late_ns: u64) {
         let Motion { position, velocity, rotation, .. } = self.motion;
         let sight = ViewChange::Avatar { id: WALKER, position, velocity, rotation };
         self.scene.see(self.now_ns + late_ns, &sight, &self.truth, Some(&mut self.found.bands));
@@ -91,7 +91,7 @@ fn the_time_that_an_update_is_under_way_is_not_forgiven() {
     for (late_ns, error_mm, age_ms) in [(20_000_000, 64.0, 0.0), (40_000_000, 128.0, 1_950.0)] {
         let mut play = Play::begin();
         play.step(Vec3::X * SPEED);
-        play.tell(late_ns);
+        play.send_update(late_ns);
         for _ in 0..40 {
             play.step(Vec3::X * SPEED);
             play.compare();
@@ -143,7 +143,7 @@ fn an_avatar_that_is_not_judged_is_seen_and_not_compared() {
         let mut play = Play::judging(Some(judged));
         play.step(Vec3::X * SPEED);
         play.compare();
-        play.tell(0);
+        play.send_update(0);
         let found = &play.found;
         assert_eq!(found.visible.percentile(1.0), 1.0);
         let gaps: u64 = found.bands.iter().map(|band| band.gap_ms.len()).sum();
@@ -155,7 +155,7 @@ fn an_avatar_that_is_not_judged_is_seen_and_not_compared() {
 fn an_unsent_turn_ages_until_it_is_sent() {
     let mut play = Play::begin();
     play.step(Vec3::X * SPEED);
-    play.tell(0);
+    play.send_update(0);
     for _ in 0..10 {
         play.step(Vec3::Y * SPEED);
         play.compare();
@@ -163,7 +163,7 @@ fn an_unsent_turn_ages_until_it_is_sent() {
     // Wrong from the first comparison on: 0.16 m to the side.
     assert_eq!(play.found.near_age_ms.percentile(1.0), 450.0);
     assert_eq!(play.found.oldest_ms.percentile(1.0), 450.0);
-    play.tell(0);
+    play.send_update(0);
     let before = play.found.near_age_ms.clone();
     play.step(Vec3::Y * SPEED);
     play.compare();
@@ -207,7 +207,7 @@ fn a_near_avatar_that_is_not_shown_ages() {
 fn a_stop_is_looked_at_a_second_later() {
     let mut play = Play::begin();
     play.step(Vec3::X * SPEED);
-    play.tell(0);
+    play.send_update(0);
     for n in 0..60 {
         play.step(Vec3::ZERO);
         if n % 2 == 0 {
@@ -247,7 +247,7 @@ fn gaps_are_counted_by_distance() {
     let mut play = Play::begin();
     play.compare();
     play.step(Vec3::ZERO);
-    play.tell(0);
+    play.send_update(0);
     let counts = play.found.bands.each_ref().map(|band| band.gap_ms.len());
     assert_eq!(counts, [1, 0, 0], "5 m are in the first of {BANDS_M:?}");
     assert_eq!(play.found.bands[0].gap_ms.percentile(1.0), 50.0);

@@ -29,7 +29,7 @@ use std::time::Duration;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "neighbours",
-    question: "How fresh are walkers to each other while others attack the server, cannot keep up or come at once?",
+    question: "How fresh are walkers to each other while other clients attack the server, read slowly or log in at once?",
     run,
     figures,
 };
@@ -69,14 +69,19 @@ const BUDGETS: [FigureLimit; 15] = [
     budget("storm_error_ratio", "error of walkers in a storm of logins ÷ alone", "", RATIO_MAX),
     budget("storm_error_p95_ratio", "p95 of it ÷ alone", "", RATIO_MAX),
     budget("missing_percent", "walkers among the nearest 20 not shown, worst phase", "%", Limit::AtMost(0.1)),
-    budget("circuits_lost", "circuits that walkers lost", "", Limit::AtMost(0.0)),
+    budget("circuits_lost", "circuits of walkers lost", "", Limit::AtMost(0.0)),
     budget("logins_failed", "logins that failed", "", Limit::AtMost(0.0)),
     budget("dropped_truncated", "truncated datagrams dropped", "", Limit::AtLeast(1.0)),
     budget("dropped_zero_code", "datagrams with bad zero-coding dropped", "", Limit::AtLeast(1.0)),
     budget("dropped_unknown_message", "unknown messages dropped", "", Limit::AtLeast(1.0)),
     budget("dropped_wrong_session", "messages of other sessions dropped", "", Limit::AtLeast(1.0)),
     budget("dropped_flood", "lines of chat floods dropped", "", Limit::AtLeast(1.0)),
-    budget("slow_overflowed", "datagrams that slow readers had no room for", "", Limit::AtLeast(1.0)),
+    budget(
+        "slow_overflowed",
+        "datagrams dropped by the full queues of slow readers",
+        "",
+        Limit::AtLeast(1.0),
+    ),
 ];
 
 /// Reasons for which the server drops an attack's messages; figures `dropped_…`.
@@ -197,7 +202,7 @@ fn drops(attack: &Window, findings: &mut Findings) {
         findings.figure(format!("dropped_{reason}"), dropped);
         table.row(vec![reason.into(), attack.rate_with("throng_dropped_total", "reason", reason).into()]);
     }
-    findings.sections.push(Section::new("What the server dropped of the attack").table(table));
+    findings.sections.push(Section::new("Dropped datagrams of the attack").table(table));
 }
 
 impl Street {

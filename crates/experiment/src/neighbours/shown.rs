@@ -49,7 +49,7 @@ pub(super) fn compare(phases: &[FinishedPhase], fresh: &[Freshness], findings: &
         (all(|shown| shown.error_mm), all(|shown| shown.error_mm_p95), all(|shown| shown.age_ms));
     let mut table = Table::new(vec![
         Column::text("phase"),
-        Column::number("error of the nearest 20 who move", "mm"),
+        Column::number("error of moving avatars among the nearest 20", "mm"),
         Column::number("÷ alone", ""),
         Column::number("p95", "mm"),
         Column::number("÷ alone", ""),
@@ -62,7 +62,7 @@ pub(super) fn compare(phases: &[FinishedPhase], fresh: &[Freshness], findings: &
         Column::number("scenes", ""),
     ])
     .caption(&format!(
-        "How walkers are shown to each other; who attacks, reads slowly or comes is not compared. {}",
+        "Walkers as displayed by other walkers. Attackers, slow readers and newcomers are not compared. {}",
         WrongFrom::describe()
     ));
     for (n, (name, shown)) in PHASES.iter().zip(&shown).enumerate() {

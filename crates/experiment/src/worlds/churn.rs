@@ -48,7 +48,7 @@ pub(super) fn measure(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Res
             if churns { with.push(measured) } else { without.push(measured) }
         }
     }
-    frames.tell_lost(findings);
+    frames.report_lost(findings);
     let Churn { visitors, made, npcs, entered, visited, seconds, .. } = churn;
     let report = visitors.leave()?;
     findings.figure("visitors_lost", f64::from(report.circuits_lost + report.logins_failed));
@@ -60,7 +60,7 @@ pub(super) fn measure(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Res
     let passages = switches()? - switches_before;
     findings.figure("churn_passages", passages);
     findings.figure("churn_passages_ratio", passages / f64::from(entered));
-    tell(&with, &without, findings);
+    report_frames(&with, &without, findings);
     Ok(())
 }
 
@@ -194,7 +194,7 @@ impl<'a> Churn<'a> {
     }
 }
 
-fn tell(with: &[ChurnFrames], without: &[ChurnFrames], findings: &mut Findings) {
+fn report_frames(with: &[ChurnFrames], without: &[ChurnFrames], findings: &mut Findings) {
     let p99 = |window: &ChurnFrames| quantile_ms(&window.frames, 0.99);
     let ratio = |(with, without): (&ChurnFrames, &ChurnFrames)| p99(with) / p99(without);
     let mut ratios: Vec<f64> = with.iter().zip(without).map(ratio).collect();
@@ -212,7 +212,7 @@ fn tell(with: &[ChurnFrames], without: &[ChurnFrames], findings: &mut Findings) 
         Column::number("p99.9", "ms"),
         Column::number("max", "ms"),
     ])
-    .caption("Worlds that are made, entered, left and ended, beside windows without, in turn. The visitors are logged in in both.");
+    .caption("Windows with churn, in which worlds are created, entered, left and ended, alternate with windows without. Visitors are logged in during both.");
     for (name, frames) in [("with churn", &all_with), ("without", &all_without)] {
         let mut row = vec![name.into(), (frames.len() as f64).into()];
         row.extend([0.5, 0.99, 0.999, 1.0].map(|share| quantile_ms(frames, share).into()));
@@ -230,7 +230,7 @@ fn tell(with: &[ChurnFrames], without: &[ChurnFrames], findings: &mut Findings) 
         lines: vec![line("with churn", with), line("without", without)],
     };
     let pairs = findings.chart("churn_p99_ms", chart);
-    findings.sections.push(Section::new("Worlds that come and go").table(table).line_plot(pairs));
+    findings.sections.push(Section::new("Churn of worlds").table(table).line_plot(pairs));
 }
 
 #[cfg(test)]

@@ -76,9 +76,9 @@ pub(super) fn chart(costs: &StepDurations, later: &StepDurations) -> Chart {
         ChartLine { name: name.to_owned(), points }
     };
     Chart {
-        title: "What a step of a world takes".to_owned(),
+        title: "Step durations of worlds".to_owned(),
         x: ("mean of its latest steps".to_owned(), "µs".to_owned()),
-        y: ("worlds that take so long or longer".to_owned(), String::new()),
+        y: ("worlds with this duration or a longer one".to_owned(), String::new()),
         is_log: true,
         lines: vec![line("before the steady window", costs), line("behind it", later)],
     }

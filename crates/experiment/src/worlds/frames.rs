@@ -61,14 +61,14 @@ impl<'a> Frames<'a> {
 
     /// Frames that have ended since the last call, as of the server's latest export.
     pub(super) fn take(&mut self) -> Result<Vec<ScheduleFrame>, ExperimentError> {
-        let told: FramesPage = ask(self.operator, &format!("/v1/frames?from={}", self.next))?;
-        self.n_lost += told.n_missing(self.next);
-        self.next = told.next;
-        Ok(told.frames.into_iter().filter(|frame| frame.worlds > 0).collect())
+        let page: FramesPage = ask(self.operator, &format!("/v1/frames?from={}", self.next))?;
+        self.n_lost += page.n_missing(self.next);
+        self.next = page.next;
+        Ok(page.frames.into_iter().filter(|frame| frame.worlds > 0).collect())
     }
 
     /// Adds the number of unread frames to the run's figure: the worst may be among them.
-    pub(super) fn tell_lost(&self, findings: &mut Findings) {
+    pub(super) fn report_lost(&self, findings: &mut Findings) {
         *findings.figures.entry("frames_unseen".to_owned()).or_default() += self.n_lost as f64;
     }
 }
@@ -78,8 +78,8 @@ impl FramesPage {
     /// leaves gaps.
     fn n_missing(&self, from: u64) -> u64 {
         let wanted = from..self.next;
-        let n_told = self.frames.iter().filter(|frame| wanted.contains(&frame.number)).count();
-        self.next.saturating_sub(from) - n_told as u64
+        let n_reported = self.frames.iter().filter(|frame| wanted.contains(&frame.number)).count();
+        self.next.saturating_sub(from) - n_reported as u64
     }
 }
 
@@ -89,7 +89,7 @@ struct MissReport {
     number: u64,
     world: u32,
     tick: u64,
-    /// None while no account was given of it.
+    /// None while it is unaccounted for.
     fate: Option<String>,
 }
 
@@ -99,8 +99,8 @@ struct MissReports {
     misses: Vec<MissReport>,
 }
 
-/// Reads the server's missed ticks, again and again until each has its fate.
-pub(crate) struct MissedLooks<'a> {
+/// Reads the server's missed ticks, repeatedly until each has its fate.
+pub(crate) struct MissedTickReader<'a> {
     operator: &'a Operator,
     /// The first of the window.
     from: u64,
@@ -112,47 +112,45 @@ pub(crate) struct MissedLooks<'a> {
     n_unseen: u64,
 }
 
-impl<'a> MissedLooks<'a> {
+impl<'a> MissedTickReader<'a> {
     /// From those reported from now on.
     pub(crate) fn from_now(operator: &'a Operator) -> Result<Self, ExperimentError> {
-        let told: MissReports = ask(operator, MISSED_PATH)?;
-        let (from, next) = (told.next, told.next);
+        let reports: MissReports = ask(operator, MISSED_PATH)?;
+        let (from, next) = (reports.next, reports.next);
         Ok(Self { operator, from, next, fates: BTreeMap::new(), n_unseen: 0 })
     }
 
     /// Records the fates of all misses that the server still has.
-    pub(crate) fn look(&mut self) -> Result<(), ExperimentError> {
-        let told = ask(self.operator, &format!("{MISSED_PATH}?from={}", self.from))?;
-        self.note(told);
+    pub(crate) fn read(&mut self) -> Result<(), ExperimentError> {
+        let reports = ask(self.operator, &format!("{MISSED_PATH}?from={}", self.from))?;
+        self.note(reports);
         Ok(())
     }
 
-    fn note(&mut self, told: MissReports) {
-        let first = told.misses.first().map_or(told.next, |miss| miss.number);
+    fn note(&mut self, reports: MissReports) {
+        let first = reports.misses.first().map_or(reports.next, |miss| miss.number);
         self.n_unseen += first.saturating_sub(self.next);
-        self.next = told.next;
-        for MissReport { number, world, tick, fate } in told.misses {
+        self.next = reports.next;
+        for MissReport { number, world, tick, fate } in reports.misses {
             let known = self.fates.entry((world, tick, number)).or_default();
             *known = fate.or_else(|| known.take());
         }
     }
 
     /// Reports their number, and how many are without an account.
-    pub(crate) fn tell(&self, findings: &mut Findings) {
-        let untold: Vec<_> = self.fates.iter().filter(|(_, fate)| fate.is_none()).collect();
+    pub(crate) fn report_fates(&self, findings: &mut Findings) {
+        let unaccounted: Vec<_> = self.fates.iter().filter(|(_, fate)| fate.is_none()).collect();
         findings.figure("ticks_missed", self.fates.len() as f64 + self.n_unseen as f64);
-        findings.figure("frames_missed_untold", untold.len() as f64 + self.n_unseen as f64);
-        for ((world, tick, _), _) in untold.into_iter().take(UNTOLD_LISTED) {
-            findings
-                .failures
-                .push(format!("no account was given of the missed tick {tick} of world {world}"));
+        findings.figure("frames_missed_untold", unaccounted.len() as f64 + self.n_unseen as f64);
+        for ((world, tick, _), _) in unaccounted.into_iter().take(UNACCOUNTED_LISTED) {
+            findings.failures.push(format!("the missed tick {tick} of world {world} is unaccounted for"));
         }
     }
 }
 
 const MISSED_PATH: &str = "/v1/frames/missed";
 /// Missed ticks without an account that are named.
-const UNTOLD_LISTED: usize = 10;
+const UNACCOUNTED_LISTED: usize = 10;
 
 /// Frames due between two moments of the server, in seconds since its start.
 pub(super) fn due_within(frames: &[ScheduleFrame], from_s: f64, to_s: f64) -> Vec<ScheduleFrame> {
@@ -268,18 +266,18 @@ pub(super) mod tests {
 
     #[test]
     fn frames_that_the_server_no_longer_had_are_counted() {
-        let told = |numbers: &[u64], next| FramesPage {
+        let page = |numbers: &[u64], next| FramesPage {
             next,
             frames: numbers.iter().map(|&number| frame(number, 0, 1, true, 1)).collect(),
         };
-        assert_eq!(told(&[7, 8], 9).n_missing(7), 0);
-        assert_eq!(told(&[7, 8], 9).n_missing(4), 3);
-        assert_eq!(told(&[4, 7, 8], 9).n_missing(4), 2);
-        assert_eq!((told(&[], 9).n_missing(9), told(&[], 9).n_missing(4)), (0, 5));
+        assert_eq!(page(&[7, 8], 9).n_missing(7), 0);
+        assert_eq!(page(&[7, 8], 9).n_missing(4), 3);
+        assert_eq!(page(&[4, 7, 8], 9).n_missing(4), 2);
+        assert_eq!((page(&[], 9).n_missing(9), page(&[], 9).n_missing(4)), (0, 5));
     }
 
     #[test]
-    fn a_missed_tick_without_a_fate_is_untold_until_a_later_look_has_one() {
+    fn a_missed_tick_without_a_fate_is_unaccounted_for_until_a_later_reading_has_one() {
         let miss = |number, tick, fate: Option<&str>| MissReport {
             number,
             world: 3,
@@ -288,25 +286,26 @@ pub(super) mod tests {
         };
         let sink = crate::sink::Sink::open(crate::SinkKind::Lo, std::path::Path::new("unused on loopback"));
         let operator = Operator::nobody(std::sync::Arc::new(sink.expect("loopback")));
-        let mut looks =
-            MissedLooks { operator: &operator, from: 5, next: 5, fates: BTreeMap::new(), n_unseen: 0 };
-        let told = |looks: &MissedLooks<'_>| {
+        let mut reader =
+            MissedTickReader { operator: &operator, from: 5, next: 5, fates: BTreeMap::new(), n_unseen: 0 };
+        let report = |reader: &MissedTickReader<'_>| {
             let mut findings = Findings::default();
-            looks.tell(&mut findings);
+            reader.report_fates(&mut findings);
             (findings.figures["ticks_missed"], findings.figures["frames_missed_untold"], findings.failures)
         };
-        looks.note(MissReports { next: 7, misses: vec![miss(5, 100, None), miss(6, 101, Some("captured"))] });
-        let (missed, untold, failures) = told(&looks);
-        assert_eq!((missed, untold), (2.0, 1.0));
+        reader
+            .note(MissReports { next: 7, misses: vec![miss(5, 100, None), miss(6, 101, Some("captured"))] });
+        let (missed, unaccounted, failures) = report(&reader);
+        assert_eq!((missed, unaccounted), (2.0, 1.0));
         assert!(failures[0].contains("tick 100 of world 3"), "{failures:?}");
-        looks.note(MissReports {
+        reader.note(MissReports {
             next: 8,
             misses: vec![miss(5, 100, Some("suppressed")), miss(7, 102, Some("lost"))],
         });
-        assert_eq!(told(&looks), (3.0, 0.0, Vec::new()));
+        assert_eq!(report(&reader), (3.0, 0.0, Vec::new()));
         // Two were forgotten before they were asked for.
-        looks.note(MissReports { next: 11, misses: vec![miss(10, 200, Some("captured"))] });
-        assert_eq!((told(&looks).0, told(&looks).1), (6.0, 2.0));
+        reader.note(MissReports { next: 11, misses: vec![miss(10, 200, Some("captured"))] });
+        assert_eq!((report(&reader).0, report(&reader).1), (6.0, 2.0));
     }
 
     #[test]

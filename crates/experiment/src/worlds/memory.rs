@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Rest after instances have left, until their memory returns to the system, except 2 MiB at most (ADR 0017).
 const GIVEN_BACK: Duration = Duration::from_secs(15);
 /// Deadline for the server's report that all instances are suspended.
-const TOLD_WITHIN: Duration = Duration::from_secs(5);
+const REPORTED_WITHIN: Duration = Duration::from_secs(5);
 /// Deadline for players to leave their worlds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -26,13 +26,13 @@ pub(super) fn measure(stage: &mut WorldsTestbed<'_>, findings: &mut Findings) ->
     suspend_all(stage, &new)?;
     stage.memory.weigh(SUSPENDED_NEW)?;
     check(stage, findings)?;
-    tell(stage, findings);
+    report_memory(stage, findings);
     Ok(())
 }
 
 /// Adds a finding if an instance is not suspended. The server reports their number once a second.
 fn check(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
-    let ends_at = clock::now() + TOLD_WITHIN;
+    let ends_at = clock::now() + REPORTED_WITHIN;
     loop {
         let metrics = Reading::take(&stage.server)?.metrics;
         let (suspended, active) =
@@ -68,7 +68,7 @@ fn suspend(stage: &WorldsTestbed<'_>, world: &str) -> Result<(), ExperimentError
     }
 }
 
-fn tell(stage: &WorldsTestbed<'_>, findings: &mut Findings) {
+fn report_memory(stage: &WorldsTestbed<'_>, findings: &mut Findings) {
     let memory = &stage.memory;
     let asleep = memory.each_kib(ASLEEP, EMPTY);
     findings.figure("asleep_kib", asleep);
@@ -85,12 +85,14 @@ fn tell(stage: &WorldsTestbed<'_>, findings: &mut Findings) {
         let kib = findings.figures[name];
         if kib < 0.0 && !stage.run.quick {
             let kib = report::number(kib);
-            findings.failures.push(format!("{name} is {kib}: the server held memory before that it gave back, and the figure says nothing"));
+            findings.failures.push(format!(
+                "{name} is {kib}: the server returned memory that it held before, so that the figure is void"
+            ));
         }
     }
-    let text = "Resident memory of the process's own, as the kernel tells it, with everything that the allocator keeps for later. The server \
-                returns the memory that instances left once none comes or goes, except 2 MiB at most. What suspended instances take is the last \
-                but one line: the server that has had them all at work, and its players, churn and storm, less the server that had none. A new \
-                one that nobody has been in takes the difference of the last two lines, which may be below zero: what is there already is used again.";
+    let text = "Private resident memory of the process by the kernel's count, with the reserves of the allocator. The server returns freed memory \
+                of instances to the system from 32 MiB on. Memory of the suspended instances = last row but one − first row: after all instances \
+                with their players, after churn and storm, less the server without instances. Memory of as many new, never entered instances = \
+                last row − last row but one; it may be negative, since free memory is used again.";
     findings.sections.push(Section::new("Memory").text(text).table(memory.table()));
 }

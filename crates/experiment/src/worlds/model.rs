@@ -102,7 +102,7 @@ fn starved(run: &Run, findings: &mut Findings) {
         lines,
     };
     let backlog =
-        chart("Long work that waits", "backlog", "s", both(|point| point.backlog.work.as_secs_f64()));
+        chart("Backlog of long work", "backlog", "s", both(|point| point.backlog.work.as_secs_f64()));
     let level = chart("Starvation level", "level", "", both(|point| point.measure.level.into()));
     let dilation = chart("Dilation", "dilation", "", both(|point| point.dilation.into()));
     let backlog = findings.chart("model_backlog_s", backlog);

@@ -45,10 +45,10 @@ impl ResidentReadings {
 
     pub(super) fn table(&self) -> Table {
         let mut table = Table::new(vec![
-            Column::text("the server with"),
-            Column::number("resident, its own", "MiB"),
+            Column::text("content of the server"),
+            Column::number("private resident", "MiB"),
             Column::number("program and recorder", "MiB"),
-            Column::number("more of its own than at the beginning, by instance", "KiB"),
+            Column::number("private since the beginning, per instance", "KiB"),
         ]);
         for Weight { state, own, shared } in &self.readings {
             let more = (own - self.readings[0].own) / self.n_instances;

@@ -113,8 +113,8 @@ impl<'a> WorldsTestbed<'a> {
 /// Makes a world; its id.
 pub(super) fn create(operator: &Operator, template: &str) -> Result<String, ExperimentError> {
     let answer = operator.order("POST", "/v1/worlds", Some(&json!({ "template": template })))?;
-    let told: serde_json::Value = serde_json::from_str(&answer).unwrap_or_default();
-    let id = told.get("id").and_then(serde_json::Value::as_str).map(str::to_owned);
+    let created: serde_json::Value = serde_json::from_str(&answer).unwrap_or_default();
+    let id = created.get("id").and_then(serde_json::Value::as_str).map(str::to_owned);
     id.ok_or_else(|| ExperimentError::Operator {
         path: "/v1/worlds".to_owned(),
         source: std::io::Error::other(answer),

@@ -18,11 +18,11 @@ const SETTLE: Duration = Duration::from_secs(20);
 const WINDOW: Duration = Duration::from_secs(120);
 const WINDOW_QUICK: Duration = Duration::from_secs(4);
 /// Period of reading the NPCs' activity and the number of players.
-const LOOK: Duration = Duration::from_secs(5);
+const READING_PERIOD: Duration = Duration::from_secs(5);
 /// Steps that a world makes in a second.
 pub(super) const RATE_HZ: f64 = 20.0;
 /// The server's watch reports frames once a second.
-const FRAMES_TOLD: Duration = Duration::from_millis(1_200);
+const REPORT_PERIOD: Duration = Duration::from_millis(1_200);
 
 /// Observations of the window.
 struct WindowObservations {
@@ -31,7 +31,7 @@ struct WindowObservations {
     npcs: Vec<npcs::NpcActivity>,
     /// The fewest players that were in their worlds.
     players: f64,
-    /// Time that a worker had the schedule for each step, of the second before each look.
+    /// Time that a worker had the schedule for each step, of the second before each reading.
     schedule_s: Vec<f64>,
 }
 
@@ -39,11 +39,11 @@ struct WindowObservations {
 pub(super) fn measure(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
     clock::wait(stage.run.pick(SETTLE, Duration::ZERO));
     let costs = StepDurations::ask(&stage.operator)?;
-    let seen = watch(stage, findings)?;
+    let observations = watch(stage, findings)?;
     let later = StepDurations::ask(&stage.operator)?;
     let timeline = frames::timeline(&stage.operator)?;
 
-    let WindowObservations { window, frames, npcs: looks, players, schedule_s } = &seen;
+    let WindowObservations { window, frames, npcs: activity, players, schedule_s } = &observations;
     let count = f64::from(stage.count);
     findings.figure("worlds", count);
     findings.figure("players_inside_ratio", players / count);
@@ -51,7 +51,7 @@ pub(super) fn measure(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Res
     findings.figure("rate_held", window.rate_held());
     cores(window, count, findings);
     missions(window, count, findings);
-    let did = npcs::report_npcs(window, looks, stage.count, findings);
+    let npc_table = npcs::report_npcs(window, activity, stage.count, findings);
     npc_ticks(window, findings.figures["npc_ticks_per_s"], findings);
     frame_times(window, frames, findings);
     let mean_s = schedule_s.iter().sum::<f64>() / schedule_s.len() as f64;
@@ -66,9 +66,9 @@ pub(super) fn measure(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Res
     for class in &stage.classes {
         table.row(vec![class.name.as_str().into(), class.worlds.into(), class.npcs.into()]);
     }
-    let moving = findings.chart("npcs_moving_percent", npcs::chart(looks));
+    let moving = findings.chart("npcs_moving_percent", npcs::chart(activity));
     let spread = findings.chart("world_costs", costs::chart(&costs, &later));
-    let section = Section::new("Worlds").table(table).table(did);
+    let section = Section::new("Worlds").table(table).table(npc_table);
     findings.sections.push(section.line_plot(moving).line_plot(spread));
     let from_s = uptime(&window.begin.metrics);
     let times = frames::chart("Frames of the steady window", &frames::beats(frames.clone()), from_s);
@@ -84,29 +84,29 @@ fn watch(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Result<WindowObs
     stage.run.references.sample();
     let mut frames = Frames::from_now(&stage.operator)?;
     let begin = Reading::take(&stage.server)?;
-    let mut seen = Vec::new();
-    let mut looks = vec![npcs::NpcActivity::of(&begin.metrics)];
+    let mut reported = Vec::new();
+    let mut activity = vec![npcs::NpcActivity::of(&begin.metrics)];
     let mut schedule_s = Vec::new();
     let mut players = inside(&begin.metrics);
     let ends_at = clock::now() + stage.run.pick(WINDOW, WINDOW_QUICK);
-    let mut look = |metrics: &MetricScrape| {
+    let mut record = |metrics: &MetricScrape| {
         players = least(players, inside(metrics));
-        looks.push(npcs::NpcActivity::of(metrics));
+        activity.push(npcs::NpcActivity::of(metrics));
         schedule_s.push(metrics.sum("throng_schedule_per_step_seconds"));
     };
-    while clock::now() + LOOK < ends_at {
-        clock::wait(LOOK);
-        look(&stage.server.metrics()?);
-        seen.extend(frames.take()?);
+    while clock::now() + READING_PERIOD < ends_at {
+        clock::wait(READING_PERIOD);
+        record(&stage.server.metrics()?);
+        reported.extend(frames.take()?);
     }
     clock::wait_until(ends_at);
     let window = Window { begin, end: Reading::take(&stage.server)? };
-    look(&window.end.metrics);
-    clock::wait(FRAMES_TOLD);
-    seen.extend(frames.take()?);
-    frames.tell_lost(findings);
-    let frames = frames::due_within(&seen, uptime(&window.begin.metrics), uptime(&window.end.metrics));
-    Ok(WindowObservations { window, frames, npcs: looks, players, schedule_s })
+    record(&window.end.metrics);
+    clock::wait(REPORT_PERIOD);
+    reported.extend(frames.take()?);
+    frames.report_lost(findings);
+    let frames = frames::due_within(&reported, uptime(&window.begin.metrics), uptime(&window.end.metrics));
+    Ok(WindowObservations { window, frames, npcs: activity, players, schedule_s })
 }
 
 /// Time of the server's export, in seconds since it began.
@@ -132,7 +132,7 @@ fn cores(window: &Window, count: f64, findings: &mut Findings) {
     findings.figure("shard_cores", threads(window, "shard-"));
     // A respawned NPC is a new entity, and chat has to be stored; all other ticks need no allocation.
     let steady = window.rate("throng_world_steady_ticks_total");
-    let allocations = window.rise_told("throng_world_steady_allocations_total", None) / window.seconds();
+    let allocations = window.rise_exported("throng_world_steady_allocations_total", None) / window.seconds();
     findings.figure("allocs_per_world_tick", allocations / steady);
     let ticks = window.rate_with("throng_world_tick_seconds_count", "world", "instances");
     let allocations = window.rate_of_threads("throng_thread_allocations_total", "world-");
@@ -143,7 +143,7 @@ fn cores(window: &Window, count: f64, findings: &mut Findings) {
 
 /// Progress of players in missions, the number of journal writes and their lag.
 fn missions(window: &Window, count: f64, findings: &mut Findings) {
-    let completed = window.rise_told("throng_missions_completed_total", None);
+    let completed = window.rise_exported("throng_missions_completed_total", None);
     findings.figure("missions_completed", completed);
     findings.figure("missions_per_world_min", completed / count / window.seconds() * 60.0);
     let journalled = window.rate_with("throng_instance_states_saved_total", "what", "journal");

@@ -35,7 +35,7 @@ const CALM_QUICK: Duration = Duration::from_secs(1);
 /// Deadline for the queue to return to its former length.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// Period of readings and of handing in more work.
-pub(super) const LOOK: Duration = Duration::from_millis(250);
+pub(super) const POLL_PERIOD: Duration = Duration::from_millis(250);
 /// The least backlog that makes a storm: the threshold of the first level of starvation.
 pub(super) const STORM_MIN_S: f64 = 0.4;
 
@@ -48,16 +48,18 @@ pub(super) fn measure(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Res
     let Raged { over_s, drills, made, refused } = rage(stage, &mut watcher)?;
     let ends_at = clock::now() + PATIENCE;
     while !watcher.is_normal_since(over_s, calm) && clock::now() < ends_at {
-        watcher.watch(LOOK)?;
+        watcher.watch(POLL_PERIOD)?;
     }
-    watcher.tell_lost(findings);
+    watcher.report_lost(findings);
 
     let in_storm = due_within(watcher.frames(), from_s, over_s);
     let backlog_s = watcher.most_backlog_within(from_s, over_s);
     let mut recovered_s = watcher.normal_after(over_s).unwrap_or(f64::NAN);
     if backlog_s < STORM_MIN_S && !stage.run.quick {
         let waited = report::number(backlog_s);
-        findings.failures.push(format!("the storm was none: {waited} s of long work waited at most, and there was nothing to recover from"));
+        findings.failures.push(format!(
+            "no storm: the largest backlog of long work was {waited} s, and there was nothing to recover from"
+        ));
         recovered_s = f64::NAN;
     }
     findings.figure("recover_s", recovered_s);
@@ -73,8 +75,8 @@ pub(super) fn measure(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Res
     let times = chart("Frames before, in and after the storm", watcher.frames(), watcher.begin_s());
     let times = findings.chart("storm_frames_ms", times);
     let text = format!(
-        "From {:.0} s on, for {:.0} s, tasks of some 25 ms each are handed in, so many that {WAITING_S} s of a core's work wait at any time, \
-         and {MAKERS} clients make and end worlds without a pause, while all worlds run.",
+        "From {:.0} s on, for {:.0} s, tasks of some 25 ms each keep the backlog at {WAITING_S} s of a core's work, and {MAKERS} clients \
+         create and end worlds without a pause, while all worlds run.",
         from_s - watcher.begin_s(),
         over_s - from_s,
     );
@@ -115,7 +117,7 @@ fn rage(stage: &WorldsTestbed<'_>, watcher: &mut ServerPoller<'_>) -> Result<Rag
         let over_s = watcher.server_s();
         let drills = drilled?;
         while clients.iter().any(|client| !client.is_finished()) {
-            watcher.watch(LOOK)?;
+            watcher.watch(POLL_PERIOD)?;
         }
         Ok::<_, ExperimentError>((over_s, drills))
     })?;
@@ -137,7 +139,7 @@ fn drill(stage: &WorldsTestbed<'_>, watcher: &mut ServerPoller<'_>) -> Result<u3
                 drills += begun;
             }
         }
-        watcher.watch(LOOK)?;
+        watcher.watch(POLL_PERIOD)?;
     }
     Ok(drills)
 }

@@ -1,4 +1,4 @@
-//! A few who go into worlds that are made and are out of them again before these end.
+//! A few clients that enter newly created worlds and leave them before they end.
 
 use super::stage::WorldsTestbed;
 use crate::bots::{Bots, BotsReport};
@@ -38,7 +38,7 @@ impl Visitors {
         None
     }
 
-    /// Sends one out of the world again. False when that was not possible: only who has arrived in a world can leave it.
+    /// Sends one out of the world again. False if that was not possible: an avatar can leave a world only once it has arrived in it.
     pub(super) fn fetch(&mut self, stage: &WorldsTestbed<'_>, visitor: u32) -> bool {
         let user = json!({ "user": { "name": name(visitor) } });
         let has_left = stage.operator.order("POST", "/v1/worlds/leave", Some(&user)).is_ok();
