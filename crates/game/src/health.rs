@@ -26,7 +26,7 @@ const PAUSE_MS: u32 = 5_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Wound {
     agent: AgentId,
-    /// 0 of who has fallen and has not been brought back yet.
+    /// 0 of an avatar that has fallen and has not been brought back yet.
     health: u8,
     heals_at: Stamp,
 }

@@ -50,7 +50,7 @@ pub struct Waypoint {
     pub position: Vec3,
     /// Metres from there to a visitor's soles, 0.5 to 128.
     pub radius_m: f32,
-    /// Kind or group of NPCs who have to have fallen.
+    /// Kind or group of NPCs that have to have fallen.
     pub clear: Option<String>,
     /// Said when it is next; if empty, the mission's name and how far it has come.
     pub text: String,

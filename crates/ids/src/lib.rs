@@ -1,4 +1,4 @@
-//! Newtypes shared by every crate: who, where and when, never a bare integer.
+//! Newtypes of identities, places and times, shared by every crate instead of bare integers.
 //!
 //! Nothing here does work. Start with [`RegionHandle`] for places and [`Instant`] for time.
 
@@ -67,8 +67,8 @@ pub struct CircuitCode(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LocalId(pub u32);
 
-/// High half of the ids of textures that people without clients wear. The low half is a number, and means the same to who dresses them
-/// and to who serves it.
+/// High half of the ids of textures that NPCs wear. The low half is a number with one meaning for the casts that name it and for the
+/// capability that serves it.
 pub const COLOUR_TEXTURES: u64 = 0x7468_726f_6e67_4004;
 
 /// High half of the ids of the ground's textures. The low halves are 0 to 3, from the water upwards.

@@ -68,7 +68,7 @@ impl Frame {
 /// Recipients of an event or entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Audience {
-    /// Everyone.
+    /// All sessions.
     All,
     /// One session only.
     Session(SessionKey),

@@ -43,7 +43,7 @@ struct Arguments {
     /// All clients in one region of 512 m, which displays the nearest avatars only, instead of travel between two.
     #[arg(long)]
     crowd: bool,
-    /// NPCs live in the first region, who fight each other and the visitors, and there is a mission.
+    /// The first region has a mission and NPCs that fight each other and the visitors.
     #[arg(long, conflicts_with = "crowd")]
     village: bool,
     /// Number of seeds to run in order, from `--seed` on.

@@ -20,7 +20,7 @@ pub enum Setting {
     Travel,
     /// All clients walk over one region of 512 m, and display the nearest avatars. The other region stays empty.
     Crowd,
-    /// As [`Self::Travel`], and in the first region live NPCs who fight each other and the visitors, and there is a mission.
+    /// As [`Self::Travel`]; the first region has a mission and NPCs that fight each other and the visitors.
     Village,
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Long enough for every client to come, to be cut off for 8 s and to be back.
 const STORM: Duration = Duration::from_secs(25);
-/// More than are in any visible set or at its border. With these, kills that came late took away who was back.
+/// More than are in any visible set or at its border. With these, late kills removed avatars that were back.
 const SMALL: Scenario = Scenario { clients: 500, storm: STORM, ..Scenario::crowd(1) };
 
 /// Runs a scenario that has to succeed.

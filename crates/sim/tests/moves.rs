@@ -5,7 +5,7 @@ use sim::{Faults, Report, Rule, Sabotage, Scenario, Setting};
 use std::time::Duration;
 use world::SNAPSHOT_PARTS;
 
-/// 60 clients who teleport between two worlds, of which one has NPCs, damage and a mission, while one datagram in ten is lost each way.
+/// 60 clients that teleport between two worlds, of which one has NPCs, damage and a mission, while one datagram in ten is lost each way.
 const STILL: Scenario =
     Scenario { setting: Setting::Village, clients: 60, storm: Duration::from_secs(15), ..Scenario::new(11) };
 const MOVING: Scenario = Scenario { hosts: 2, moves: true, ..STILL };

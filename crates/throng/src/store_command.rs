@@ -16,7 +16,7 @@ mod recordings;
 mod states;
 
 /// Period of progress lines on standard error during a copy.
-const TELL_PERIOD: Duration = Duration::from_secs(5);
+const PROGRESS_PERIOD: Duration = Duration::from_secs(5);
 
 /// Errors of store commands.
 #[derive(Debug, thiserror::Error)]
@@ -100,11 +100,11 @@ fn copy(args: CopyArgs) -> Result<String, StoreCommandError> {
     let [from, to] = [from, to].map(|url| database::with_password(url).within(&data));
     #[expect(clippy::disallowed_methods, reason = "a command's progress for its operator")]
     let now = Instant::now;
-    let mut next_at = now() + TELL_PERIOD;
+    let mut next_at = now() + PROGRESS_PERIOD;
     let report = store::copy(&from, &to, |progress| {
         if now() >= next_at {
-            next_at = now() + TELL_PERIOD;
-            // Progress is for an operator who watches; without one, it is lost.
+            next_at = now() + PROGRESS_PERIOD;
+            // Progress is for a watching operator; without one, it is lost.
             let _ = writeln!(std::io::stderr(), "{}: {} rows inserted", progress.table, progress.inserted);
         }
     })?;

@@ -83,7 +83,7 @@ fn a_server_with_clients_records_every_part_of_the_way() {
     let mut sampled = BTreeSet::new();
     // Each look sees the last seconds; the bots stay until all has been seen.
     while !missing.is_empty() {
-        assert!(bots.0.try_wait().unwrap().is_none(), "the bots have gone and nobody saw {missing:?}");
+        assert!(bots.0.try_wait().unwrap().is_none(), "the bots have gone and {missing:?} was never seen");
         let capture = read_memory(&memory).unwrap();
         let seen = scopes_in(&capture);
         missing.retain(|name| !seen.contains(*name));

@@ -3,7 +3,7 @@
 //! It knows elements, text, comments and CDATA, the five predefined entities and numeric character
 //! references. It refuses document types, so there are no other entities and nothing expands: text in memory
 //! is never longer than the bytes that came. It does not know what the elements mean; nesting is bounded by
-//! the callers, who open an element only where their dialect allows one. Start with [`Markup::child`].
+//! the callers, which open an element only where their dialect allows one. Start with [`Markup::child`].
 
 use crate::Malformed;
 use quick_xml::Reader;

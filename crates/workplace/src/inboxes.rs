@@ -89,7 +89,7 @@ impl Waiting {
         self.is_empty.load(Ordering::Acquire)
     }
 
-    /// Says who lives in the world as it begins.
+    /// Sets the cast with which the world begins.
     pub fn set_cast(&self, cast: Option<Arc<NpcCast>>) {
         self.casting().cast = cast;
     }

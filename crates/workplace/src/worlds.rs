@@ -375,7 +375,7 @@ impl Workplace {
         self.long.dispose(Box::new(what));
     }
 
-    /// Keeps who makes which step when for the next frames; see [`Pool::trace_next_frames`].
+    /// Records worker, world and times of each step of the next frames; see [`Pool::trace_next_frames`].
     pub fn trace_next_frames(&self, n_frames: usize) {
         let pool = self.pool.read();
         if let Some(pool) = pool.as_ref() {

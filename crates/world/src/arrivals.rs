@@ -16,7 +16,7 @@ use crate::{
 use glam::{Vec2, Vec3};
 use state_hash::mix;
 
-/// Spots tried for one arrival. After the last one it stands among others, who let it walk out.
+/// Spots tried for one arrival. After the last one it stands among others, which let it walk out.
 const TRIES_MAX: u32 = 12;
 
 /// Spots in the first widening; each further try has twice as many to choose from, 16,384 in the end.

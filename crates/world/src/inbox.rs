@@ -20,7 +20,7 @@ use systems::System;
 /// The inbox phase, and its results for later phases.
 #[derive(Debug, Default)]
 pub(crate) struct InboxPhase {
-    /// Visitors who strike in this tick; the NPC phase drains it.
+    /// Visitors that strike in this tick; the NPC phase drains it.
     pub(crate) punches: Vec<LocalId>,
 }
 

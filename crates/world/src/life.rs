@@ -2,7 +2,7 @@
 //!
 //! A host steps its world through a [`Life`], which keeps two checkpoints of it. After a panic inside [`Life::step`],
 //! [`Life::begin_again`] makes the next epoch's world from one of them. It neither catches the panic nor decides when the world may
-//! begin again: that is the caller's part, as are the visitors who came and went since the checkpoint.
+//! begin again: that is the caller's part, as are the visitors that came and went since the checkpoint.
 //!
 //! Invariants across lives, so that no replica confuses the new life with the old:
 //!
@@ -83,7 +83,7 @@ pub enum Beginning {
 }
 
 impl Life {
-    /// Time between two checkpoints: the maximum rollback of a restart. Visitors who arrived since then enter again where they were.
+    /// Time between two checkpoints: the maximum rollback of a restart. Visitors that arrived since then enter again where they were.
     pub const CHECKPOINT_PERIOD: Duration = Duration::from_secs(4);
 
     /// World time without a panic after which a new cast, given by a reload ([`Life::offer_reload`]), is trusted. Until then the maximum rollback is

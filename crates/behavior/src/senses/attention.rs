@@ -1,6 +1,6 @@
 //! Level of detail: the periods of an NPC's looks and thoughts, by the distance of the nearest player.
 //!
-//! There are [`LEVELS`] levels, each with a distance to the nearest player and two periods. A player who comes near gives an NPC the
+//! There are [`LEVELS`] levels, each with a distance to the nearest player and two periods. A player that comes near gives an NPC the
 //! finer level at once. Coarser levels follow step by step with hysteresis: the player is [`MARGIN`] farther than the level reaches,
 //! and the last change is [`DWELL_MS`] ago. The coarsest level still looks and thinks every [`PERIOD_MAX_MS`].
 //!

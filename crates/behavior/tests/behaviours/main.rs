@@ -1,4 +1,4 @@
-//! The example behaviours do what their files say, on a plane with players who walk about.
+//! The example behaviours do what their files say, on a plane with walking players.
 
 mod documented;
 mod plane;

@@ -1,7 +1,7 @@
 //! A world that is just enough for behaviours to show themselves: a plane with a few walls to hide behind.
 //!
-//! People go straight to where they intend to be and pass through each other. Time passes in ticks of 50 ms; who looks and
-//! thinks when, says [`Attention`], as in a real world.
+//! Actors go straight to where they intend to be and pass through each other. Time passes in ticks of 50 ms; [`Attention`]
+//! decides when an actor looks and thinks, as in a real world.
 
 use behavior::{
     BehaviorSet, Deed, Facing, Go, Intent, Mind, Pace,
@@ -38,9 +38,9 @@ pub(crate) struct Plane {
     pub(crate) now: WorldTime,
     /// World time of one day.
     pub(crate) day_ms: u64,
-    /// Hides who stands behind it: two ends.
+    /// The two ends of each; a wall hides actors behind it.
     pub(crate) walls: Vec<(Vec2, Vec2)>,
-    /// (minute of the day, who, what): everything that was said, struck and done.
+    /// (minute of the day, actor, deed): everything that was said, struck and done.
     pub(crate) log: Vec<(u16, u32, String)>,
     pub(crate) counts: PerceptionCounts,
     pub(crate) thoughts: u64,

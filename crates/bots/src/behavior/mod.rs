@@ -211,7 +211,7 @@ impl RunningBehavior {
         Self { number, rising: 0, doing, body: AvatarControls::facing(rng.direction()) }
     }
 
-    /// Does something else from now on; who sat gets up first, unless it is to sit.
+    /// Switches to another behaviour; a sitting bot gets up first, unless the new one sits, too.
     pub fn change(&mut self, behavior: Behavior, rng: &mut Rng) {
         let sat = matches!(self.doing, BehaviorState::Sitting(_));
         *self = Self::new(behavior, self.number, rng);

@@ -110,8 +110,8 @@ impl Gate {
     }
 }
 
-/// Programs show their token as `Bearer`. People who follow a link from a dashboard are asked for it by their browser, which sends it
-/// as the password of `Basic`, and from then on with every request that any page triggers; so `Basic` permits reads only.
+/// Programs show their token as `Bearer`. A browser that follows a link from a dashboard asks its user for it and sends it as the
+/// password of `Basic`, from then on with every request that any page triggers; so `Basic` permits reads only.
 fn shown_token(method: &Method, headers: &HeaderMap) -> Option<String> {
     let shown = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     match shown.split_once(' ')? {

@@ -1,4 +1,4 @@
-//! The seed capability and those that it names. Who calls is decided by the secret in the path, never by ids in the
+//! The seed capability and those that it names. The secret in the path identifies the caller, never an id in the
 //! request.
 
 use super::reply::{error, failed, llsd, read_llsd, read_map};

@@ -32,8 +32,8 @@ const ASKED_PER_S: f32 = 20.0;
 /// Burst of it: a client that enters a crowd requests the names of all its avatars.
 const ASKED_BURST: f32 = 200.0;
 
-/// Animations of others near a client that it is sent per second on average, nearest first: a datagram and an ack each. Who
-/// walks and rests changes them twice in twenty seconds, so that sixty of them would need six.
+/// Animations of others near a client that it is sent per second on average, nearest first: a datagram and an ack each. An
+/// avatar that walks and rests changes them twice in twenty seconds, so that sixty avatars would need six per second.
 const ANIMATIONS_PER_S: f32 = 4.0;
 /// Burst of it: a newcomer needs those of all near avatars.
 const ANIMATIONS_BURST: f32 = 60.0;

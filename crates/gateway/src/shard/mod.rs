@@ -102,7 +102,7 @@ pub struct ShardConfig {
     pub textures: Arc<HeldTextures>,
     /// Unix time in seconds at [`Instant::ZERO`].
     pub unix_start_s: u64,
-    /// Secret keys of the hash table of addresses, random on a real server: an attacker who knew them could choose
+    /// Secret keys of the hash table of addresses, random on a real server: an attacker that knew them could choose
     /// addresses that collide.
     pub hash_keys: [u64; 2],
 }

@@ -1,4 +1,4 @@
-//! Portals: who walks into one is reported to the hub, once. Worlds know nothing of them, since where they lead is no part of a world.
+//! Portals: an avatar that walks into one is reported to the hub, once. Worlds know nothing of them: destinations are no part of a world.
 
 use super::{ClientIndex, Shard};
 use crate::mail::{FromShard, Request};
@@ -7,8 +7,8 @@ use ids::Instant;
 use replicate::Replica;
 
 impl Shard {
-    /// Looks whether a client's avatar has come into a portal since the last look. Who arrives in one has to leave it first: that is where
-    /// a way back may lead.
+    /// Checks if a client's avatar has entered a portal since the last check. An avatar that arrives within one has to leave it first: a
+    /// way back may lead there.
     pub(super) fn notice_portal(
         &mut self,
         now: Instant,

@@ -3,7 +3,7 @@
 //! A round is cut into slots, and a client stays in one of them, chosen by its login alone: the contents and times of its updates
 //! depend neither on the other clients of its shard nor on the number of shards. While there are few clients in all, neighbouring slots
 //! are visited in one turn: a thread that wakes up for five clients, two hundred times a second, spends more on waking up, and on code
-//! and memory that are no longer in any cache, than on clients. With 100 who all see each other, a turn for 50 takes a fifth off the
+//! and memory that are no longer in any cache, than on clients. With 100 clients that display each other, a turn for 50 takes a fifth off the
 //! server's whole CPU time (ten slots at once against one, `gateway.send_hz` 10, 24 pairs of 1.5 s in one server on a 2-core VM: 0.82;
 //! five: 0.83; all twenty: 0.80 there, 0.77 to 0.83 in others). A ping waits a little longer for such a turn: p99.9 of 0.9 instead of
 //! 0.5 ms among 100 (`latency`).
@@ -93,8 +93,8 @@ impl Turns {
         self.under_way.retain(|&member| member != client);
     }
 
-    /// Begins the next turn if it is due and none is under way; late turns begin in order, one a call. `n_avatars` counts those of all worlds, which are the same for all shards; it
-    /// is asked once a round.
+    /// Begins the next turn if it is due and none is under way; late turns begin in order, one a call. `n_avatars` counts those of all
+    /// worlds, which are the same for all shards; it is asked once a round.
     pub(super) fn begin_turn(
         &mut self,
         now: Instant,

@@ -395,7 +395,7 @@ impl Node {
         self.poisoned = times;
     }
 
-    /// Dismisses who has no business in a place, as is done for a while after a restart.
+    /// Dismisses the avatars without a session in a place, as is done for a while after a restart.
     pub(crate) fn dismiss(&mut self, place: PlaceId) {
         let region = &mut self.regions[place.0 as usize];
         region

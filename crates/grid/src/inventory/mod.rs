@@ -137,7 +137,7 @@ pub(crate) mod tests {
         skeleton(owner, 1_700_000_000, count).unwrap()
     }
 
-    /// A store with Ada, who has an inventory.
+    /// A store with Ada's account and inventory.
     pub(crate) fn store_with_ada() -> (Store, AgentId) {
         let store = Store::open_in_memory().unwrap();
         let agent = AgentId(Uuid::from_u128(0xA));

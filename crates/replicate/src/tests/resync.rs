@@ -12,7 +12,7 @@ use wire::object_update;
 /// Enough for three parts of a snapshot.
 const CROWD: u64 = 600;
 
-/// A world with a walking crowd, and two who follow it: one sees every frame, the other up to now, too.
+/// A world with a walking crowd, and two followers: one sees every frame, the other up to now, too.
 fn crowd(n: u64) -> (Source, Follower, Follower) {
     let (mut source, mut witness, mut follower) = (Source::new(), Follower::new(), Follower::new());
     for session in 1..=n {

@@ -111,7 +111,7 @@ fn a_stop_goes_before_movements() {
     assert!(sent.contains(&20) && sent.contains(&21), "{sent:?}");
 }
 
-/// Two whom a viewer was shown, one at hand and one far away, who have not moved since.
+/// Two avatars that a viewer was shown, one near and one far away, which have not moved since.
 fn near_and_far() -> (Scene, Viewer) {
     let mut scene = Scene::new();
     scene.enter(1, SessionKey(1), Audience::All, along(1.0));
@@ -230,7 +230,7 @@ fn times_sent(viewer: &mut Viewer, scene: &mut Scene) -> usize {
     times
 }
 
-/// Sends of 180 ticks, one every two, to a viewer of 200 walkers in a row who change their course all the time, by local id.
+/// Sends of 180 ticks, one every two, to a viewer of 200 walkers in a row that change their course all the time, by local id.
 fn sends_under(pressure: f32) -> Vec<u32> {
     let (mut scene, mut viewer) = walking_row(200);
     let mut sends = vec![0; 201];

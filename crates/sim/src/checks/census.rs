@@ -85,7 +85,7 @@ impl Census {
         Self { objects, ..Self::default() }
     }
 
-    /// Takes a frame in; says who came and went.
+    /// Applies a frame; yields the avatars that came and went.
     pub(crate) fn apply(
         &mut self,
         now: Instant,

@@ -20,7 +20,7 @@ pub(crate) struct Presences {
 }
 
 impl Presences {
-    /// Takes in who came and went in a world's tick.
+    /// Applies the avatars that came and went in a world's tick.
     pub(crate) fn apply(&mut self, now: Instant, world: WorldId, passages: &[CensusChange]) {
         for &passage in passages {
             match passage {

@@ -74,7 +74,7 @@ impl Simulation {
         if now < deadline { Ok(self.phase) } else { Err(Failure::new(now, rule, found())) }
     }
 
-    /// A visitor who moves, or a client that shows something else than is there.
+    /// A visitor that moves, or a client that shows something else than is there.
     fn unsettled(&self, now: Instant) -> Option<String> {
         if !self.censuses.iter().all(Census::is_at_rest) {
             return Some("an avatar still moves".to_owned());

@@ -32,7 +32,7 @@ use worlds::Worlds;
 /// A workload that this build knows by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Workload {
-    /// Two worlds and 60 clients who walk, talk, travel and come back, on a network that loses a little.
+    /// Two worlds and 60 clients that walk, talk, travel and come back, on a network that loses a little.
     Crowd,
     /// Four worlds with 250 avatars each, without clients: simulation and encoding only.
     Worlds,

@@ -1,4 +1,4 @@
-//! `throng token`: who else may use the operator's API.
+//! `throng token`: tokens of further programs and people for the operator's API.
 
 use super::StoreArgs;
 use super::parse::duration;

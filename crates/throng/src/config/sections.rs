@@ -64,7 +64,7 @@ section! {
         /// `proxy_header` that is none of theirs.
         ///
         /// Without it all clients behind a proxy count as one, towards limits of attempts and of connections. An address that is listed here
-        /// and is no proxy may claim to be anyone. Nothing that comes through a proxy counts as this machine.
+        /// and is no proxy may claim any address. Nothing that comes through a proxy counts as this machine.
         trusted_proxies: Vec<String> = Vec::new(), "addresses", KeyKind::Networks;
         /// Header in which trusted proxies name the client: nginx's `X-Forwarded-For`, or `Forwarded` of RFC 7239.
         ///
@@ -146,7 +146,7 @@ pub enum AgentUpdateFilter {
     Off,
     /// Byte-equal repetitions are dropped.
     Equality,
-    /// Updates that change nothing anyone could see are dropped.
+    /// Updates without a visible change are dropped.
     #[default]
     Significance,
 }

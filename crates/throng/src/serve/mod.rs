@@ -460,8 +460,8 @@ fn announce(config: &Config, run_file: &RunFile) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-/// The signals that ask for the server's end. They are listened to before it says that it is ready: who reads that may ask
-/// at once.
+/// The signals that ask for the server's end. They are listened to before it says that it is ready: a signal may follow at
+/// once.
 struct Ending {
     terminate: Signals,
     interrupt: Signals,

@@ -25,7 +25,7 @@ use std::time::Duration;
 use telemetry::Metrics;
 use telemetry::recorder::{Arg, Recorder, Scope, ScopeGuard, frame_end};
 
-/// Mail that waits for a shard; who sends more waits.
+/// Mail that waits for a shard; a sender of more waits.
 const MAIL_MAX: usize = 16_384;
 /// Mail handled before sockets get their turn again.
 const MAIL_PER_TURN: usize = 1_024;

@@ -76,7 +76,7 @@ fn refused_database_writes_are_reported_and_show_in_the_exit_status() {
     server.fault(r#"{"kind": "fail", "where": "store", "repeat": 2}"#);
     assert_eq!(server.visit()["logins_ok"], 1);
     server.wait_until("it is told", refuses);
-    assert_eq!(server.exchange("GET /healthz/ready", "").0, 503, "nobody is to be sent here");
+    assert_eq!(server.exchange("GET /healthz/ready", "").0, 503, "a balancer must send no client here");
     server.wait_until("it is written after all", |server| live(server) == "ok\n");
 
     server.fault(r#"{"kind": "fail", "where": "store", "repeat": 1000000}"#);
@@ -93,7 +93,7 @@ fn an_idle_server_whose_database_takes_no_write_turns_not_ready() {
     let ready = |server: &Server| server.exchange("GET /healthz/ready", "");
     server.wait_until("a probe has failed", |server| ready(server).0 == 503);
     server.wait_until("the next one has not", |server| ready(server).0 == 200);
-    assert_eq!(server.metric("throng_logins_total{outcome=\"ok\"}"), Some(0.0), "nobody came");
+    assert_eq!(server.metric("throng_logins_total{outcome=\"ok\"}"), Some(0.0), "no login succeeded");
 }
 
 #[test]

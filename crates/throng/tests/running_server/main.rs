@@ -149,7 +149,7 @@ fn while_memory_is_short_logins_are_refused_and_present_users_stay() {
     };
     // Less than it takes already.
     server.tune("gateway.memory_max_mib", 1);
-    server.wait_until("nobody is let in", is_closed(1.0));
+    server.wait_until("logins are refused", is_closed(1.0));
     let refused = server.visit();
     assert_eq!(
         (refused["logins_ok"].as_u64(), refused["logins_failed"].as_u64()),

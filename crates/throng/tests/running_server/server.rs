@@ -104,7 +104,7 @@ impl Server {
             .unwrap()
     }
 
-    /// One user who stays until the end, "Bot0001 Guest".
+    /// A user that stays until the end, "Bot0001 Guest".
     pub(crate) fn guest(&self) -> Guest {
         let bots = throng()
             .args(["bots", "--login", &self.login, "--count", "1", "--last-name", "Guest"])

@@ -1,4 +1,4 @@
-//! HTTP clients that hold connections and say nothing, beside visitors who log in.
+//! HTTP clients that hold connections and say nothing, beside visitors that log in.
 
 use crate::server::{Server, throng};
 use std::net::{IpAddr, SocketAddr};

@@ -96,5 +96,5 @@ fn behaviours_are_read_again_while_instances_run() {
     assert_eq!(ask(&server, "POST /v1/worlds", r#"{"template": "cave"}"#).1["npcs"], 4);
 
     assert_eq!(reload("Castle").0, 404);
-    assert_eq!(reload("Plain").0, 409, "nobody lives there");
+    assert_eq!(reload("Plain").0, 409, "it has no NPCs");
 }

@@ -4,7 +4,7 @@
 //! [`Llsd`] is the tree, with builders for replies and accessors that convert between scalars as the dialect
 //! demands: clients write one boolean as `<boolean>1</boolean>`, `<boolean>true</boolean>` or
 //! `<integer>1</integer>`, and none of them is wrong. XML-RPC ([`crate::xmlrpc`]) uses the
-//! same tree. Typed messages are no matter of this module: who understands a capability picks its fields.
+//! same tree. Typed messages are no matter of this module: each capability's handler picks its fields.
 //! Decoding is bounded by [`Limits`] and [`DEPTH_MAX`].
 
 mod date;

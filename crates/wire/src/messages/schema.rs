@@ -1,4 +1,4 @@
-//! The message set as data: what a message is called, who sends it, and its layout. Tests compare it with the
+//! The message set as data: name, sender and layout of each message. Tests compare it with the
 //! protocol's template; metrics and captures take names from it.
 
 use super::MessageNumber;

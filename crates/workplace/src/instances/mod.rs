@@ -1,4 +1,4 @@
-//! Instances: worlds created from a template, for visitors who are sent into them.
+//! Instances: worlds created from a template, into which visitors are sent.
 //!
 //! Two sides exchange messages. The *registry* ([`host::registry`]) decides: which instances exist, their owners, which of them are in
 //! memory, and which visitors are admitted. The `driver` thread owns it, inside the coordinator ([`host::coordinator`]) that connects it

@@ -102,7 +102,7 @@ impl Npcs {
 }
 
 impl Npcs {
-    /// Visitors who strike hit the nearest NPC in front of them.
+    /// A visitor's strike hits the nearest NPC in front of it.
     pub(super) fn take_punches(
         &mut self,
         cast: &NpcCast,
@@ -143,7 +143,7 @@ impl Npcs {
         }
     }
 
-    /// Takes those out of the world who have lain long enough, and brings others back.
+    /// Removes NPCs that have lain long enough from the world, and respawns others.
     pub(super) fn fall_and_rise(&mut self, cast: &NpcCast, around: &mut Surroundings<'_>) {
         let terrain = &around.setting.ground.terrain;
         let now = self.now();

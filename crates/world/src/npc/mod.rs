@@ -72,11 +72,11 @@ pub(crate) struct Npcs {
     pub(crate) legs: Vec<Legs>,
     pub(crate) heads: Vec<NpcHead>,
     sounds: Sounds,
-    /// Visitors who struck a moment ago, and when.
+    /// Visitors that struck a moment ago, with the times.
     struck: Vec<(LocalId, Stamp)>,
     /// World time since the beginning, nanoseconds.
     elapsed_ns: u64,
-    /// Ticks since then: who has its turn.
+    /// Ticks since then; they select the NPCs that have their turn.
     turns: u64,
     /// Results of the tick, for the game.
     #[serde(skip)]
@@ -100,7 +100,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) roster: &'a Roster,
     /// Knows which visitors have fallen.
     pub(crate) game: &'a dyn GameState,
-    /// Visitors who strike in this tick: drained.
+    /// Visitors that strike in this tick: drained.
     pub(crate) punches: &'a mut Vec<LocalId>,
     pub(crate) local_ids: &'a mut LocalIds,
     pub(crate) departures: &'a mut Vec<LocalId>,

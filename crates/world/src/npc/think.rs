@@ -13,7 +13,7 @@ use glam::Vec3;
 use link::{ChatKind, Event, Frame};
 use state_hash::mix;
 
-/// Milliseconds between two looks at who runs.
+/// Milliseconds between two checks for running visitors.
 const STEPS_MS: u64 = 500;
 /// Speed above which a visitor is heard running, metres per second.
 const RUNNING_M_PER_S: f32 = 4.0;

@@ -1,4 +1,4 @@
-//! Bytes that are whole and still describe no world: those of a bug, or of an attacker who can compute checksums.
+//! Bytes that are whole and still describe no world: those of a bug, or of an attacker that can compute checksums.
 
 use super::*;
 use crate::{

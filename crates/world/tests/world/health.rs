@@ -1,4 +1,4 @@
-//! Health of visitors, where damage is on: NPCs' blows take it, time gives it back, and who has none begins again.
+//! Health of visitors, where damage is on: NPCs' blows take it, time gives it back, and an avatar without any begins again.
 
 use super::{
     stage::{STANDING, Stage, enter_at},

@@ -74,7 +74,7 @@ fn a_hound_notices_chases_and_stops_before_its_prey_but_not_through_a_wall() {
     let distance = at(npc(&stage)).distance(stage.at(1));
     assert!((0.5..2.8).contains(&distance), "{distance} m away");
     assert_eq!(npc(&stage).motion.velocity, Vec3::ZERO);
-    // It faces whom it has caught up with.
+    // It faces the visitor with which it has caught up.
     let ahead = (npc(&stage).motion.rotation * Vec3::X).truncate();
     assert!(ahead.dot((stage.at(1) - at(npc(&stage))).normalize()) > 0.9);
 }

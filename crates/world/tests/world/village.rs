@@ -128,7 +128,7 @@ pub(crate) fn crowd() -> Vec<Spawn> {
         .collect()
 }
 
-/// Some who fight each other and visitors, some who walk about, and something to do.
+/// NPCs that fight each other and visitors, NPCs that walk about, and a mission.
 pub(crate) fn fighters() -> Script {
     let roles =
         [("wolf", "wolf"), ("folk", "stroll"), ("hound", "hound"), ("folk", "gossip"), ("folk", "patrol")];

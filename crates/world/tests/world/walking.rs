@@ -200,7 +200,7 @@ fn a_standing_avatar_is_not_pushed() {
 #[test]
 fn an_avatar_that_slides_along_others_is_extrapolated_along_its_path() {
     let mut stage = Stage::flat();
-    // A row of people, obliquely in the way of one who walks along it.
+    // A row of avatars, obliquely in the way of one that walks along it.
     for n in 0..8 {
         stage.send(10 + n, enter_at(Vec3::new(128.0 + n as f32 * 0.9, 128.0 + n as f32 * 0.3, 22.0)));
     }

@@ -17,7 +17,7 @@ const KILLS_PER_MESSAGE: usize = 200;
 pub(super) const KILLS_PER_TURN: usize = 1_000;
 /// Share of the bytes that avatars get while terrain and the like still wait.
 const SHARE_BESIDE_BULK: f32 = 0.6;
-/// Update flags of the own avatar: owned by its user, who may move it (bits 4, 5, 8).
+/// Update flags of the own avatar: owned by its user, with the permission to move it (bits 4, 5, 8).
 const OWN_AVATAR_FLAGS: u32 = 1 << 4 | 1 << 5 | 1 << 8;
 
 impl Turn<'_> {
@@ -43,7 +43,7 @@ impl Turn<'_> {
             self.out.seal(self.client.address);
             rest = others;
         }
-        // Once there is room, and before those who wait already: the own avatar of another world is among the first. A dropped one
+        // Once there is room, and before those that wait already: the own avatar of another world is among the first. A dropped one
         // would be displayed forever. The list is bounded by the client's displayed objects, since a circuit without room for kills has
         // none for full updates.
         self.client.unkilled.splice(0..0, rest.iter().copied());

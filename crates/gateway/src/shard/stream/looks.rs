@@ -6,7 +6,7 @@ use replicate::Place as At;
 use std::time::Duration;
 use wire::fanout;
 
-/// Between two looks at who near plays other animations, and who looks different: a walk through cold memory each.
+/// Periods of the searches for near avatars with other animations, and with other appearances: a walk through cold memory each.
 const ANIMATIONS_PERIOD: Duration = Duration::from_millis(200);
 const LOOKS_PERIOD: Duration = Duration::from_millis(400);
 /// World ticks after which a shown avatar counts as here to stay, and its looks are worth a kilobyte: a second at 20 Hz.

@@ -7,7 +7,7 @@ use link::ControlFlags;
 use std::time::Duration;
 use wire::messages::*;
 
-/// Two who see each other.
+/// Two clients that display each other.
 fn pair() -> (Node, usize, usize) {
     let mut node = Node::new();
     let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
@@ -208,7 +208,7 @@ fn an_avatar_back_in_the_visible_set_before_its_kill_arrives_is_shown() {
 
 #[test]
 fn a_client_gets_its_bytes_per_second_and_no_more_among_five_hundred_walkers() {
-    // Less than half of what walkers who go straight on are worth.
+    // Less than half of the rate of updates of walkers that go straight on.
     const BYTES_PER_S: u32 = 16_384;
     for (wanted, expected) in [(None, 16_384), (Some([1_000_000; 7]), 16_384), (Some([12_000; 7]), 10_500)] {
         let mut node =

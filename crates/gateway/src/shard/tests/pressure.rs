@@ -4,7 +4,7 @@ use crate::testing::{HARBOUR, Node};
 use glam::Vec3;
 use link::{Action, ControlFlags};
 
-/// Two among two hundred who walk, and a shard that keeps up or, from the fifth second on, misses a third of its turns.
+/// Two clients among two hundred walkers, and a shard that keeps up or, from the fifth second on, misses a third of its turns.
 fn crowd(keeps_up: bool) -> (Node, usize, usize) {
     let mut node = Node::new();
     let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));

@@ -173,7 +173,7 @@ struct Create {
     /// An account: portals lead its user here instead of into another one.
     #[serde(default)]
     owner: Option<Uuid>,
-    /// Chosen by who orders it, who may then order it again when no answer came.
+    /// Chosen by the caller, so that an order without an answer can be repeated.
     #[serde(default)]
     id: Option<Uuid>,
 }

@@ -40,7 +40,7 @@ impl Node {
     }
 
     fn cast(&self) -> Arc<NpcCast> {
-        self.workplace().catalog().template("Cave").unwrap().cast.clone().expect("somebody lives there")
+        self.workplace().catalog().template("Cave").unwrap().cast.clone().expect("the template has a cast")
     }
 
     fn begin_again(&self, id: Uuid, in_a_row: u32) -> Beginning {
@@ -133,7 +133,7 @@ fn a_world_resumes_with_its_former_cast_until_the_files_change() {
     node.visit(one);
     assert!(is_troubled(one));
     assert!(!node.inbox(one).waiting.has_cast(&node.cast()), "it is not tried again");
-    assert_eq!(node.reload(&data, "sit"), 0, "nobody has mended anything");
+    assert_eq!(node.reload(&data, "sit"), 0, "the file is still faulty");
     node.pass_a_second(one);
     assert!(is_troubled(one));
     node.instances.suspend(one).unwrap();
@@ -164,7 +164,7 @@ fn a_rejected_cast_is_not_offered_during_a_suspension() {
     let target = SuspendTarget { world: node.world(one), is_changed: true };
     let leaving = node.workplace().take_out(&target);
     assert!(leaving.is_some());
-    assert_eq!(node.reload(&data, "sit"), 0, "nobody has mended anything");
+    assert_eq!(node.reload(&data, "sit"), 0, "the file is still faulty");
     // It could not be saved.
     drop(leaving);
     node.with_stepper(one, |_| {});
@@ -240,7 +240,7 @@ fn a_world_that_panics_with_new_files_goes_back_and_tries_the_next_ones() {
     assert!(trouble().is_some_and(|trouble| trouble.contains("gone back")));
     assert!(!node.inbox(one).waiting.has_cast(&node.cast()));
     node.pass_a_second(one);
-    assert!(trouble().is_some(), "nobody has mended anything");
+    assert!(trouble().is_some(), "the file is still faulty");
 
     assert_eq!(node.reload(&data, "wait 9 s"), 1);
     node.pass_a_second(one);

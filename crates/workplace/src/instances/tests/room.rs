@@ -207,7 +207,7 @@ fn an_instance_whose_world_is_down_keeps_no_other_from_making_room() {
     let three = node.create(3);
     assert_eq!(node.states([one, two, three]), ["active", "suspended", "active"]);
     assert_eq!(node.metric(r#"throng_instances_refused_total{reason="memory"}"#), 0.0);
-    // Likewise where it is not memory that is short. The other one is spared for its visitor, who leaves.
+    // Likewise where it is not memory that is short. The other one is spared for its visitor, which leaves.
     node.allow(9);
     node.visit(three);
     node.instances.resume(two).unwrap();

@@ -15,7 +15,7 @@ fn a_visited_instance_is_saved_when_suspended_and_resumed_under_its_number() {
     node.instances.suspend(two).unwrap();
     node.instances.suspend(two).unwrap();
     assert_eq!(node.states([one, two]), ["suspended", "suspended"]);
-    assert!(has_image(&data, one) && !has_image(&data, two), "nobody has been in the other one");
+    assert!(has_image(&data, one) && !has_image(&data, two), "the other one had no visitor");
     assert_eq!(node.counts(), (2, 0));
     let world = node.instances.get(one).unwrap().summary.world;
     let inbox_of = |world| node.worlds.inboxes.of(world);
@@ -172,7 +172,7 @@ fn a_damaged_state_admits_no_visitor_and_costs_no_other_instance() {
     let node = Node::start(&data, &config(&["Cave"], 5));
     assert_eq!(n_troubled(&node), 1, "perhaps this build can read it");
     assert!(node.refusal(two).to_string().contains("left as it is"));
-    assert!(has_image(&data, two), "nobody is let into a new world by mistake, and nothing is lost");
+    assert!(has_image(&data, two), "no visitor enters a new world by mistake, and nothing is lost");
     node.instances.end(one).unwrap();
     let again = node.create(1);
     node.visit(again);
@@ -339,7 +339,7 @@ fn the_journal_saves_a_left_instance_and_an_empty_one_is_suspended() {
     node.wait_until("it is saved", is_saved);
     assert_eq!((node.state(one), has_image(&data, one), saved(&node)), ("active", true, 1.0));
     (0..3).for_each(|_| node.write());
-    assert_eq!(saved(&node), 1.0, "nobody has been in it since");
+    assert_eq!(saved(&node), 1.0, "it had no visitor since");
     node.visit(one);
     node.fail(1);
     node.wait_until("it is saved although the first attempt fails", is_saved);

@@ -131,7 +131,7 @@ fn an_invitation_resumes_no_world_for_an_avatar_that_has_teleported_since() {
     node.create("Cave", None);
     let (id, world) = node.known()[0];
     let state = || node.instances.get(id).expect("it is there").summary.phase;
-    node.instances.suspend(id).expect("nobody is in it");
+    node.instances.suspend(id).expect("it has no visitor");
     let follow = |ticket: u32| {
         let circuit = CircuitKey { ticket, ..circuit };
         TravelOrder::Enter { circuit, world, position: Vec3::splat(30.0) }
