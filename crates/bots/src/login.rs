@@ -105,7 +105,7 @@ pub fn request(first: &str, last: &str, password: &str) -> String {
 /// Reads the body of the reply.
 ///
 /// # Errors
-/// Why there is no session.
+/// [`LoginFailure`] names the cause.
 pub fn read_reply(body: &[u8]) -> Result<Credentials, LoginFailure> {
     let reply = match xmlrpc::decode_response(body, Limits::REPLY)? {
         Response::Value(value) => value,

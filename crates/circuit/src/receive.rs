@@ -28,8 +28,8 @@ impl Circuit {
     /// zero-coded.
     ///
     /// # Errors
-    /// Why there is no message in it, to be counted. A duplicate is acked again, since the first ack may be
-    /// lost.
+    /// The cause if there is no message in it, to be counted. A duplicate is acked again, since the first ack
+    /// may be lost.
     #[inline(never)]
     pub fn handle_datagram<'s>(
         &mut self,

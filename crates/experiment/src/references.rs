@@ -3,7 +3,7 @@
 //! A virtual machine is not equally fast from minute to minute, and not for all work alike. Three kinds of work follow three kinds of
 //! cost: a datagram ([`Reference::Datagram`], the calibrator L), a chain of dependent multiplications ([`Reference::Cpu`]), and a chain
 //! of dependent loads from more memory than the last cache holds ([`Reference::Memory`]). A sample is CPU time of the sampling thread,
-//! so time that other processes take is left out as far as the kernel can tell; their effects on clock rates, caches and memory are
+//! so time that other processes take is left out as far as the kernel accounts for it; their effects on clock rates, caches and memory are
 //! included.
 //!
 //! Samples are taken outside of windows, which would measure them. Budgets name the reference that their limit follows

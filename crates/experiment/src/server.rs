@@ -114,7 +114,7 @@ impl Operator {
 }
 
 impl Server {
-    /// Starts one with an empty data directory and waits until it is ready. `name` tells several of a run apart.
+    /// Starts one with an empty data directory and waits until it is ready. `name` distinguishes several servers of a run.
     pub(crate) fn start(run: &Run, name: &str) -> Result<Self, ExperimentError> {
         let any = SocketAddr::from((run.sink.server.ip, 0));
         Self::start_at(run, name, [any; 3], &format!("{CONFIG_LOGIN}{CONFIG_REGION}"), &[], &[])
@@ -252,7 +252,7 @@ impl Server {
         self.operator.get("/healthz/live").is_ok()
     }
 
-    /// Keeps its counters, as it tells them, in its data directory.
+    /// Keeps its counters, as exported, in its data directory.
     pub(crate) fn keep_metrics(&self) -> Result<(), ExperimentError> {
         let path = self.data.join(METRICS_FILE);
         fs::write(&path, self.scrape()?).map_err(|source| ExperimentError::File { path, source })

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Objects that a region has room for as clients are told, unless more stand in it.
+/// Object capacity of a region, as reported to clients, unless more stand in it.
 const OBJECT_CAPACITY: u32 = 15_000;
 /// Name of the boxes of a ground that is given none.
 pub const BOX_NAME: &str = "Box";
@@ -102,7 +102,7 @@ impl GroundSpec {
         u32::try_from(self.scenery.len()).unwrap_or(u32::MAX)
     }
 
-    /// Number of objects that there is room for, as clients are told: in EconomyData, RegionInfo, SimStats and ParcelProperties.
+    /// Object capacity, as reported to clients in EconomyData, RegionInfo, SimStats and ParcelProperties.
     #[must_use]
     pub fn object_capacity(&self) -> u32 {
         self.n_objects().max(OBJECT_CAPACITY)

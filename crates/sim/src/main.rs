@@ -137,7 +137,7 @@ fn run(scenario: &Scenario, twice: bool) -> Result<Report, String> {
     Ok(report)
 }
 
-/// A check that fails has told its reason on standard error.
+/// A check that fails has printed its reason on standard error.
 fn run_instances(scenario: InstanceScenario, twice: bool) -> Result<InstanceReport, String> {
     let run = || catch_unwind(|| scenario.run()).map_err(|_| format!("repeat it with: {scenario}"));
     let report = run()?;

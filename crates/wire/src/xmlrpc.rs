@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(value_in_call(&several(PARAMS_MAX + 1)), Err(Malformed::Oversized));
     }
 
-    /// What a tree is after a journey: XML-RPC has fewer types, and dates there have whole seconds.
+    /// A tree after a round trip: XML-RPC has fewer types, and dates there have whole seconds.
     fn flattened(value: Llsd) -> Llsd {
         match value {
             Llsd::Undef => "".into(),

@@ -94,7 +94,7 @@ impl InboxPhase {
 }
 
 impl Receivers<'_> {
-    /// Whether a session that has an avatar here would enter as another agent.
+    /// True if a session that has an avatar here would enter as another agent.
     fn is_impostor(&mut self, command: &Command) -> bool {
         let (Action::Enter(enter), Author::Session(session)) = (&command.action, command.author) else {
             return false;

@@ -165,7 +165,7 @@ pub struct RunningBehavior {
     body: AvatarControls,
 }
 
-/// What behaviours turn and have speak.
+/// Direction and voice of an avatar, which behaviours control.
 #[derive(Clone, Copy, Debug)]
 struct AvatarControls {
     direction: Vec2,

@@ -27,7 +27,7 @@ pub(super) struct CrowdProcesses {
 }
 
 impl CrowdProcesses {
-    /// Starts them; none is in yet. `tag` tells the crowds of a run apart.
+    /// Starts them; none is in yet. `tag` distinguishes the crowds of a run.
     pub(super) fn start(
         run: &Run,
         server: &Server,

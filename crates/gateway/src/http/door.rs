@@ -71,10 +71,10 @@ impl Door {
         if self.room.load(Ordering::Relaxed) > 0 { Ok(()) } else { Err(self.reason()) }
     }
 
-    /// Lets one in.
+    /// Takes room for one login.
     ///
     /// # Errors
-    /// Why not.
+    /// [`NoRoom`]: the cause of the shortage.
     pub fn take_room(&self) -> Result<(), NoRoom> {
         let taken = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| {
             (room > 0).then(|| room - i64::from(room < i64::MAX))

@@ -1,7 +1,7 @@
 //! The one thread that hashes passwords, with its queue.
 //!
 //! Hashing on the HTTP threads would let a crowd of logins take every core from the worlds. Here it takes one, and no more than
-//! [`DutyCycle`] allows while the host is loaded; logins without room in the queue are told to retry.
+//! [`DutyCycle`] allows while the host is loaded; logins without room in the queue are refused with a request to retry.
 
 use super::{Cost, DamagedHash, DutyCycle, Hasher, LoadHint, PasswordDigest};
 use ids::Instant;

@@ -6,7 +6,7 @@
 //! are numbered by the caller, random ids and the time of day are arguments.
 //!
 //! Travel orders (`orders.rs`): an order is checked with the gateway first, so that no world is created or resumed for an avatar that has gone
-//! elsewhere while the order waited. An order that is void ends without a word to its user; one that is refused tells the reason.
+//! elsewhere while the order waited. An order that is void ends without a word to its user; a refusal states its reason.
 //!
 //! Occupancy: only an admission brings a session into an instance. A census that the gateway takes on [`CoordinatorOutput::TakeCensus`] is
 //! handled before the requests and the timeout that need it, so that these decide on present counts.
@@ -290,7 +290,7 @@ impl Coordinator {
         }
     }
 
-    /// Gives a request or order up after a panic on its way: its sender is told so. False if it has no number here, or was answered.
+    /// Gives a request or order up after a panic on its way, and notifies its sender. False if it has no number here, or was answered.
     pub fn abandon(&mut self, id: RequestId) -> bool {
         let why = || InstanceRefusal::Failed(FAILED.into());
         if let Some(UncheckedOrder { order, .. }) = self.unchecked.remove(&id) {

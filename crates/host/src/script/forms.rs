@@ -105,11 +105,11 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// The whole file.
     fn all<T: DeserializeOwned>(&mut self) -> Option<T> {
-        let told = |error: toml::de::Error| {
+        let report = |error: toml::de::Error| {
             let (line, column) = error.span().map_or((0, 0), |span| position(self.text, span.start));
             self.problems.add(Problem::new(self.name, line, column, error.message()));
         };
-        toml::from_str(self.text).map_err(told).ok()
+        toml::from_str(self.text).map_err(report).ok()
     }
 
     fn placed<T>(&self, it: Spanned<T>) -> Placed<T> {
@@ -122,12 +122,12 @@ impl Reader<'_> {
 
     fn entry<T: DeserializeOwned>(&mut self, what: &str, table: Spanned<Table>) -> Option<Placed<T>> {
         let Placed { line, it } = self.placed(table);
-        let told = |error: toml::de::Error| {
+        let report = |error: toml::de::Error| {
             let message = error.message().trim_end();
             let fault = format!("invalid [[{what}]]: {message}");
             self.problems.add(Problem::new(self.name, line, 0, fault));
         };
-        let it = Value::Table(it).try_into().map_err(told).ok()?;
+        let it = Value::Table(it).try_into().map_err(report).ok()?;
         Some(Placed { line, it })
     }
 

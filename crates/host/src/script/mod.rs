@@ -134,7 +134,7 @@ impl Lines {
     /// Says of each error where it is.
     fn place(&self, CastErrors(errors): CastErrors) -> ScriptProblems {
         let mut problems = ScriptProblems::default();
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for error in errors {
             let line = match &error {
                 CastError::Behaviors(wrong) => {
@@ -156,8 +156,8 @@ impl Lines {
                     }
                     None => Some(0),
                 },
-                CastError::Unknown { number, what, .. } => self.line_of(*number, what, &mut told),
-                CastError::Nowhere { number, .. } => self.line_of(*number, "place", &mut told),
+                CastError::Unknown { number, what, .. } => self.line_of(*number, what, &mut reported),
+                CastError::Nowhere { number, .. } => self.line_of(*number, "place", &mut reported),
                 CastError::Number { kind, .. } => {
                     self.kinds.iter().find(|(name, _)| name == kind).map(|(_, line)| *line)
                 }
@@ -184,10 +184,10 @@ impl Lines {
         &self,
         number: usize,
         what: &'static str,
-        told: &mut BTreeSet<(u32, &'static str)>,
+        reported: &mut BTreeSet<(u32, &'static str)>,
     ) -> Option<u32> {
         let line = self.spawns.get(number).copied().unwrap_or(0);
-        told.insert((line, what)).then_some(line)
+        reported.insert((line, what)).then_some(line)
     }
 }
 

@@ -402,7 +402,7 @@ impl InstanceRun {
         self.report.journalled = self.around.store.n_journalled();
     }
 
-    /// What has to hold once everything has come to rest.
+    /// Asserts the conditions that hold once everything has come to rest.
     pub(super) fn assert_at_rest(&self) {
         let Process { hub, coordinator, pool, asked, travelling, .. } = &self.process;
         assert!(

@@ -114,7 +114,7 @@ impl Recordings {
             );
             // The world notices at its next step that the reader is gone.
             drop(reel);
-            let told = conclude(
+            let result = conclude(
                 &path,
                 result.and_then(|(out, end, bytes)| {
                     // The recording must survive a crash of the machine right after.
@@ -123,7 +123,7 @@ impl Recordings {
                 }),
             );
             // Only fails when the operator did not wait.
-            let _ = outcome.send(told);
+            let _ = outcome.send(result);
         });
         if let Err(error) = spawned {
             remove(&out);

@@ -277,7 +277,7 @@ pub(crate) struct Founding<'a> {
     pub(crate) spec: Arc<WorldSpec>,
     pub(crate) life: Life,
     pub(crate) journal_buffer: Arc<JournalBuffer>,
-    /// Where the world is to be shown.
+    /// Serving side that shows the world.
     pub(crate) gateway: &'a dyn WorldGateway,
     /// Of the steps of all instances.
     pub(crate) timing: Timing,

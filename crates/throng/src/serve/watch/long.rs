@@ -69,9 +69,9 @@ impl Export {
     }
 }
 
-/// Long tasks that do not end, each with a sentence for the operator. `told` are those already logged.
-pub(super) fn troubles(now: Instant, list: &[LongInfo], told: &mut BTreeSet<LongId>) -> Vec<String> {
-    told.retain(|id| list.iter().any(|info| info.id == *id));
+/// Long tasks that do not end, each with a sentence for the operator. `logged` are those already logged.
+pub(super) fn troubles(now: Instant, list: &[LongInfo], logged: &mut BTreeSet<LongId>) -> Vec<String> {
+    logged.retain(|id| list.iter().any(|info| info.id == *id));
     let trouble = |info: &LongInfo| {
         let (LongId(id), kind, name) = (info.id, info.kind, &info.name);
         let (since, then) = match info.state {
@@ -82,7 +82,7 @@ pub(super) fn troubles(now: Instant, list: &[LongInfo], told: &mut BTreeSet<Long
             LongState::Running { since } => (since, format!("DELETE /v1/long-tasks/{id} has it end.")),
         };
         let runs_s = (now - since).as_secs();
-        if told.insert(info.id) {
+        if logged.insert(info.id) {
             tracing::warn!(task = id, kind, name, runs_s, "a long task does not end");
         }
         Some(format!("Long task {id} ({kind} {name:?}) has run for {runs_s} s. {then}"))
@@ -109,10 +109,10 @@ mod tests {
             is_overdue,
             state,
         };
-        let mut told = BTreeSet::new();
+        let mut logged = BTreeSet::new();
         let running = LongState::Running { since };
         let list = [info(1, true, running), info(2, false, running), info(3, false, LongState::Waiting)];
-        let said = troubles(Instant::from_millis(62_000), &list, &mut told);
+        let said = troubles(Instant::from_millis(62_000), &list, &mut logged);
         assert_eq!(
             said,
             ["Long task 1 (save \"Cave\") has run for 61 s. DELETE /v1/long-tasks/1 has it end."]
@@ -120,9 +120,11 @@ mod tests {
         let said = troubles(
             Instant::from_millis(70_000),
             &[info(1, true, LongState::Abandoned { since })],
-            &mut told,
+            &mut logged,
         );
         assert!(said[0].ends_with("its thread has a successor."), "{said:?}");
-        assert!(troubles(Instant::from_millis(80_000), &list[1..], &mut told).is_empty() && told.is_empty());
+        assert!(
+            troubles(Instant::from_millis(80_000), &list[1..], &mut logged).is_empty() && logged.is_empty()
+        );
     }
 }

@@ -128,7 +128,7 @@ fn a_world_resumes_with_its_former_cast_until_the_files_change() {
         assert_eq!([1, 2].map(|n| node.begin_again(id, n)), [Beginning::Newest, Beginning::Former]);
         node.instances.suspend(id).unwrap();
     }
-    let is_troubled = |id| node.get(id).trouble.is_some_and(|told| told.contains("gone back"));
+    let is_troubled = |id| node.get(id).trouble.is_some_and(|trouble| trouble.contains("gone back"));
     assert!(is_troubled(one) && node.state(one) == "suspended");
     node.visit(one);
     assert!(is_troubled(one));

@@ -165,7 +165,7 @@ fn a_damaged_state_admits_no_visitor_and_costs_no_other_instance() {
     assert_eq!(node.metric("throng_instances_damaged_total"), 2.0);
     assert_eq!(node.counts(), (2, 0));
     let n_troubled = |node: &Node| {
-        node.instances.list().unwrap().into_iter().filter(|told| told.trouble.is_some()).count()
+        node.instances.list().unwrap().into_iter().filter(|summary| summary.trouble.is_some()).count()
     };
     assert_eq!(n_troubled(&node), 2);
     drop(node);
@@ -189,7 +189,7 @@ fn a_state_of_another_version_is_left_alone() {
     node.instance_store.save(&[state]).unwrap();
     for _ in 0..2 {
         assert!(matches!(node.refusal(one), Refusal::Instance(InstanceRefusal::Blocked(_))));
-        assert!(node.get(one).trouble.is_some_and(|told| told.contains("version 9")));
+        assert!(node.get(one).trouble.is_some_and(|trouble| trouble.contains("version 9")));
     }
     assert!(has_image(&data, one));
 }
