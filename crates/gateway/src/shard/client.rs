@@ -247,9 +247,10 @@ impl Client {
         matches!(self.stage, Stage::Entering | Stage::Present)
     }
 
-    /// True if its avatar has not arrived, or the client has not got the messages on it.
+    /// True if its avatar is not in the world, or the client has not got the messages on its arrival. A restarted world lacks the avatar
+    /// until it has entered again.
     pub(super) fn is_arriving(&self) -> bool {
-        let is_there = self.stage == Stage::Present && self.sent_on_arrival == ArrivalMessages::All;
+        let is_there = self.sent_on_arrival == ArrivalMessages::All && self.stands().is_some();
         !is_there && !matches!(self.stage, Stage::Leaving(..))
     }
 

@@ -386,7 +386,7 @@ impl Shard {
         if let Some(refused) = self.refuse_dialog(at, &block) {
             return refused;
         }
-        let position = self.own_position(at.index).unwrap_or_default();
+        let position = self.own_position(at.index);
         self.request(
             at,
             Request::InstantMessage(Box::new(InstantMessage {
@@ -404,7 +404,7 @@ impl Shard {
         if !self.client(at.index).says.try_spend(at.now) {
             return Err(Refused::Flood.into());
         }
-        let Some(position) = self.own_position(at.index) else { return Ok(MessageOutcome::Ignored) };
+        let position = self.own_position(at.index);
         let targets = m.target_data.iter().map(|target| AgentId(target.target_id)).collect();
         let message = from_wire(&m.info.message);
         self.request(at, Request::Lure { targets, message, position })
@@ -427,11 +427,12 @@ impl Shard {
         }
     }
 
-    /// Position of the client's avatar, if it is in the world.
-    pub(super) fn own_position(&mut self, index: ClientIndex) -> Option<Vec3> {
+    /// Position of the client's avatar. If the world lacks it just now, the last one: a restarted world gets it back there.
+    pub(super) fn own_position(&mut self, index: ClientIndex) -> Vec3 {
         let client = self.client(index);
         let replica = client.place.scene.feed.current();
-        replica.of_session(client.session()).map(|own| replica.hot()[own as usize].position)
+        let own = replica.of_session(client.session());
+        own.map_or(client.viewer.eye, |own| replica.hot()[own as usize].position)
     }
 }
 

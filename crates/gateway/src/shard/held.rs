@@ -1,8 +1,9 @@
 //! Messages of a client that has no avatar yet: chat, instant messages, teleports and other requests that act through the avatar.
 //!
-//! A client may send them as soon as its circuit is open, and its avatar arrives some ticks later. They wait here in the order of
-//! arrival and are dispatched once the client has its avatar's position. The bound is [`HELD_MAX`] messages and [`HELD_BYTES_MAX`]
-//! bytes; further ones are refused, and a notice states their number (`notices.rs`).
+//! A client may send them as soon as its circuit is open, and its avatar arrives some ticks later; and a world that has restarted lacks
+//! the avatar for some ticks, too. They wait here in the order of arrival and are dispatched once the client has its avatar's position.
+//! The bound is [`HELD_MAX`] messages and [`HELD_BYTES_MAX`] bytes; further ones are refused, and a notice states their number
+//! (`notices.rs`).
 //!
 //! On a circuit that the avatar has left for another one, such messages go through the hub to its current circuit. Start with
 //! [`Shard::dispatch_later`].
@@ -34,6 +35,10 @@ pub(super) struct HeldMessages {
 }
 
 impl HeldMessages {
+    pub(super) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
     /// Keeps a message; false when there is no room.
     fn push(&mut self, number: MessageNumber, body: &[u8]) -> bool {
         let has_room = self.messages.len() < HELD_MAX && self.bytes + body.len() <= HELD_BYTES_MAX;
@@ -79,7 +84,9 @@ impl Shard {
             }
             return !is_of_circuit;
         }
-        if !client.is_arriving() || !needs_avatar(number) {
+        // None is dispatched before an earlier one.
+        let waits = client.is_arriving() || !client.held.is_empty();
+        if !needs_avatar(number) || !waits {
             return false;
         }
         if client.held.push(number, received.body) {
@@ -90,7 +97,7 @@ impl Shard {
         true
     }
 
-    /// The avatar has arrived: held messages are dispatched.
+    /// The avatar is in the world: held messages are dispatched.
     pub(super) fn dispatch_held(&mut self, now: Instant, index: ClientIndex, out: &mut Outbox) {
         let held = std::mem::take(&mut self.client(index).held);
         for message in &held.messages {

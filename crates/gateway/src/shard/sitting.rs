@@ -30,8 +30,7 @@ impl Shard {
             return Ok(self.refuse_feature(at, Feature::UnknownObject));
         };
         let seat = seat_on(object, offset);
-        let is_near = |own: Vec3| own.distance(seat) <= REACH_MAX_M;
-        if !self.own_position(at.index).is_some_and(is_near) {
+        if self.own_position(at.index).distance(seat) > REACH_MAX_M {
             return Ok(self.refuse_feature(at, Feature::FarObject));
         }
         self.command(at.index, Action::Sit { seat, look_at: object.rotation * Vec3::X });

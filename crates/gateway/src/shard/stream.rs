@@ -90,6 +90,8 @@ impl Shard {
             if !is_told {
                 return;
             }
+        }
+        if !self.client(index).held.is_empty() && !self.client(index).is_arriving() {
             self.dispatch_held(now, index, out);
             // One of them may have ended it.
             if self.client(index).stage != Stage::Present {

@@ -2,9 +2,9 @@
 
 use crate::hub::tests::follow;
 use crate::mail::Spot;
-use crate::testing::{HARBOUR, MEADOW, Node, Setup};
+use crate::testing::{HARBOUR, MEADOW, Node, Setup, agent};
 use glam::Vec3;
-use link::{Action, ControlFlags};
+use link::{Action, ChatKind, ControlFlags, StaticObject};
 use wire::messages::*;
 
 /// A visitor present at the checkpoint, and a later one; they display each other.
@@ -62,6 +62,57 @@ fn a_returning_avatar_is_missing_until_it_is_shown() {
     assert_eq!(node.avatars_in(HARBOUR), 1, "only the one of the checkpoint");
     node.run_until(|node| n_missing(node) == 0);
     assert_eq!(node.avatars_in(HARBOUR), 2);
+}
+
+/// A teleport offer, a request to sit and a line of chat, between the start of the new life and the avatar's return into it.
+#[test]
+fn requests_to_a_restarted_world_wait_for_the_avatar() {
+    for wait_ms in [0, 500] {
+        let mut node = Node::with(Setup { boxes: 60, ..Setup::default() });
+        let inside = |object: &&StaticObject| (10.0..246.0).contains(&object.position.x);
+        let object = node.scenery(HARBOUR).prims().iter().find(inside).expect("a box").clone();
+        let spot = node.spot(HARBOUR, object.position.x + 3.0, object.position.y);
+        let ada = node.enter_at("Ada", spot);
+        node.await_checkpoint();
+        let bob = node.enter_at("Bob", spot);
+        node.run_ms(500);
+        let stood = node.position_in(HARBOUR, "Bob").expect("is here");
+        node.lag_ticks = 20;
+        node.panic(HARBOUR);
+        node.run_until(|node| node.n_missing(HARBOUR) == 1);
+        node.run_ms(wait_ms);
+
+        let client = &mut node.clients[bob];
+        let (agent_id, session_id) = (client.agent.0, client.session_id.0);
+        client.send_chat(ChatKind::Say, "still here");
+        let offer = StartLure {
+            agent_data: StartLureAgentData { agent_id, session_id },
+            target_data: vec![StartLureTargetData { target_id: agent("Ada").0 }],
+            ..StartLure::default()
+        };
+        client.send(&offer.into());
+        let target_object = AgentRequestSitTargetObject { target_id: object.prim.id, offset: Vec3::ZERO };
+        let agent_data = AgentRequestSitAgentData { agent_id, session_id };
+        client.send(&AgentRequestSit { agent_data, target_object }.into());
+        node.run_ms(100);
+        assert_eq!(node.n_missing(HARBOUR), 1, "sent before the avatar is back");
+
+        node.run_ms(4_000);
+        let offered = node.clients[ada].inbox.iter().find_map(|message| match message {
+            Message::ImprovedInstantMessage(m) if m.message_block.dialog == 22 => {
+                Some(m.message_block.position)
+            }
+            _ => None,
+        });
+        let from = offered.unwrap_or_else(|| panic!("no offer {wait_ms} ms after the restart"));
+        assert!(from.distance(stood) < 0.1, "{stood} and {from}");
+        assert!(node.clients[bob].got(AvatarSitResponse::NUMBER), "{wait_ms} ms");
+        assert!(!node.clients[bob].got(AlertMessage::NUMBER), "{wait_ms} ms");
+        let heard: Vec<String> = node.clients[ada].heard().into_iter().map(|(_, text)| text).collect();
+        assert_eq!(heard, ["still here"], "{wait_ms} ms");
+        let sits = node.position_in(HARBOUR, "Bob").expect("is here");
+        assert!(sits.truncate().distance(object.position.truncate()) < 0.1, "{sits}");
+    }
 }
 
 #[test]
