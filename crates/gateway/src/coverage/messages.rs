@@ -112,7 +112,7 @@ macro_rules! message_table {
                 TeleportRequest: done on_teleport_region "TeleportFinish, TeleportLocal or TeleportFailed.";
                 TeleportLandmarkRequest: done on_teleport_landmark "For the null landmark, which is home, as TeleportLocationRequest; TeleportFailed for any other.";
                 TeleportLureRequest: done on_teleport_lure "TeleportFinish, TeleportLocal or TeleportFailed.";
-                TeleportCancel: done on_teleport_cancel "The avatar stays.";
+                TeleportCancel: done on_teleport_cancel "TeleportFailed: the avatar stays. An alert if no teleport can be cancelled.";
                 StartLure: done on_lure "An invitation to each user; an ImprovedInstantMessage about each that is not online.";
                 SetStartLocationRequest: done on_set_home "The place becomes home, and an alert says so.";
                 MapLayerRequest: done on_map_layer "MapLayerReply: a layer for each region, its picture.";

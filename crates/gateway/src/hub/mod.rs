@@ -422,7 +422,8 @@ impl Hub {
                 self.send_teleport_failed(session, "You have not arrived yet.");
             }
             Request::Lure { .. } => self.notify(session, "You have moved. Please invite again."),
-            // A portal is noticed again, and there is nothing to cancel.
+            Request::TeleportCancel => self.notify(session, teleport::NOTHING_TO_CANCEL),
+            // A portal is noticed again, and the others need no avatar.
             _ => {}
         }
     }

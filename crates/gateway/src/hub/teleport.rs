@@ -11,6 +11,10 @@ use ids::{Instant, RegionHandle, SessionKey, Uuid};
 use link::{CircuitKey, Passage, PassageRefusal, TravelOrder};
 use std::sync::Arc;
 
+/// Texts for users whose TeleportCancel changes nothing.
+const CANNOT_CANCEL: &str = "This teleport can no longer be cancelled.";
+pub(super) const NOTHING_TO_CANCEL: &str = "There is no teleport to cancel.";
+
 impl Hub {
     pub(super) fn teleport_to_handle(
         &mut self,
@@ -108,17 +112,19 @@ impl Hub {
     }
 
     /// The user changed their mind. Only possible until the client has shown its ticket to the new region, and while there is a world to
-    /// stay in.
+    /// stay in. Otherwise the user gets the reason.
     pub(super) fn cancel_teleport(&mut self, now: Instant, circuit: CircuitKey) {
         let Some(session) = self.sessions.get(&circuit.session) else { return };
-        let Some(pending) = session.pending else { return };
-        if session.main_binding().is_some_and(|root| root.is_orphan) {
-            return;
-        }
-        if session.bindings.get(&pending).is_some_and(|binding| binding.shard.is_none()) {
+        let root = session.main_binding();
+        let has_world = root.is_none_or(|root| !root.is_orphan);
+        let is_unopened =
+            |ticket: &u32| session.bindings.get(ticket).is_some_and(|binding| binding.shard.is_none());
+        if let Some(pending) = session.pending.filter(|ticket| has_world && is_unopened(ticket)) {
             let pending = session.circuit(pending);
-            self.fail_teleport(now, pending, "You have cancelled the teleport.");
+            return self.fail_teleport(now, pending, "You have cancelled the teleport.");
         }
+        let is_under_way = session.pending.is_some() || root.is_some_and(|root| root.switching.is_some());
+        self.notify(circuit.session, if is_under_way { CANNOT_CANCEL } else { NOTHING_TO_CANCEL });
     }
 
     /// Takes back the ticket of a teleport; the avatar stays where it is, if it is anywhere.

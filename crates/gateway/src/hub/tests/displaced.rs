@@ -21,7 +21,7 @@ fn visitor(setup: Setup) -> (Node, usize, SessionKey) {
 }
 
 /// Texts received by the client.
-fn alerts(node: &Node, client: usize) -> Vec<String> {
+pub(super) fn alerts(node: &Node, client: usize) -> Vec<String> {
     let text = |message: &Message| match message {
         Message::AlertMessage(alert) => Some(wire::text::from_wire(&alert.alert_data.message)),
         _ => None,
@@ -160,6 +160,8 @@ fn a_user_whose_viewer_does_not_follow_is_alerted_in_the_end_and_cannot_cancel()
     node.run_ms(500);
     let told: Vec<String> = events(&mut node, there).into_iter().map(|(name, _)| name).collect();
     assert_eq!(told, ["TeleportFinish"], "there is nothing to stay in");
+    let refusal = "This teleport can no longer be cancelled.";
+    assert_eq!(alerts(&node, there).last().map(String::as_str), Some(refusal));
     node.run_for(ARRIVAL_TIMEOUT + Duration::from_secs(2));
     assert_eq!(kicked(&node, there).as_deref(), Some("The region did not hear from your viewer in time."));
     assert_eq!(node.hub.n_sessions(), 0);

@@ -1,5 +1,6 @@
 //! From region to region, and what happens when that does not work.
 
+use super::displaced::alerts;
 use super::events;
 use crate::hub::{EventQueueAnswer, PORT_REST, Record};
 use crate::mail::Spot;
@@ -229,13 +230,20 @@ fn a_teleport_can_be_cancelled_until_the_client_shows_its_ticket() {
     };
     cancel(&mut node);
     assert_eq!(events(&mut node, ada), [], "there was nothing to cancel");
+    assert_eq!(alerts(&node, ada), ["There is no teleport to cancel."]);
     ask(&mut node, ada, meadow);
     finish(&mut node, ada);
     cancel(&mut node);
     assert!(!failure(&mut node, ada).is_empty());
     assert_eq!((node.avatars_in(HARBOUR), node.avatars_in(MEADOW)), (1, 0));
-    let arrived = go(&mut node, ada, meadow);
-    assert!(node.clients[arrived].sees_itself());
+    ask(&mut node, ada, meadow);
+    let body = finish(&mut node, ada);
+    let opened = node.follow_half(ada, &body);
+    node.run_ms(100);
+    cancel(&mut node);
+    assert_eq!(alerts(&node, ada)[1..], ["This teleport can no longer be cancelled."]);
+    node.clients[opened].complete_movement();
+    node.run_until(|node| node.clients[opened].sees_itself());
 }
 
 #[test]

@@ -131,6 +131,7 @@ fn conversations() -> Vec<((MessageName, Request), Answer)> {
         (request!(TeleportRequest), Event("TeleportFailed")),
         (request_by_info!(TeleportLandmarkRequest, |m| m.info.landmark_id = ITEM), Event("TeleportFailed")),
         (request_by_info!(TeleportLureRequest, |m| m.info.lure_id = ITEM), Event("TeleportFailed")),
+        (request_by_info!(TeleportCancel, |_| {}), Reply(Name::AlertMessage)),
         (request!(SetStartLocationRequest), Reply(Name::AlertMessage)),
         (request!(LogoutRequest), Reply(Name::LogoutReply)),
         (bare_request!(StartPingCheck, |_, _| {}), Reply(Name::CompletePingCheck)),
@@ -283,7 +284,6 @@ const SHOWN_ELSEWHERE: &[MessageName] = &[
     MessageName::AgentAnimation,
     MessageName::AgentSetAppearance,
     MessageName::ChatFromViewer,
-    MessageName::TeleportCancel,
     MessageName::StartLure,
 ];
 
