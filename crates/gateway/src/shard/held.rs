@@ -5,8 +5,8 @@
 //! The bound is [`HELD_MAX`] messages and [`HELD_BYTES_MAX`] bytes; further ones are refused, and a notice states their number
 //! (`notices.rs`).
 //!
-//! On a circuit that the avatar has left for another one, such messages go through the hub to its current circuit. Start with
-//! [`Shard::dispatch_later`].
+//! On a circuit that the avatar has left for another one, all messages but those about the circuit itself go through the hub to its
+//! current circuit, where they are answered. Start with [`Shard::dispatch_later`].
 
 use super::counters::Refused;
 use super::incoming::Incoming;
@@ -70,6 +70,23 @@ const fn needs_avatar(number: MessageNumber) -> bool {
     )
 }
 
+/// True if a message is about the circuit that it comes on, or an arrival there.
+const fn is_about_circuit(number: MessageNumber) -> bool {
+    matches!(
+        number,
+        AgentUpdate::NUMBER
+            | AgentPause::NUMBER
+            | AgentResume::NUMBER
+            | AgentThrottle::NUMBER
+            | CloseCircuit::NUMBER
+            | CompleteAgentMovement::NUMBER
+            | OpenCircuit::NUMBER
+            | RegionHandshakeReply::NUMBER
+            | RequestRegionInfo::NUMBER
+            | UseCircuitCode::NUMBER
+    )
+}
+
 impl Shard {
     /// Keeps a message that needs an avatar while there is none, and hands it on when the avatar is behind another circuit. True when
     /// nothing else is to be done with it.
@@ -130,7 +147,7 @@ impl Shard {
     /// behind the new one.
     fn hand_on_late(&mut self, at: &mut Incoming<'_>, received: &Received<'_>) {
         let number = received.number;
-        if !needs_avatar(number) && number != LogoutRequest::NUMBER {
+        if is_about_circuit(number) {
             return;
         }
         let client = self.client(at.index);

@@ -2,6 +2,7 @@
 
 use super::messages::{got, send};
 use super::{events, follow};
+use crate::coverage::Feature;
 use crate::mail::Spot;
 use crate::testing::{Client, HARBOUR, MEADOW, Node, Setup, agent};
 use glam::Vec3;
@@ -293,6 +294,31 @@ fn messages_on_the_circuit_that_a_teleport_left_act_where_the_avatar_is_now() {
         crate::hub::Record::LastLocation(..) => None,
     });
     assert_eq!(home.map(|spot| (spot.place, spot.position.x)), Some((HARBOUR, 55.0)));
+}
+
+#[test]
+fn requests_on_the_circuit_that_a_teleport_left_are_answered_on_the_new_one() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    let handle = node.places.get(MEADOW).handle.0;
+    let message = teleport(&node.clients[ada], handle, Vec3::new(300.0, 200.0, 22.0));
+    node.clients[ada].send(&message);
+    node.run_until(|node| node.clients[ada].got(TeleportStart::NUMBER));
+    let there = follow(&mut node, ada);
+    let alerts_before = alerts(&node.clients[there]).len();
+    let old = &mut node.clients[ada];
+    for name in
+        [MessageName::AvatarPropertiesRequest, MessageName::MoneyBalanceRequest, MessageName::ActivateGroup]
+    {
+        old.send_bare(name);
+    }
+    old.send(&CloseCircuit {}.into());
+    node.run_ms(1_000);
+    let client = &node.clients[there];
+    assert!(client.got(AvatarPropertiesReply::NUMBER) && client.got(MoneyBalanceReply::NUMBER));
+    assert_eq!(alerts(client)[alerts_before..], [Feature::Groups.to_string()]);
+    assert!(!node.clients[ada].got(MoneyBalanceReply::NUMBER), "the old circuit has ended");
+    assert_eq!(node.avatars_in(MEADOW), 1, "the new one has not");
 }
 
 #[test]
