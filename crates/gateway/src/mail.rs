@@ -12,6 +12,11 @@ use wire::messages::MessageNumber;
 /// Names in one UUIDNameReply: 16 + 2 × (1 + 32) bytes each at most, within a datagram.
 pub(crate) const NAMES_PER_REPLY: usize = 14;
 
+/// Rows as datagrams hold them; one page without rows when there are none, which ends the client's wait.
+pub(crate) fn pages<T>(rows: &[T], per_reply: usize) -> impl Iterator<Item = &[T]> {
+    rows.is_empty().then_some(rows).into_iter().chain(rows.chunks(per_reply))
+}
+
 /// A place to stand, in the shared world of a region.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spot {

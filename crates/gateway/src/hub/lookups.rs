@@ -6,7 +6,7 @@
 use super::Hub;
 use super::messages::{alert_message, encoded};
 use crate::coverage::Feature;
-use crate::mail::{NAMES_PER_REPLY, StoreQuery};
+use crate::mail::{NAMES_PER_REPLY, StoreQuery, pages};
 use grid::capability::{AccountName, born_s, names_of, people};
 use grid::inventory::{folder_messages, item_messages};
 use ids::{AgentId, Uuid};
@@ -175,7 +175,7 @@ impl Hub {
     }
 
     fn send_people(&mut self, lookup: &StoreLookup, query_id: Uuid, found: &[(AgentId, AccountName)]) {
-        for people in pages(found) {
+        for people in pages(found, PEOPLE_PER_REPLY) {
             let row = |(agent, (first, last)): &(AgentId, AccountName)| DirPeopleReplyQueryReplies {
                 agent_id: agent.0,
                 first_name: to_wire(first, 32),
@@ -194,7 +194,7 @@ impl Hub {
     }
 
     fn send_picked(&mut self, lookup: &StoreLookup, query_id: Uuid, found: &[(AgentId, AccountName)]) {
-        for people in pages(found) {
+        for people in pages(found, PEOPLE_PER_REPLY) {
             let row = |(agent, (first, last)): &(AgentId, AccountName)| AvatarPickerReplyData {
                 avatar_id: agent.0,
                 first_name: to_wire(first, 32),
@@ -242,10 +242,4 @@ impl Hub {
         self.send_on(lookup.circuit, encoded(|out| interests.encode(out)));
         self.send_on(lookup.circuit, encoded(|out| groups.encode(out)));
     }
-}
-
-/// People as datagrams hold them; one page without rows when there are none, which ends the client's wait.
-fn pages(found: &[(AgentId, AccountName)]) -> impl Iterator<Item = &[(AgentId, AccountName)]> {
-    let none = found.is_empty().then_some(found);
-    none.into_iter().chain(found.chunks(PEOPLE_PER_REPLY))
 }

@@ -5,7 +5,7 @@ use super::Shard;
 use super::greeting::{self, SIM_ACCESS};
 use super::incoming::{Handled, Incoming};
 use crate::coverage::{Feature, MessageOutcome};
-use crate::mail::{Request, StoreQuery, Ticket};
+use crate::mail::{Request, StoreQuery, Ticket, pages};
 use crate::map_layers::map_layers;
 use crate::places::{PARCEL_LOCAL_ID, Place};
 use grid::inventory::LIBRARY_OWNER;
@@ -19,14 +19,16 @@ const NO_REGION: u8 = 255;
 /// MapItemRequest for agents.
 const MAP_ITEM_AGENTS: u32 = 6;
 /// Rows in one map reply: 18 + 27 + name bytes each.
-const MAP_ROWS_MAX: usize = 12;
+const MAP_ROWS_PER_REPLY: usize = 12;
 /// Rows in MapLayerReply: 32 bytes each.
 const MAP_LAYERS_MAX: usize = 30;
 /// The one estate.
 const ESTATE_ID: u32 = 1;
 const ESTATE_NAME: &str = "Throng";
-/// Textures asked about in one AgentCachedTexture.
-const CACHED_TEXTURES_MAX: usize = 64;
+/// Rows of AgentCachedTextureResponse in one datagram: 19 bytes each.
+const CACHED_TEXTURES_PER_REPLY: usize = 50;
+/// Rows of UUIDGroupNameReply in one datagram: 25 bytes each.
+const GROUP_NAMES_PER_REPLY: usize = 40;
 
 impl Shard {
     /// Sends an answer at once.
@@ -68,8 +70,11 @@ impl Shard {
     }
 
     pub(super) fn on_cached_textures(&mut self, at: &mut Incoming<'_>, m: AgentCachedTexture) -> Handled {
-        let textures = cached_textures(&self.ticket(at), &m);
-        self.answer(at, textures)
+        let ticket = self.ticket(at);
+        for page in pages(&m.wearable_data, CACHED_TEXTURES_PER_REPLY) {
+            self.reply(at, cached_textures(&ticket, m.agent_data.serial_num, page));
+        }
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_money_balance(&mut self, at: &mut Incoming<'_>, m: MoneyBalanceRequest) -> Handled {
@@ -109,15 +114,21 @@ impl Shard {
     }
 
     pub(super) fn on_map_name(&mut self, at: &mut Incoming<'_>, m: MapNameRequest) -> Handled {
-        let ticket = self.ticket(at);
-        let reply = self.map_by_name(&ticket, &m);
-        self.answer(at, reply)
+        let rows = self.map_by_name(&m);
+        self.send_map(at, m.agent_data.flags, &rows)
     }
 
     pub(super) fn on_map_blocks(&mut self, at: &mut Incoming<'_>, m: MapBlockRequest) -> Handled {
+        let rows = self.map_by_square(&m);
+        self.send_map(at, m.agent_data.flags, &rows)
+    }
+
+    fn send_map(&mut self, at: &mut Incoming<'_>, flags: u32, rows: &[MapBlockReplyData]) -> Handled {
         let ticket = self.ticket(at);
-        let reply = self.map_by_square(&ticket, &m);
-        self.answer(at, reply)
+        for page in pages(rows, MAP_ROWS_PER_REPLY) {
+            self.reply(at, map_reply(&ticket, flags, page.to_vec()));
+        }
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_map_items(&mut self, at: &mut Incoming<'_>, m: MapItemRequest) -> Handled {
@@ -151,8 +162,10 @@ impl Shard {
             id: block.id,
             group_name: to_wire("Unknown", VARIABLE1_MAX),
         };
-        let rows = m.uuid_name_block.iter().take(MAP_ROWS_MAX).map(row).collect();
-        self.answer(at, UUIDGroupNameReply { uuid_name_block: rows })
+        for page in pages(&m.uuid_name_block, GROUP_NAMES_PER_REPLY) {
+            self.reply(at, UUIDGroupNameReply { uuid_name_block: page.iter().map(row).collect() });
+        }
+        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_economy_data(&mut self, at: &mut Incoming<'_>, _: EconomyDataRequest) -> Handled {
@@ -255,11 +268,11 @@ impl Shard {
         )
     }
 
-    fn map_by_name(&self, ticket: &Ticket, m: &MapNameRequest) -> MapBlockReply {
+    fn map_by_name(&self, m: &MapNameRequest) -> Vec<MapBlockReplyData> {
         // Clients echo the name with or without its NUL, and search by beginnings.
         let wanted = from_wire(&m.name_data.name).trim().to_lowercase();
         let found = self.places.iter().filter(|place| place.name().to_lowercase().starts_with(&wanted));
-        let mut rows: Vec<MapBlockReplyData> = found.take(MAP_ROWS_MAX).map(|place| map_row(place)).collect();
+        let mut rows: Vec<MapBlockReplyData> = found.map(|place| map_row(place)).collect();
         if rows.is_empty() {
             rows.push(MapBlockReplyData {
                 name: to_wire(&wanted, VARIABLE1_MAX),
@@ -267,17 +280,17 @@ impl Shard {
                 ..MapBlockReplyData::default()
             });
         }
-        map_reply(ticket, m.agent_data.flags, rows)
+        rows
     }
 
-    fn map_by_square(&self, ticket: &Ticket, m: &MapBlockRequest) -> MapBlockReply {
+    fn map_by_square(&self, m: &MapBlockRequest) -> Vec<MapBlockReplyData> {
         let p = &m.position_data;
         let inside = |place: &&Arc<Place>| {
             let (x, y) = place.handle.grid();
             (u32::from(p.min_x)..=u32::from(p.max_x)).contains(&x)
                 && (u32::from(p.min_y)..=u32::from(p.max_y)).contains(&y)
         };
-        let places = self.places.iter().filter(inside).take(MAP_ROWS_MAX);
+        let places = self.places.iter().filter(inside);
         let mut rows: Vec<MapBlockReplyData> = places.map(|place| map_row(place)).collect();
         // Clients that ask about one square wait for a row about it.
         if rows.is_empty() && (p.min_x, p.min_y) == (p.max_x, p.max_y) {
@@ -285,7 +298,7 @@ impl Shard {
             let (x, y) = (p.min_x, p.min_y);
             rows.push(MapBlockReplyData { x, y, name, access: NO_REGION, ..MapBlockReplyData::default() });
         }
-        map_reply(ticket, m.agent_data.flags, rows)
+        rows
     }
 
     fn map_items(&self, ticket: &Ticket, here: &Place, m: &MapItemRequest) -> MapItemReply {
@@ -304,7 +317,7 @@ impl Shard {
         if request.item_type == MAP_ITEM_AGENTS {
             if let Some(place) = self.places.by_handle(handle) {
                 let replica = place.scene.feed.current();
-                let avatars = replica.entities().take(MAP_ROWS_MAX);
+                let avatars = replica.entities().take(MAP_ROWS_PER_REPLY);
                 data.extend(avatars.map(|(_, hot, _)| row(hot.position.x as u32, hot.position.y as u32, 1)));
             }
             // Clients wait for a row in the region; the count says that it stands for no avatar.
@@ -390,17 +403,19 @@ fn agent_data(ticket: &Ticket) -> AgentDataUpdate {
 }
 
 /// No baked texture is kept here, so every one asked about has to be baked again.
-fn cached_textures(ticket: &Ticket, m: &AgentCachedTexture) -> AgentCachedTextureResponse {
+fn cached_textures(
+    ticket: &Ticket,
+    serial_num: i32,
+    rows: &[AgentCachedTextureWearableData],
+) -> AgentCachedTextureResponse {
     AgentCachedTextureResponse {
         agent_data: AgentCachedTextureResponseAgentData {
             agent_id: ticket.agent.0,
             session_id: ticket.session_id.0,
-            serial_num: m.agent_data.serial_num,
+            serial_num,
         },
-        wearable_data: m
-            .wearable_data
+        wearable_data: rows
             .iter()
-            .take(CACHED_TEXTURES_MAX)
             .map(|row| AgentCachedTextureResponseWearableData {
                 texture_index: row.texture_index,
                 host_name: to_wire("", VARIABLE1_MAX),

@@ -114,6 +114,8 @@ pub(crate) struct Setup {
     pub(crate) boxes: u32,
     /// True if regions have pictures on the map.
     pub(crate) maps: bool,
+    /// Further regions, named Isle0 and so on.
+    pub(crate) isles: u16,
 }
 
 impl Default for Setup {
@@ -129,6 +131,7 @@ impl Default for Setup {
             visible_max: 200,
             boxes: 0,
             maps: false,
+            isles: 0,
         }
     }
 }
@@ -198,8 +201,11 @@ impl Node {
             let spec = WorldSpec { is_shared: true, portals, max_avatars, ..spec(n, name, &ground) };
             PlaceSettings { grid: (x, 1_000), spec, ground }
         };
-        let places =
-            Arc::new(Places::new(vec![place(0, "Harbour", 1_000, 256), place(1, "Meadow", 1_004, 512)]));
+        let mut settings = vec![place(0, "Harbour", 1_000, 256), place(1, "Meadow", 1_004, 512)];
+        settings.extend(
+            (0..setup.isles).map(|n| place(2 + u32::from(n), &format!("Isle{n}"), 1_010 + u32::from(n), 256)),
+        );
+        let places = Arc::new(Places::new(settings));
         let regions: Vec<Region> =
             places.iter().map(|place| Region::new(&place.scene, setup.world_max_avatars)).collect();
         let config = ShardConfig {

@@ -1,6 +1,6 @@
 //! Requests that a shard answers by itself, and those passed to the hub.
 
-use crate::testing::{Client, HARBOUR, MEADOW, Node, OFFLINE_AGENT, agent};
+use crate::testing::{Client, HARBOUR, MEADOW, Node, OFFLINE_AGENT, Setup, agent};
 use ids::Uuid;
 use wire::messages::*;
 use wire::text::from_wire;
@@ -63,6 +63,57 @@ fn the_map_is_found_by_name_with_or_without_its_nul_and_in_any_case() {
         });
         let found = (rows[0].access != 255).then_some((rows[0].x, rows[0].y));
         assert_eq!((rows.len(), found), (1, expected), "{name:?}");
+    }
+}
+
+#[test]
+fn more_rows_than_a_datagram_holds_come_in_several_replies() {
+    let mut node = Node::with(Setup { isles: 13, ..Setup::default() });
+    let ada = node.enter("Ada");
+    let client = &mut node.clients[ada];
+    let (agent_id, session_id) = (client.agent.0, client.session_id.0);
+    let group = |n| UUIDGroupNameRequestUUIDNameBlock { id: Uuid::from_u128(n) };
+    client.send(&UUIDGroupNameRequest { uuid_name_block: (0..70).map(group).collect() }.into());
+    let texture = |n| AgentCachedTextureWearableData { id: Uuid::from_u128(n), texture_index: n as u8 };
+    let agent_data = AgentCachedTextureAgentData { agent_id, session_id, serial_num: 3 };
+    client.send(&AgentCachedTexture { agent_data, wearable_data: (0..66).map(texture).collect() }.into());
+    node.run_ms(500);
+    let (mut groups, mut textures) = (Vec::new(), Vec::new());
+    for message in &node.clients[ada].inbox {
+        match message {
+            Message::UUIDGroupNameReply(m) => {
+                groups.extend(m.uuid_name_block.iter().map(|row| row.id.as_u128()))
+            }
+            Message::AgentCachedTextureResponse(m) => {
+                textures.extend(m.wearable_data.iter().map(|row| row.texture_index));
+            }
+            _ => {}
+        }
+    }
+    assert!(groups.into_iter().eq(0..70) && textures.into_iter().eq(0..66));
+
+    for (name, n_found) in [(None, 15), (Some("Isle"), 13)] {
+        let client = &mut node.clients[ada];
+        client.inbox.clear();
+        match name {
+            None => {
+                let agent_data = MapBlockRequestAgentData { agent_id, session_id, ..Default::default() };
+                let position_data =
+                    MapBlockRequestPositionData { min_x: 0, max_x: 9_999, min_y: 0, max_y: 9_999 };
+                client.send(&MapBlockRequest { agent_data, position_data }.into());
+            }
+            Some(name) => {
+                let agent_data = MapNameRequestAgentData { agent_id, session_id, ..Default::default() };
+                let name_data = MapNameRequestNameData { name: name.into() };
+                client.send(&MapNameRequest { agent_data, name_data }.into());
+            }
+        }
+        node.run_ms(500);
+        let rows = |message: &Message| match message {
+            Message::MapBlockReply(m) => m.data.len(),
+            _ => 0,
+        };
+        assert_eq!(node.clients[ada].inbox.iter().map(rows).sum::<usize>(), n_found, "{name:?}");
     }
 }
 
