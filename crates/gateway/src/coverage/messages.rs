@@ -80,7 +80,7 @@ macro_rules! message_table {
                 UpdateMuteListEntry: missing MuteList "The viewer keeps the entry until it ends.";
                 RemoveMuteListEntry: missing MuteList "The viewer keeps the entry until it ends.";
                 UseCachedMuteList: simulator "Answers MuteListRequest.";
-                GenericMessage: done on_generic "Picks, notes and classifieds of a profile: empty replies. All other methods are ignored.";
+                GenericMessage: done on_generic "Picks, notes and classifieds of a profile: empty replies. An alert for all other methods.";
                 LargeGenericMessage: simulator "Carries long generic messages to viewers.";
             }
             "Names, profiles and friends" {

@@ -122,6 +122,8 @@ pub enum Feature {
     Money,
     /// Groups.
     Groups,
+    /// A method of a generic request that the server does not have.
+    Method,
     /// An object that is not in the region.
     UnknownObject,
     /// An object to sit on that is out of reach.
@@ -150,6 +152,7 @@ impl fmt::Display for Feature {
             Self::Reports => "This server takes no reports and sends no postcards.",
             Self::Money => "There is no money on this server.",
             Self::Groups => "Groups are not available on this server.",
+            Self::Method => "This server does not have what your viewer has just asked for.",
             Self::UnknownObject => "There is no such object in this region.",
             Self::FarObject => "That object is too far away to sit on.",
             Self::UnknownParcel => "There is no such parcel on this server.",

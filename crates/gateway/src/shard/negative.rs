@@ -141,7 +141,7 @@ impl Shard {
         self.answer(at, UserInfoReply { agent_data, user_data })
     }
 
-    /// Pages of profiles are asked for by methods; nothing waits for the others.
+    /// Pages of profiles are asked for by methods. There are no others.
     pub(super) fn on_generic(&mut self, at: &mut Incoming<'_>, m: GenericMessage) -> Handled {
         let agent_id = self.own_id(at);
         let target = m.param_list.first().and_then(|row| Uuid::parse_str(&from_wire(&row.parameter)).ok());
@@ -160,7 +160,7 @@ impl Shard {
                 let data = AvatarNotesReplyData { target_id, notes: to_wire("", VARIABLE1_MAX) };
                 self.answer(at, AvatarNotesReply { agent_data, data })
             }
-            _ => Ok(MessageOutcome::Ignored),
+            _ => Ok(self.refuse_feature(at, Feature::Method)),
         }
     }
 

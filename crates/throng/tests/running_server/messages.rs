@@ -22,7 +22,7 @@ const OF_CIRCUIT: [MessageName; 3] =
 /// Null ids name no object, region, parcel or asset, and the empty method none.
 const OF_NULL_IDS: &[(MessageName, [MessageOutcome; 2])] = &[
     (MessageName::AgentRequestSit, [MessageOutcome::Refused; 2]),
-    (MessageName::GenericMessage, [MessageOutcome::Ignored; 2]),
+    (MessageName::GenericMessage, [MessageOutcome::Refused; 2]),
     (MessageName::ParcelInfoRequest, [MessageOutcome::Refused; 2]),
     (MessageName::RegionHandleRequest, [MessageOutcome::Refused; 2]),
     (MessageName::RequestImage, [MessageOutcome::Done, MessageOutcome::Ignored]),

@@ -155,6 +155,7 @@ fn conversations() -> Vec<((MessageName, Request), Answer)> {
             (Name::GenericMessage, |client| generic(client, "avatarclassifiedsrequest")),
             Reply(Name::AvatarClassifiedReply),
         ),
+        ((Name::GenericMessage, |client| generic(client, "autopilot")), Reply(Name::AlertMessage)),
         (
             bare_request!(UUIDGroupNameRequest, |m, _| m.uuid_name_block.push(Default::default())),
             Reply(Name::UUIDGroupNameReply),
