@@ -7,6 +7,7 @@
 use super::counters::Refused;
 use super::filter::FilterVerdict;
 use super::incoming::{Drop, Handled, Incoming};
+use super::notices::NoticeKind;
 use super::outbox::Outbox;
 use super::progress::Stage;
 use super::{COMMANDS_MAX, ClientIndex, Shard};
@@ -90,8 +91,10 @@ impl Shard {
                 Drop::Malformed(why) => self.counters.drop(why.into()),
                 Drop::Refused(why) => {
                     self.counters.refuse(why);
-                    if why == Refused::Flood {
-                        self.answer_flood(&mut at, received.number);
+                    match why {
+                        Refused::Flood => self.answer_flood(&mut at, received.number),
+                        Refused::BadValue => self.notify(now, index, NoticeKind::BadValue, at.out),
+                        _ => {}
                     }
                 }
             }

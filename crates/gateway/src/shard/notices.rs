@@ -24,6 +24,8 @@ pub(super) enum NoticeKind {
     Missing(Feature, Option<MessageName>),
     /// They were above the client's share ([`super::token_bucket::TokenBucket`]).
     Flood,
+    /// A value is out of its range, or longer than it may be.
+    BadValue,
     /// More came before the avatar's arrival than is kept ([`super::held`]).
     Unkept,
 }
@@ -35,6 +37,11 @@ impl NoticeKind {
             Self::Missing(feature, _) if n == 1 => feature.to_string(),
             Self::Missing(feature, _) => format!("{feature} Requests refused: {n}."),
             Self::Flood => format!("You are sending too much at once. Messages not carried out: {n}."),
+            Self::BadValue => {
+                format!(
+                    "Your viewer has sent a value that is too long or unknown. Messages not carried out: {n}."
+                )
+            }
             Self::Unkept => {
                 format!("You have sent more than is kept until you arrive. Messages not carried out: {n}.")
             }

@@ -1,9 +1,10 @@
 //! Hearers of chat, and its limits.
 
-use crate::testing::{HARBOUR, Node};
+use crate::testing::{HARBOUR, Node, agent};
 use link::ChatKind;
 use std::time::Duration;
 use wire::messages::*;
+use wire::text::from_wire;
 
 /// A speaker at 128 m and listeners at these distances in metres.
 fn audience(distances: &[f32]) -> (Node, usize, Vec<usize>) {
@@ -20,6 +21,30 @@ fn audience(distances: &[f32]) -> (Node, usize, Vec<usize>) {
 
 fn heard(node: &Node, listeners: &[usize], text: &str) -> Vec<bool> {
     listeners.iter().map(|&at| node.clients[at].heard().iter().any(|(_, said)| said == text)).collect()
+}
+
+#[test]
+fn text_that_is_too_long_and_chat_of_an_unknown_kind_are_in_a_notice() {
+    let mut node = Node::new();
+    let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
+    let client = &mut node.clients[ada];
+    let (agent_id, session_id) = (client.agent.0, client.session_id.0);
+    let chat_data = ChatFromViewerChatData { message: b"hello\0".to_vec(), r#type: 99, channel: 0 };
+    let agent_data = ChatFromViewerAgentData { agent_id, session_id };
+    client.send(&ChatFromViewer { agent_data, chat_data }.into());
+    let mut message = ImprovedInstantMessage::default();
+    (message.agent_data.agent_id, message.agent_data.session_id) = (agent_id, session_id);
+    message.message_block.to_agent_id = agent("Bob").0;
+    message.message_block.message = vec![b'a'; 1_025];
+    client.send(&message.into());
+    node.run_ms(1_000);
+    let refused = "Your viewer has sent a value that is too long or unknown. Messages not carried out: 1.";
+    let notices = node.clients[ada].inbox.iter().filter_map(|message| match message {
+        Message::AlertMessage(alert) => Some(from_wire(&alert.alert_data.message)),
+        _ => None,
+    });
+    assert!(notices.eq([refused, refused]));
+    assert!(!node.clients[bob].got(ImprovedInstantMessage::NUMBER));
 }
 
 #[test]
@@ -48,8 +73,8 @@ fn chat_names_its_speaker() {
         _ => None,
     });
     let chat = chat.expect("heard");
-    assert_eq!(wire::text::from_wire(&chat.from_name), "Ada Resident");
-    assert_eq!((chat.source_id, chat.chat_type), (crate::testing::agent("Ada").0, 1));
+    assert_eq!(from_wire(&chat.from_name), "Ada Resident");
+    assert_eq!((chat.source_id, chat.chat_type), (agent("Ada").0, 1));
 }
 
 #[test]
