@@ -1,7 +1,8 @@
 // The public calls of node-metaverse 0.8.16 that may wait, and what the sweep passes to each.
 //
 // They are enumerated from the library's own declarations: every method of the classes below that is not private and returns a promise.
-// A call that is not in the table fails the sweep, so that a new one is not forgotten.
+// A call that is not in the table fails the sweep, so that a new one is not forgotten. Lines of the library are those of the files below
+// node_modules/@caspertech/node-metaverse/dist/lib/classes.
 
 import nm from '@caspertech/node-metaverse';
 import { createRequire } from 'node:module';
@@ -24,6 +25,7 @@ const { ExtraParams } = load('public/ExtraParams');
 const { LLMesh } = load('public/LLMesh');
 const { AssetRegistry } = load('AssetRegistry');
 const { Material } = load('public/Material');
+const { Message } = load('../enums/Message');
 
 const COMMANDS = ['Agent', 'Asset', 'Communications', 'Friend', 'Grid', 'Group', 'Inventory', 'Movement', 'Network', 'Parcel', 'Region', 'Teleport'];
 /** Class names, by the file that declares them. */
@@ -69,10 +71,19 @@ const event = (Event, fields) => Object.assign(new Event(), { from: id(), fromNa
 const ends = (...args) => ({ args: () => args });
 const endsWith = (args) => ({ args });
 /**
- * No message of the protocol ends the library's own wait. The sweep does not wait for it; within a second the server has sent `answer`
- * instead, the name of a message or the text of an alert.
+ * The server refuses what the call asks for, by `answer`: the name of a message or the text of an alert. The library has no code that
+ * reads a refusal, at the line that `why` names: it waits for the success alone, and its own timer rejects the call, with `ends`.
  */
-const waits = (answer, why, args = () => []) => ({ args, answer, why });
+const refusedUnheard = (answer, ends, why, args = () => []) => ({ args, answer, why, endsLater: `error: ${ends}` });
+/** The call gathers for 30 s, whatever arrives, and ends with `ends` then. `answer` is the first thing that it gathers, or a refusal. */
+const gathers = (answer, ends, why, args = () => []) => ({ args, answer, why, endsLater: ends });
+/** The call asks for nothing: by its contract it waits for another act, which the sweep makes once the call has got `answer`, if any. */
+const waitsFor = (act, args = () => [], answer = undefined) => ({ args, act, answer, ends: 'ok' });
+/**
+ * The library waits for the message `id.from`, and no server sends that. With `id.to` in its place the call ends as the server answers, so that
+ * the sweep corrects the library by that. It fails once the library no longer needs it.
+ */
+const corrected = (id, args) => ({ args, corrected: id, ends: 'ok' });
 /** Likewise `endsWith`, of calls that the library makes on an object only: an empty region has none, and the camp has. */
 const endsOnObject = (args = () => []) => ({ args, needsObject: true });
 /**
@@ -82,9 +93,17 @@ const endsOnObject = (args = () => []) => ({ args, needsObject: true });
 const unencodable = (args) => ({ args, unencodable: true });
 /** As long as the wait is the caller's own argument, a short one is given. */
 const SHORT_MS = 200;
+/** And a long one where the sweep makes what the call waits for. */
+const ACT_MS = 9_000;
 
-const NO_OBJECT_ARRIVES = 'it listens for a new object only, and the refusal brings none';
 const BUILDING = /^Objects cannot be built/;
+const GROUPS = /^Groups are not available/;
+/**
+ * The protocol's refusal, ChatterBoxSessionStartReply without success, would not end the call either: EventQueueClient.js:217 gives the event
+ * no session then, and the call's filter raises a TypeError at it, outside of any promise, which ends the process. So an alert it is.
+ */
+const NO_SESSION_BEGINS =
+  'CommunicationsCommands.js:348 waits for onGroupChatSessionJoin with the id of the session, which EventQueueClient.js:218 sets on success alone';
 
 /** Arguments and expected end of each call. A name that is not here fails the sweep. */
 export const CALLS = {
@@ -113,21 +132,9 @@ export const CALLS = {
   'CommunicationsCommands.typeInstantMessage': ends(id(), 'hello', 1, 1_000),
   'CommunicationsCommands.typeLocalMessage': ends('hello', 1, 1_000),
   'CommunicationsCommands.endGroupChatSession': ends(id()),
-  'CommunicationsCommands.startGroupChatSession': waits(
-    /^Groups are not available/,
-    'it waits for a reply that starts a session, and its process ends at one that refuses it',
-    () => [id(), 'hello'],
-  ),
-  'CommunicationsCommands.moderateGroupChat': waits(
-    /^Groups are not available/,
-    'it begins with startGroupChatSession',
-    () => [id(), id(), true, true],
-  ),
-  'CommunicationsCommands.sendGroupMessage': waits(
-    /^Groups are not available/,
-    'it begins with startGroupChatSession',
-    () => [id(), 'hello'],
-  ),
+  'CommunicationsCommands.startGroupChatSession': refusedUnheard(GROUPS, 'Timeout', NO_SESSION_BEGINS, () => [id(), 'hello']),
+  'CommunicationsCommands.moderateGroupChat': refusedUnheard(GROUPS, 'Timeout', NO_SESSION_BEGINS, () => [id(), id(), true, true]),
+  'CommunicationsCommands.sendGroupMessage': refusedUnheard(GROUPS, 'Timeout', NO_SESSION_BEGINS, () => [id(), 'hello']),
   'CommunicationsCommands.respondToScriptDialog': ends(
     Object.assign(new ScriptDialogEvent(), { ObjectID: id(), ChatChannel: 1, Buttons: ['yes'] }),
     0,
@@ -141,9 +148,10 @@ export const CALLS = {
 
   'GridCommands.getRegionByName': endsWith(({ regionName }) => [regionName]),
   'GridCommands.getRegionMapInfo': ends(7, 9),
-  'GridCommands.getRegionMapInfoRange': waits(
+  'GridCommands.getRegionMapInfoRange': gathers(
     'MapBlockReply',
-    'it collects replies until 30 s have passed without one',
+    'ok',
+    'GridCommands.js:176 restarts a timer of 30 s at each reply, and returns the regions at its end; no reply is the last one to it',
     () => [999, 999, 1_001, 1_001],
   ),
   'GridCommands.avatarName2KeyAndName': endsWith(({ name }) => [name, false]),
@@ -176,9 +184,9 @@ export const CALLS = {
   'MovementCommands.sitOnObject': endsWith(({ object }) => [object.FullID, zero()]),
   'NetworkCommands.setBandwidth': ends(1_536_000),
 
-  'ParcelCommands.getParcelInfo': waits(
-    'ParcelInfoReply',
-    'it waits for a ParcelInfoRequest, which only clients send',
+  // ParcelCommands.js:27 waits for the message that it has just sent, and reads the fields of the reply from it.
+  'ParcelCommands.getParcelInfo': corrected(
+    { from: Message.ParcelInfoRequest, to: Message.ParcelInfoReply },
     ({ parcel }) => [parcel],
   ),
   'ParcelCommands.getLandStats': ends(1, 0, 0),
@@ -213,7 +221,12 @@ export const CALLS = {
   'RegionCommands.deGrabObject': endsWith(({ object }) => [object.ID]),
   'RegionCommands.dragGrabbedObject': endsWith(({ object }) => [object.ID, here()]),
   'RegionCommands.touchObject': endsWith(({ object }) => [object.ID]),
-  'RegionCommands.rezPrims': waits(BUILDING, NO_OBJECT_ARRIVES, () => [1]),
+  'RegionCommands.rezPrims': refusedUnheard(
+    BUILDING,
+    'Failed to gather 1 prims - only gathered 0',
+    'RegionCommands.js:703 listens to onNewObjectEvent alone: ObjectUpdate of a box with the flag CreateSelected',
+    () => [1],
+  ),
 
   'TeleportCommands.acceptTeleport': endsWith(() => [
     Object.assign(new LureEvent(), { from: id(), lureID: id(), regionID: id(), gridX: 1, gridY: 1, position: here() }),
@@ -225,7 +238,8 @@ export const CALLS = {
   'GameObject.fromXML': ends('<SceneObjectGroup/>'),
   'GameObject.deRezObjects': endsWith(({ region, object }) => [region, [object], 4, id(), id()]),
   'GameObject.takeManyToInventory': endsOnObject(({ region, object, folder }) => [region, [object], folder]),
-  'GameObject.waitForTextureUpdate': ends(SHORT_MS),
+  // A refused change has the object sent again, with its textures.
+  'GameObject.waitForTextureUpdate': waitsFor(({ object }) => object.setShape(), () => [ACT_MS]),
   'GameObject.rezScript': endsOnObject(() => ['script', 'a script']),
   'GameObject.updateInventory': endsOnObject(),
   'GameObject.setShape': ends(),
@@ -242,8 +256,9 @@ export const CALLS = {
   'GameObject.deRezObject': ends(4, id(), id()),
   'GameObject.takeToInventory': endsOnObject(({ folder }) => [folder]),
   'GameObject.dropInventoryIntoContents': endsOnObject(({ item }) => [item]),
+  // It reads the version of the contents once, and waits for a later one. A refused change of the contents raises it.
   'GameObject.waitForInventoryUpdate': {
-    ...waits('ObjectProperties', 'it waits until the contents of the object have changed, and asks for its properties only once'),
+    ...waitsFor(({ object }) => object.removeTaskInventory(id()), () => [], 'ObjectProperties'),
     needsObject: true,
   },
   'GameObject.select': ends(),
@@ -255,9 +270,24 @@ export const CALLS = {
   'InventoryItem.moveToFolder': endsWith(({ folder }) => [folder]),
   'InventoryItem.delete': ends(),
   'InventoryItem.detachFromAvatar': ends(),
-  'InventoryItem.attachToAvatar': endsWith(() => [1, SHORT_MS]),
-  'InventoryItem.rezGroupInWorld': waits(BUILDING, NO_OBJECT_ARRIVES, () => [here()]),
-  'InventoryItem.rezInWorld': waits(BUILDING, NO_OBJECT_ARRIVES, () => [here()]),
+  'InventoryItem.attachToAvatar': refusedUnheard(
+    /^Attachments are not available/,
+    'Attach to avatar timed out',
+    'InventoryItem.js:605 listens to onAttachmentAdded alone; its timer is the second argument',
+    () => [1, SHORT_MS],
+  ),
+  'InventoryItem.rezGroupInWorld': gathers(
+    BUILDING,
+    'error: No objects arrived',
+    'InventoryItem.js:699 looks at what it has gathered after 30 s, also when objects have arrived',
+    () => [here()],
+  ),
+  'InventoryItem.rezInWorld': refusedUnheard(
+    BUILDING,
+    'Prim never arrived',
+    'InventoryItem.js:781 listens to onNewObjectEvent alone: an ObjectUpdate with the flag CreateSelected, and the id of the item in its properties',
+    () => [here()],
+  ),
   'InventoryItem.rename': ends('another'),
   'InventoryItem.isScriptRunning': ends(),
   'InventoryItem.copyTo': endsWith(({ folder }) => [folder, 'a copy']),
@@ -272,7 +302,8 @@ export const CALLS = {
   'InventoryFolder.uploadAsset': ends(AssetType.Clothing, InventoryType.Wearable, Buffer.from(WEARABLE), 'shirt', ''),
   'InventoryFolder.uploadMesh': ends('mesh', '', Buffer.alloc(0), async () => false),
   'Inventory.fetchInventoryItem': ends(id()),
-  'Avatar.waitForAttachment': ends(id(), SHORT_MS),
+  // It asks for nothing, and waits for an attachment: there are none. Its timer is the second argument.
+  'Avatar.waitForAttachment': { ...ends(id(), SHORT_MS), ends: 'error: WaitForAttachment timed out' },
   'Material.toAsset': ends(id()),
 
   'Region.getUploadCost': ends(),
