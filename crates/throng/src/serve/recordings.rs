@@ -104,7 +104,6 @@ impl Recordings {
         let path = out.clone();
         let thread = std::thread::Builder::new().name("recording".into());
         let spawned = thread.spawn(move || {
-            let _is_busy = is_busy;
             let result = recording::write(
                 &reel,
                 &about,
@@ -122,6 +121,8 @@ impl Recordings {
                     Ok((end, bytes))
                 }),
             );
+            // An operator who has the answer may begin the next one.
+            drop(is_busy);
             // Only fails when the operator did not wait.
             let _ = outcome.send(result);
         });
