@@ -32,6 +32,9 @@ pub(super) struct Wound {
 }
 
 impl Wound {
+    /// Bytes of an encoded wound at most: the account with its length, health, a varint of 32 bits.
+    pub(super) const ENCODED_MAX: usize = 17 + 1 + 5;
+
     pub(super) fn are_sound(wounds: &[Self]) -> bool {
         wounds.len() <= WOUNDED_MAX && wounds.iter().all(|wound| wound.health < HEALTH_MAX)
     }
@@ -170,6 +173,24 @@ mod tests {
             assert_eq!(game.wound(agent(n), u16::from(HEALTH_MAX - health), WorldTime(0)), None);
         }
         game
+    }
+
+    #[test]
+    fn memory_for_the_encoded_state_is_taken_once_for_several_wounds() {
+        let mut encoded = Vec::new();
+        struck(0, 1).encode(&mut encoded);
+        let room = encoded.capacity();
+        for n in 1..8 {
+            encoded.clear();
+            struck(n, 1).encode(&mut encoded);
+            assert_eq!(encoded.capacity(), room, "{n} wounds");
+        }
+        let wound = Wound { agent: agent(usize::MAX), health: HEALTH_MAX, heals_at: Stamp(u32::MAX) };
+        let game = Game { wounds: vec![wound; WOUNDED_MAX], ..Game::default() };
+        encoded.clear();
+        game.encode(&mut encoded);
+        assert!(encoded.len() <= game.encoded_max(), "{} bytes", encoded.len());
+        assert_eq!(postcard::to_allocvec(&wound).expect("encodes").len(), Wound::ENCODED_MAX);
     }
 
     #[test]

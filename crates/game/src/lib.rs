@@ -24,6 +24,11 @@ use state_hash::StateHasher;
 use std::{any::Any, sync::Arc};
 use world::{GameRules, GameSource, GameState, GameStateError, GameTick, NpcCast, World};
 
+/// Bytes of a list's length, below 2^14, in the encoded state.
+const LENGTH_BYTES_MAX: usize = 2;
+/// Wounds for which room is reserved at a time.
+const WOUNDS_RESERVED: usize = 8;
+
 /// State of the game in one world.
 #[derive(Clone, Debug, Default)]
 pub struct Game {
@@ -61,6 +66,13 @@ impl Game {
     fn change(&mut self) {
         self.version += 1;
         self.settle_hash();
+    }
+
+    /// Bytes of the encoded state at most. Wounds count in groups of [`WOUNDS_RESERVED`]: a buffer that is filled again, as that of a
+    /// checkpoint, grows once for a group and not with each blow and each step of a mission.
+    const fn encoded_max(&self) -> usize {
+        let wounds = (self.wounds.len() + 1).next_multiple_of(WOUNDS_RESERVED);
+        2 * LENGTH_BYTES_MAX + self.courses.len() * MissionCourse::ENCODED_MAX + wounds * Wound::ENCODED_MAX
     }
 }
 
@@ -118,6 +130,7 @@ impl GameState for Game {
 
     fn encode(&self, out: &mut Vec<u8>) {
         let state = (self.courses.as_slice(), self.wounds.as_slice());
+        out.reserve(self.encoded_max());
         *out = postcard::to_extend(&state, std::mem::take(out)).expect("plain data in memory always encodes");
     }
 

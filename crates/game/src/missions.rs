@@ -46,6 +46,9 @@ pub struct MissionStatus<'a> {
 }
 
 impl MissionCourse {
+    /// Bytes of an encoded course at most: variant and option, varints of a stamp and of `completed`, four of 64 bits.
+    pub(super) const ENCODED_MAX: usize = 2 + 5 + 5 + 4 * 10;
+
     /// As a world begins: those are under way that follow no other one.
     pub(super) fn all(plan: &MissionPlan) -> Vec<Self> {
         let begin = |after: Option<u8>| {
@@ -197,4 +200,17 @@ fn said(plan: &MissionPlan, mission: u8, done: u8, session: Option<SessionKey>) 
     let text = Arc::clone(text);
     let event = GameEvent::Mission { mission, done, waypoints: of.goals.len() as u8, text };
     Event::Game(session.map_or(Audience::All, Audience::Session), event)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_course_is_encoded_in_its_stated_bytes() {
+        let stage = MissionStage::Waiting(Some(Stamp(u32::MAX)));
+        let felled = (0..world::NPCS_MAX).collect();
+        let course = MissionCourse { stage, completed: u32::MAX, felled };
+        assert_eq!(postcard::to_allocvec(&course).expect("encodes").len(), MissionCourse::ENCODED_MAX);
+    }
 }
