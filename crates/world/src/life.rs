@@ -58,6 +58,8 @@ pub struct Life {
     panics: u32,
     /// Of these, those before the world changed to another cast, or back: other casts' panics do not count.
     forgiven: u32,
+    /// True if a checkpoint may contain visitors.
+    keeps_visitors: bool,
     fault: Option<Fault>,
 }
 
@@ -124,6 +126,7 @@ impl Life {
             spare: None,
             panics: 0,
             forgiven: 0,
+            keeps_visitors: true,
             fault: None,
         }
     }
@@ -182,6 +185,19 @@ impl Life {
             let memory = std::mem::replace(&mut self.older, self.newest.take());
             self.newest = Some(self.checkpoint_into(memory));
         }
+        self.keeps_visitors |= self.world.n_avatars() > 0;
+        if self.keeps_visitors && self.world.n_avatars() == 0 {
+            self.forget_visitors();
+        }
+    }
+
+    /// Drops the visitors of all checkpoints once the last one has left. The world may sleep now, and take no further checkpoint: a few
+    /// hundred bytes of each of a crowd that has gone would stay, and with each of them a page of memory.
+    fn forget_visitors(&mut self) {
+        let former = self.former.as_mut().map(|former| &mut former.checkpoint);
+        let kept = [self.newest.as_mut(), self.older.as_mut(), self.spare.as_mut(), former];
+        kept.into_iter().flatten().for_each(Checkpoint::forget_visitors);
+        self.keeps_visitors = false;
     }
 
     /// A checkpoint, in the memory of a former one if there is any.
@@ -325,13 +341,12 @@ fn next_on_grid(due_at: Instant, now: Instant) -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ids::WorldId;
-    use link::Terrain;
+    use glam::Vec3;
+    use ids::{AgentId, SessionKey, Uuid, WorldId};
+    use link::{Action, Enter, Terrain};
 
-    #[test]
-    #[should_panic(expected = "a life has the epoch after the former one")]
-    fn a_life_without_the_next_epoch_does_not_begin() {
-        let config = WorldConfig {
+    fn config() -> WorldConfig {
+        WorldConfig {
             id: WorldId(0),
             epoch: Epoch(0),
             size_m: 256,
@@ -342,9 +357,44 @@ mod tests {
             water_m: 20.0,
             max_avatars: 10,
             seed: 1,
-        };
-        let mut life = Life::new(config, 0.0);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a life has the epoch after the former one")]
+    fn a_life_without_the_next_epoch_does_not_begin() {
+        let mut life = Life::new(config(), 0.0);
         life.config.epoch = Epoch(5);
         let _ = life.begin_again(1);
+    }
+
+    #[test]
+    fn checkpoints_keep_no_visitor_once_all_have_left() {
+        let mut life = Life::new(config(), 0.0);
+        let mut frame = Frame::empty();
+        let visitor = |n: u64| Enter {
+            agent: AgentId(Uuid::from_u128(n.into())),
+            first_name: "Ada".into(),
+            last_name: "Resident".into(),
+            position: Vec3::splat(50.0),
+            look_at: Vec3::X,
+            flying: false,
+            appearance: None,
+        };
+        let mut tick = 0;
+        let mut step = |life: &mut Life, n: u64, action: Action| {
+            let command = Command::by_session(SessionKey(n), tick, action);
+            // Each step is beyond the next checkpoint.
+            let now = Instant(tick * Life::CHECKPOINT_PERIOD.as_nanos() as u64);
+            life.step(now, Tick(tick), Duration::from_millis(50), 1.0, &mut vec![command], &mut frame);
+            tick += 1;
+            [&life.newest, &life.older].map(|kept| kept.as_ref().map_or(0, Checkpoint::n_avatars))
+        };
+        step(&mut life, 1, Action::Enter(Box::new(visitor(1))));
+        assert_eq!(step(&mut life, 2, Action::Enter(Box::new(visitor(2)))), [2, 1]);
+        assert_eq!(step(&mut life, 2, Action::Leave), [1, 2]);
+        assert_eq!(step(&mut life, 1, Action::Leave), [0, 0]);
+        let (beginning, _) = life.begin_again(2);
+        assert_eq!((beginning, life.world().n_avatars()), (Beginning::Older, 0));
     }
 }

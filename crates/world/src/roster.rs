@@ -116,6 +116,10 @@ impl Roster {
         let presence = self.slots[slot as usize].take();
         assert!(presence.is_some(), "{session:?} is listed in slot {slot}, which is empty");
         self.hash = self.hash.wrapping_sub(presence.as_ref().map_or(0, |presence| presence.hashes.whole));
+        if self.by_session.is_empty() {
+            // Newcomers get the lowest slots either way; the memory of a crowd that has left is not kept for them.
+            (self.slots, self.free) = (Vec::new(), BinaryHeap::new());
+        }
         presence
     }
 }

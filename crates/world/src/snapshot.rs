@@ -162,6 +162,11 @@ impl Checkpoint {
     pub fn n_avatars(&self) -> usize {
         self.body.slots.iter().flatten().count()
     }
+
+    /// Drops the visitors and their memory, as if all had left before it was taken.
+    pub(crate) fn forget_visitors(&mut self) {
+        self.body.slots = Vec::new();
+    }
 }
 
 impl World {
