@@ -64,6 +64,19 @@ impl Neighbours {
         Self::default()
     }
 
+    /// Without bodies, and with memory for `n` of them.
+    #[must_use]
+    pub fn with_capacity(n: usize) -> Self {
+        let side = buckets_side(n) as usize;
+        Self {
+            bodies: Vec::with_capacity(n),
+            places: Vec::with_capacity(GRID_MIN.div_ceil(LANES)),
+            buckets: Vec::with_capacity(side * side),
+            mask: 0,
+            next: Vec::with_capacity(n),
+        }
+    }
+
     /// Replaces all bodies. Their index is their order; a body with a position that is not finite is near to none.
     pub fn rebuild(&mut self, bodies: impl Iterator<Item = CrowdBody>) {
         self.bodies.clear();
@@ -81,10 +94,7 @@ impl Neighbours {
             }
             return;
         }
-        let mut side = 8i32;
-        while (side as usize).pow(2) < self.bodies.len() {
-            side *= 2;
-        }
+        let side = buckets_side(self.bodies.len());
         self.mask = side - 1;
         self.buckets.resize((side as usize).pow(2), NO_BODY);
         self.next.resize(self.bodies.len(), NO_BODY);
@@ -200,6 +210,15 @@ impl Neighbours {
             before = *next;
         }
     }
+}
+
+/// Columns and rows of buckets for `n` bodies.
+const fn buckets_side(n: usize) -> i32 {
+    let mut side = 8;
+    while (side as usize).pow(2) < n {
+        side *= 2;
+    }
+    side
 }
 
 /// Casts turn NaN into 0.

@@ -23,6 +23,10 @@ use workplace::serving::{FrameOutlet, SentFrame, SnapshotRequest};
 /// snapshot heals the gap.
 const FRAMES_MAX: usize = 64;
 
+/// Changes of an instance for which a worker's frame has memory at once: all of 256 NPCs and 64 visitors move and are animated in one tick.
+/// Which instances a worker steps changes at any time, and a steady tick takes no memory.
+const INSTANCE_CHANGES: usize = 2 * (world::NPCS_MAX + 64);
+
 /// The frames of an instance: where few avatars are, they are encoded in less time than it takes to wake another thread.
 pub(super) struct InstanceFrames {
     follower: FrameFollower,
@@ -48,7 +52,10 @@ impl InstanceFrames {
 
 impl FrameOutlet for InstanceFrames {
     fn spare_frame(&mut self) -> Box<Frame> {
-        SPENT.take().unwrap_or_else(|| Box::new(Frame::empty()))
+        SPENT.take().unwrap_or_else(|| {
+            let changes = Vec::with_capacity(INSTANCE_CHANGES);
+            Box::new(Frame { changes, ..Frame::empty() })
+        })
     }
 
     fn send(&mut self, mut frame: Box<Frame>) -> SentFrame {

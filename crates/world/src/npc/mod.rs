@@ -26,7 +26,7 @@ use crate::{
     cast::{NpcCast, SpawnRole, ground_of},
     game::GameState,
     local_ids::LocalIds,
-    outcome::NpcDeeds,
+    outcome::{NPCS_MAX, NpcDeeds},
     periods::Span,
     roster::Roster,
     setting::WorldSetting,
@@ -288,8 +288,8 @@ enum Toward {
     Heading(f32),
 }
 
-/// Memory of a thread, which no result depends on.
-#[derive(Default)]
+/// Memory of a thread, which no result depends on. It is taken for the largest world at once: which worlds a thread steps changes at any
+/// time, and steady ticks take none.
 struct Scratch {
     finder: PathFinder,
     neighbours: Neighbours,
@@ -300,8 +300,24 @@ struct Scratch {
     bodies: Vec<u32>,
 }
 
+/// Visitors of a world with NPCs for which a thread has memory at once.
+const SCRATCH_VISITORS: usize = 64;
+
+impl Scratch {
+    fn new() -> Self {
+        let n = NPCS_MAX + SCRATCH_VISITORS;
+        Self {
+            finder: PathFinder::default(),
+            neighbours: Neighbours::with_capacity(n),
+            nearby: Nearby::default(),
+            candidates: Vec::with_capacity(n),
+            bodies: Vec::with_capacity(NPCS_MAX),
+        }
+    }
+}
+
 thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::new());
 }
 
 impl Npcs {
