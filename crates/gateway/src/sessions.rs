@@ -40,7 +40,6 @@ pub struct Sessions {
     orders: TakeOrder,
     /// `None` marks the end for the thread that reads the store for clients.
     lookups: SyncSender<Option<StoreLookup>>,
-    lookups_dropped: AtomicU64,
     lock_wait: LockWait,
     /// Optional mail dropped because a shard had no room.
     offers_dropped: AtomicU64,
@@ -71,7 +70,6 @@ impl Sessions {
             records,
             orders,
             lookups,
-            lookups_dropped: AtomicU64::new(0),
             lock_wait,
             offers_dropped: AtomicU64::new(0),
         }
@@ -101,13 +99,16 @@ impl Sessions {
             }
         }
         while let Some(lookup) = hub.poll_lookup() {
-            // The thread that reads takes this lock itself, so nothing waits for it here.
-            if let Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) =
-                self.lookups.try_send(Some(lookup))
-            {
-                self.lookups_dropped.fetch_add(1, Ordering::Relaxed);
-                if let Some(lookup) = refused {
-                    hub.refuse_lookup(&lookup);
+            // The thread that reads takes this lock itself, so nothing waits for it here. It takes the lock with each answer, so that
+            // lookups without room in its queue are offered again when there is room.
+            match self.lookups.try_send(Some(lookup)) {
+                Ok(()) => {}
+                Err(TrySendError::Full(lookup)) => {
+                    lookup.into_iter().for_each(|lookup| hub.return_lookup(lookup));
+                    break;
+                }
+                Err(TrySendError::Disconnected(lookup)) => {
+                    lookup.iter().for_each(|lookup| hub.refuse_lookup(lookup));
                 }
             }
         }
@@ -140,11 +141,6 @@ impl Sessions {
             // As in [`Self::with`].
             let _ = self.records.send(Some(record));
         }
-    }
-
-    /// Questions for the store that were refused because too many waited, or because the node stops.
-    pub fn lookups_dropped(&self) -> u64 {
-        self.lookups_dropped.load(Ordering::Relaxed)
     }
 
     /// Sends every shard something that does not concern the hub.
@@ -184,7 +180,7 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hub::StoreAnswer;
+    use crate::hub::{LOOKUPS_MAX, StoreAnswer};
     use crate::mail::{FromShard, Request, ShardIndex, Spot};
     use crate::testing::{HARBOUR, Node, OFFLINE_AGENT};
     use glam::Vec3;
@@ -262,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_asked_for_elsewhere_and_requests_beyond_the_bound_are_counted() {
+    fn names_are_looked_up_elsewhere_and_each_request_is_answered() {
         let mut node = Node::new();
         node.enter("Ada");
         let session = node.hub.session_named("Ada Resident").expect("she is here");
@@ -273,15 +269,26 @@ mod tests {
         let orders = taken_by(orders);
         let sessions = Sessions::new(node.hub, vec![mailbox], records, orders, lookups, LockWait::default());
         let request = FromShard::Request(circuit, Request::Names(vec![OFFLINE_AGENT.0]));
-        for _ in 0..3 {
+        let n_requests = 3 + LOOKUPS_MAX;
+        for _ in 0..n_requests {
             sessions.with(|hub| hub.handle(Instant::from_millis(1), ShardIndex(0), request.clone()));
         }
-        let asked: Vec<_> = asked.try_iter().flatten().collect();
-        assert_eq!((asked.len(), sessions.lookups_dropped(), mail.try_iter().count()), (1, 2, 0));
-        // Asked while the lock is free; the answer goes to the shard.
+        // One is in the queue of the other thread, and the hub holds as many as it may. The two others are refused.
+        let refused = sessions.with(|hub| hub.counters().lookups_refused);
+        assert_eq!((refused, mail.try_iter().count()), (2, 2));
+        // Looked up while the lock is free; the answer goes to the shard, and the next lookup into the queue.
         let found = StoreAnswer::Names(vec![Some(("Grace".to_owned(), "Hopper".to_owned()))]);
-        sessions.with(|hub| hub.handle_answer(&asked[0], found));
-        assert_eq!(mail.try_iter().count(), 1);
+        let mut n_answered = 0;
+        while let Ok(Some(lookup)) = asked.try_recv() {
+            sessions.with(|hub| hub.handle_answer(&lookup, found.clone()));
+            n_answered += mail.try_iter().count();
+        }
+        assert_eq!(n_answered, 1 + LOOKUPS_MAX);
+        // The other thread has ended.
+        drop(asked);
+        sessions.with(|hub| hub.handle(Instant::from_millis(1), ShardIndex(0), request));
+        let refused = sessions.with(|hub| hub.counters().lookups_refused);
+        assert_eq!((refused, mail.try_iter().count()), (3, 1));
     }
 
     /// Lets a visitor walk into the harbour's portal; returns the refused orders, and the messages to the shard.

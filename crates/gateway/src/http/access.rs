@@ -151,13 +151,13 @@ async fn in_json(response: Response) -> Response {
     let text = String::from_utf8_lossy(&text);
     let why =
         if text.trim().is_empty() { status.canonical_reason().unwrap_or("refused") } else { text.trim() };
-    let (mut told, body) = refused(status, why).into_parts();
+    let (mut head, body) = refused(status, why).into_parts();
     for (name, value) in &parts.headers {
         if ![header::CONTENT_TYPE, header::CONTENT_LENGTH].contains(name) {
-            told.headers.insert(name, value.clone());
+            head.headers.insert(name, value.clone());
         }
     }
-    Response::from_parts(told, Body::new(body))
+    Response::from_parts(head, Body::new(body))
 }
 
 #[cfg(test)]

@@ -44,11 +44,11 @@ pub fn router(admin: Arc<Admin>, commands: OpenApiRouter) -> Router {
         .merge(commands)
         .split_for_parts();
     let description = Description::new(described);
-    let told: Arc<str> = description.json.as_str().into();
+    let json: Arc<str> = description.json.as_str().into();
     let gate = Arc::new(Gate { admin: Arc::clone(&admin), description });
     let hostnames = admin.state.settings.hostnames.clone();
     let describe =
-        async move || ([(header::CONTENT_TYPE, "application/json")], told.to_string()).into_response();
+        async move || ([(header::CONTENT_TYPE, "application/json")], json.to_string()).into_response();
     // The page's files need no token, nor does the public page's address that it links to: all else it asks the API for.
     let files = Router::new()
         .route("/assets/{*path}", get(page::asset))

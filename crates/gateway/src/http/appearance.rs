@@ -23,10 +23,10 @@ pub(super) struct Whose {
 
 /// Appearance of a user, as a file for NPCs.
 #[utoipa::path(get, path = "/v1/appearance", operation_id = "take_down_appearance", params(Whose), responses(
-    (status = 200, description = "To be kept beside the file that says who lives in a template.", body = String,
+    (status = 200, description = "A file for NPCs, in the form that a template's population refers to.", body = String,
         content_type = "application/toml"),
     (status = 404, description = "No user of that name is present, or the client has not sent its appearance yet."),
-    (status = 409, description = "What their client has said is nothing that NPCs can wear."),
+    (status = 409, description = "The appearance that the client has sent cannot be worn by NPCs."),
 ))]
 pub(super) async fn appearance(
     State(admin): State<Arc<Admin>>,

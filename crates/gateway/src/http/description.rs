@@ -169,8 +169,8 @@ mod tests {
     async fn end() {}
 
     fn described() -> Description {
-        let (_, told) = OpenApiRouter::<()>::new().routes(routes!(show, end)).split_for_parts();
-        Description::new(told)
+        let (_, api) = OpenApiRouter::<()>::new().routes(routes!(show, end)).split_for_parts();
+        Description::new(api)
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
     fn a_scope_that_is_none_is_noticed_at_the_start() {
         #[utoipa::path(get, path = "/v1/x", security(("token" = ["world:read"])), responses((status = 200)))]
         async fn wrong() {}
-        let (_, told) = OpenApiRouter::<()>::new().routes(routes!(wrong)).split_for_parts();
-        let _ = Description::new(told);
+        let (_, api) = OpenApiRouter::<()>::new().routes(routes!(wrong)).split_for_parts();
+        let _ = Description::new(api);
     }
 }

@@ -72,15 +72,15 @@ impl HttpState {
         table.count(orders.0, orders.1, "refused", hub.orders_refused);
         table.count(
             "throng_instance_events_dropped_total",
-            "What happened in instances and a shard was not told, for its mailbox was full.",
+            "Events of instances that did not reach a shard because its mailbox was full.",
             "",
             self.sessions.offers_dropped(),
         );
         table.count(
             "throng_name_lookups_dropped_total",
-            "Questions of clients for the database (names, people, profiles, inventories) that were refused because too many waited.",
+            "Questions of clients for the database (names, people, profiles, inventories) that were refused: too many waited, or the database did not answer.",
             "",
-            self.sessions.lookups_dropped(),
+            hub.lookups_refused,
         );
         table.count(
             "throng_unknown_capabilities_total",

@@ -1,7 +1,7 @@
 //! Messages to users: on the circuit of the avatar, or kept until it has arrived.
 //!
 //! A session exists from the login on, and its avatar arrives some time later. Messages in between are kept, at most
-//! [`UNDELIVERED_MAX`], and delivered in order on arrival. If the session ends before, the authors who wait for a reaction get a notice.
+//! [`UNDELIVERED_MAX`], and delivered in order on arrival. If the session ends before, authors that wait for a reaction get a notice.
 
 use super::messages::Delivery;
 use super::session::Session;

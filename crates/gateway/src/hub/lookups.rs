@@ -24,6 +24,8 @@ const PEOPLE_MAX: u32 = 100;
 const PEOPLE_PER_REPLY: usize = 12;
 /// Bit of a profile's flags: the user is online.
 const PROFILE_ONLINE: u32 = 1 << 4;
+/// Questions held while the thread that reads the store has no room; more are refused. Each client has a budget of requests.
+pub(crate) const LOOKUPS_MAX: usize = 4_096;
 /// Text of the alert when a question is not passed on.
 const BUSY: &str = "The server has too much to look up just now. Please try again.";
 
@@ -108,10 +110,15 @@ impl Hub {
         }
     }
 
-    /// Queues a question for the store.
+    /// Queues a question for the store. Beyond [`LOOKUPS_MAX`] it is refused.
     pub(super) fn look_up(&mut self, circuit: CircuitKey, query: StoreQuery) {
         let Some(session) = self.sessions.get(&circuit.session) else { return };
-        self.lookups.push_back(StoreLookup { circuit, agent: session.agent, query });
+        let lookup = StoreLookup { circuit, agent: session.agent, query };
+        if self.lookups.len() < LOOKUPS_MAX {
+            self.lookups.push_back(lookup);
+        } else {
+            self.refuse_lookup(&lookup);
+        }
     }
 
     /// Sends the store's answer.
@@ -146,12 +153,11 @@ impl Hub {
         }
     }
 
-    /// Informs a client that its question is not answered. Clients repeat requests for names by themselves, and would cache an unknown
-    /// name.
+    /// Informs a client that its question is not answered. A refused request for names gets no row either: clients would cache an
+    /// unknown name.
     pub fn refuse_lookup(&mut self, lookup: &StoreLookup) {
-        if !matches!(lookup.query, StoreQuery::Names(_)) {
-            self.send_on(lookup.circuit, alert_message(BUSY));
-        }
+        self.counters.lookups_refused += 1;
+        self.send_on(lookup.circuit, alert_message(BUSY));
     }
 
     /// Sends names in the order of the ids. An id without a name is answered too: node-metaverse waits for every id that it asked for.

@@ -15,7 +15,7 @@ use wire::text;
 pub(crate) struct Delivery {
     /// Number and body.
     pub(crate) message: Arc<[u8]>,
-    /// The author who waits for a reaction, and is told if it is not delivered.
+    /// An author that waits for a reaction and gets a notice if the message is not delivered.
     pub(crate) receipt: Option<Receipt>,
 }
 

@@ -64,8 +64,8 @@ impl Hub {
         self.send(receipt.sender, answer);
     }
 
-    /// Invites users to where the inviting avatar stands. For each absent one the inviting user gets an answer, and for those above
-    /// [`LURE_TARGETS_MAX`] a notice.
+    /// Invites users to the position of the inviting avatar. The inviting user gets an answer for each absent one, and a notice for those
+    /// above [`LURE_TARGETS_MAX`] and for an offer without users.
     pub(super) fn offer_lure(
         &mut self,
         from: CircuitKey,
@@ -107,6 +107,9 @@ impl Hub {
             if !self.deliver(to_session, Delivery { message: offer, receipt: Some(receipt) }) {
                 self.report_undelivered(receipt);
             }
+        }
+        if targets.is_empty() {
+            self.notify(from.session, "The offer of a teleport names no user.");
         }
         let n_left_out = targets.len().saturating_sub(LURE_TARGETS_MAX);
         if n_left_out > 0 {

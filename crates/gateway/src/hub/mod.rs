@@ -30,6 +30,8 @@ pub use exchange::{
     Address, Admission, Entropy, EventQueueAnswer, Holder, HubConfig, HubCounters, Login, LoginRefusal,
     Record,
 };
+#[cfg(test)]
+pub(crate) use lookups::LOOKUPS_MAX;
 pub use lookups::{StoreAnswer, StoreLookup};
 pub use ports::{PORT_REST, PORTS_MAX};
 
@@ -226,6 +228,11 @@ impl Hub {
     /// The next question for the store.
     pub fn poll_lookup(&mut self) -> Option<StoreLookup> {
         self.lookups.pop_front()
+    }
+
+    /// Takes the question back that [`Self::poll_lookup`] gave: the thread that reads the store has no room. It is the next one again.
+    pub fn return_lookup(&mut self, lookup: StoreLookup) {
+        self.lookups.push_front(lookup);
     }
 
     /// The next order for another thread.

@@ -48,7 +48,7 @@ impl Hub {
         self.report_refusal(circuit.session, passed);
     }
 
-    /// Only the user who was invited can follow an invitation.
+    /// Only the invited user can follow an invitation.
     pub(super) fn teleport_by_lure(&mut self, now: Instant, circuit: CircuitKey, lure: Uuid) {
         let offered = |offer: &Lure| offer.id == lure && offer.to_session == circuit.session;
         let Some(&Lure { world, is_shared, spot, .. }) = self.lures.iter().find(|offer| offered(offer))

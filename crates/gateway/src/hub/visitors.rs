@@ -30,7 +30,7 @@ impl Hub {
         AdmissionNumber(self.n_admissions)
     }
 
-    /// Visitors of one world, as hosts are told of them.
+    /// Visitors of one world, in the form of a host's requests.
     #[must_use]
     pub fn occupants_of(&self, world: WorldId) -> OccupantCount {
         OccupantCount { n: self.visitors_of(world) as u32, as_of: self.last_admission() }

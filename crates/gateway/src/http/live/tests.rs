@@ -70,14 +70,14 @@ fn messages_are_as_in_the_samples_that_the_page_reads() {
         boxes: vec![[1_234, 567, 12, 8, 45], [0, 2_560, 3, 3, 359]],
         portals: vec![portal(Some("Cave")), portal(None)],
     };
-    let told = |text: Text<'_>| serde_json::to_value(&text).expect("plain data becomes JSON");
+    let json_of = |text: Text<'_>| serde_json::to_value(&text).expect("plain data becomes JSON");
     let samples = json!({
         "messages": [
-            told(hello),
-            told(Text::History(FigureHistory::of(&[earlier, figures]))),
-            told(Text::Roster { region: 7, avatars: &names }),
-            told(Text::Chat { region: 7, from: "Ada Lovelace", kind: "shout", text: "<b>hi</b>" }),
-            told(Text::Figures(figures)),
+            json_of(hello),
+            json_of(Text::History(FigureHistory::of(&[earlier, figures]))),
+            json_of(Text::Roster { region: 7, avatars: &names }),
+            json_of(Text::Chat { region: 7, from: "Ada Lovelace", kind: "shout", text: "<b>hi</b>" }),
+            json_of(Text::Figures(figures)),
         ],
         "map": map,
         "objects": objects,

@@ -211,8 +211,9 @@ fn a_message_to_a_session_that_has_not_opened_its_circuit_is_delivered_on_arriva
     node.clients[ada].open();
     node.run_until(|node| !got(node, ada).is_empty());
     let arrived = node.clients[ada].arrivals.iter().position(|a| a.number == AgentMovementComplete::NUMBER);
-    let told = node.clients[ada].arrivals.iter().position(|a| a.number == ImprovedInstantMessage::NUMBER);
-    assert!(arrived.expect("arrived") < told.expect("told"));
+    let delivered =
+        node.clients[ada].arrivals.iter().position(|a| a.number == ImprovedInstantMessage::NUMBER);
+    assert!(arrived.expect("arrived") < delivered.expect("delivered"));
 }
 
 /// Messages that notices to a client say were not carried out.
@@ -333,8 +334,8 @@ fn messages_on_the_circuit_that_a_teleport_leads_to_wait_for_the_avatar() {
         node.clients[ada].send(&message);
         node.run_until(|node| node.clients[ada].got(TeleportStart::NUMBER));
         node.lag_ticks = delay;
-        let told = events(&mut node, ada);
-        let (_, finish) = told.iter().rfind(|(name, _)| name == "TeleportFinish").expect("a teleport");
+        let events = events(&mut node, ada);
+        let (_, finish) = events.iter().rfind(|(name, _)| name == "TeleportFinish").expect("a teleport");
         let there = node.follow_teleport(ada, finish);
         node.run_until(|node| node.clients[there].got(RegionHandshake::NUMBER));
         node.clients[there].send_chat(ChatKind::Say, "on the new one");

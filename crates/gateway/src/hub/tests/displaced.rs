@@ -140,8 +140,8 @@ fn a_region_that_turns_out_to_be_full_is_not_asked_twice() {
     node.run_ms(500);
     node.hub.empty(node.now, plain.world, "That world has ended.");
     node.relay();
-    let told = events(&mut node, there);
-    let (_, body) = told.iter().rfind(|(name, _)| name == "TeleportFinish").expect("a way back");
+    let events = events(&mut node, there);
+    let (_, body) = events.iter().rfind(|(name, _)| name == "TeleportFinish").expect("a way back");
     let refused = node.follow_teleport(there, body);
     node.run_until(|node| node.mail.iter().any(|mail| matches!(mail, FromShard::Refused(..))));
     let home = follow(&mut node, there);
@@ -158,8 +158,8 @@ fn a_user_whose_viewer_does_not_follow_is_alerted_in_the_end_and_cannot_cancel()
     let info = TeleportCancelInfo { agent_id: client.agent.0, session_id: client.session_id.0 };
     client.send(&TeleportCancel { info }.into());
     node.run_ms(500);
-    let told: Vec<String> = events(&mut node, there).into_iter().map(|(name, _)| name).collect();
-    assert_eq!(told, ["TeleportFinish"], "there is nothing to stay in");
+    let names: Vec<String> = events(&mut node, there).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["TeleportFinish"], "there is nothing to stay in");
     let refusal = "This teleport can no longer be cancelled.";
     assert_eq!(alerts(&node, there).last().map(String::as_str), Some(refusal));
     node.run_for(ARRIVAL_TIMEOUT + Duration::from_secs(2));

@@ -103,11 +103,24 @@ fn an_invitation_of_more_users_than_one_message_may_invite_says_how_many_are_lef
     invite(&mut node, ada, &users);
     node.run_ms(1_000);
     assert_eq!(got(&node, ada).len(), 32);
-    let alert = node.clients[ada].inbox.iter().find_map(|message| match message {
+    assert_eq!(alert(&node, ada).as_deref(), Some("One offer invites 32 users at most. Not invited: 8."));
+}
+
+#[test]
+fn an_invitation_of_no_user_is_answered_by_an_alert() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    invite(&mut node, ada, &[]);
+    node.run_ms(1_000);
+    assert_eq!(alert(&node, ada).as_deref(), Some("The offer of a teleport names no user."));
+}
+
+/// Text of the first alert that a client got.
+fn alert(node: &Node, client: usize) -> Option<String> {
+    node.clients[client].inbox.iter().find_map(|message| match message {
         Message::AlertMessage(alert) => Some(from_wire(&alert.alert_data.message)),
         _ => None,
-    });
-    assert_eq!(alert.as_deref(), Some("One offer invites 32 users at most. Not invited: 8."));
+    })
 }
 
 #[test]

@@ -46,8 +46,8 @@ pub(crate) fn kicked(node: &Node, client: usize) -> Option<String> {
 /// Follows the newest TeleportFinish of a client's event queue and waits until it is there; the client there.
 pub(crate) fn follow(node: &mut Node, client: usize) -> usize {
     node.relay();
-    let told = events(node, client);
-    let (_, body) = told.iter().rfind(|(name, _)| name == "TeleportFinish").expect("a teleport");
+    let events = events(node, client);
+    let (_, body) = events.iter().rfind(|(name, _)| name == "TeleportFinish").expect("a teleport");
     let there = node.follow_teleport(client, body);
     node.run_until(|node| node.clients[there].sees_itself());
     there

@@ -132,30 +132,33 @@ fn the_way_back_leads_to_where_one_was_and_is_kept_for_the_next_login() {
 }
 
 #[test]
-fn a_passage_behind_the_circuit_is_announced_before_the_client_is_told_of_the_other_world() {
+fn a_passage_behind_the_circuit_is_announced_before_the_client_learns_of_the_other_world() {
     #[derive(Debug, PartialEq)]
-    enum Told {
+    enum Announced {
         Start(u32),
         Region(String),
         Local,
     }
     let (mut node, ada, session, cave) = visitor();
     let n = node.clients[ada].inbox.len();
-    let told = |node: &Node| -> Vec<Told> {
-        let told = |message: &Message| match message {
-            Message::TeleportStart(m) => Some(Told::Start(m.info.teleport_flags)),
-            Message::RegionHandshake(m) => Some(Told::Region(wire::text::from_wire(&m.region_info.sim_name))),
-            Message::TeleportLocal(_) => Some(Told::Local),
+    let announced = |node: &Node| -> Vec<Announced> {
+        let announced = |message: &Message| match message {
+            Message::TeleportStart(m) => Some(Announced::Start(m.info.teleport_flags)),
+            Message::RegionHandshake(m) => {
+                Some(Announced::Region(wire::text::from_wire(&m.region_info.sim_name)))
+            }
+            Message::TeleportLocal(_) => Some(Announced::Local),
             _ => None,
         };
-        node.clients[ada].inbox[n..].iter().filter_map(told).collect()
+        node.clients[ada].inbox[n..].iter().filter_map(announced).collect()
     };
-    let passage =
-        |name: &str| [Told::Start(VIA_LOCATION | WITHIN_REGION), Told::Region(name.to_owned()), Told::Local];
+    let passage = |name: &str| {
+        [Announced::Start(VIA_LOCATION | WITHIN_REGION), Announced::Region(name.to_owned()), Announced::Local]
+    };
     go_in(&mut node, ada, session, &cave, Vec3::new(60.0, 70.0, 30.0));
-    assert_eq!(told(&node), passage("Cave"));
+    assert_eq!(announced(&node), passage("Cave"));
     go_back(&mut node, ada, session);
-    assert_eq!(told(&node)[3..], passage("Harbour"));
+    assert_eq!(announced(&node)[3..], passage("Harbour"));
 }
 
 #[test]
@@ -199,8 +202,8 @@ fn a_world_of_another_size_is_reached_by_a_teleport_to_a_place_apart() {
     let plain = node.instance("Plain", 512, 0, 10);
     assert_eq!(node.hub.enter(node.now, session, plain.world, None), Ok(Passage::Teleported));
     node.relay();
-    let told = events(&mut node, ada);
-    let [(name, body)] = told.as_slice() else { panic!("{told:?}") };
+    let outbound = events(&mut node, ada);
+    let [(name, body)] = outbound.as_slice() else { panic!("{outbound:?}") };
     assert_eq!(name, "TeleportFinish");
     let there = node.follow_teleport(ada, body);
     node.run_until(|node| node.clients[there].sees_itself());
@@ -210,8 +213,8 @@ fn a_world_of_another_size_is_reached_by_a_teleport_to_a_place_apart() {
     // And back to the region that it came from.
     assert_eq!(node.hub.leave(node.now, session), Ok(Passage::Teleported));
     node.relay();
-    let told = events(&mut node, there);
-    let (_, body) = told.iter().find(|(name, _)| name == "TeleportFinish").expect("a way back");
+    let events = events(&mut node, there);
+    let (_, body) = events.iter().find(|(name, _)| name == "TeleportFinish").expect("a way back");
     let home = node.follow_teleport(there, body);
     node.run_until(|node| node.clients[home].sees_itself());
     assert_eq!(handshakes(&node, home), ["Harbour"]);
@@ -354,22 +357,22 @@ fn a_user_teleporting_at_the_end_of_an_instance_stays_logged_in() {
     node.run_ms(3_000);
     assert!(node.position_in(HARBOUR, "Ada").is_some(), "she stays where she is");
     assert_eq!((node.hub.n_in(plain.world), node.hub.n_in(node.places.get(HARBOUR).world())), (0, 1));
-    let told: Vec<String> = events(&mut node, ada).into_iter().map(|(name, _)| name).collect();
-    assert!(told.contains(&"TeleportFailed".to_owned()), "{told:?}");
+    let names: Vec<String> = events(&mut node, ada).into_iter().map(|(name, _)| name).collect();
+    assert!(names.contains(&"TeleportFailed".to_owned()), "{names:?}");
 
     // On the way out of it.
     let other = node.instance("Other", 512, 0, 10);
     assert_eq!(node.hub.enter(node.now, session, other.world, None), Ok(Passage::Teleported));
     node.relay();
-    let told = events(&mut node, ada);
-    let (_, body) = told.iter().find(|(name, _)| name == "TeleportFinish").expect("a way there");
+    let outbound = events(&mut node, ada);
+    let (_, body) = outbound.iter().find(|(name, _)| name == "TeleportFinish").expect("a way there");
     let there = node.follow_teleport(ada, body);
     node.run_until(|node| node.clients[there].sees_itself());
     assert_eq!(node.hub.leave(node.now, session), Ok(Passage::Teleported));
     node.hub.empty(node.now, other.world, "That world has ended.");
     node.relay();
-    let told = events(&mut node, there);
-    let (_, body) = told.iter().rfind(|(name, _)| name == "TeleportFinish").expect("a way back");
+    let events = events(&mut node, there);
+    let (_, body) = events.iter().rfind(|(name, _)| name == "TeleportFinish").expect("a way back");
     let home = node.follow_teleport(there, body);
     node.run_until(|node| node.clients[home].sees_itself());
     assert_eq!(node.hub.n_in(node.places.get(HARBOUR).world()), 1);

@@ -389,13 +389,13 @@ fn a_teleport_within_the_region_needs_no_new_circuit() {
     let corner = node.spot(HARBOUR, 20.0, 30.0);
     ask(&mut node, ada, corner);
     node.run_ms(200);
-    let told = node.clients[ada].inbox.iter().find_map(|message| match message {
+    let landed = node.clients[ada].inbox.iter().find_map(|message| match message {
         Message::TeleportLocal(local) => Some(local.info.position),
         _ => None,
     });
-    let told = told.expect("told");
-    assert!(told.truncate().distance(corner.position.truncate()) < 1.0, "{told}");
-    assert_eq!(node.clients[ada].sees("Ada").map(|seen| seen.position.distance(told) < 0.1), Some(true));
+    let landed = landed.expect("landed");
+    assert!(landed.truncate().distance(corner.position.truncate()) < 1.0, "{landed}");
+    assert_eq!(node.clients[ada].sees("Ada").map(|seen| seen.position.distance(landed) < 0.1), Some(true));
     assert_eq!(events(&mut node, ada), []);
     assert_eq!(node.hub.counters().teleports, 0);
 }
