@@ -181,7 +181,7 @@ impl World {
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         let game = self.encoded_game(Vec::new());
-        Checkpoint { body: self.body(self.roster.slots().to_vec(), self.npcs.clone(), game) }
+        Checkpoint { body: self.body(self.roster.slots().to_vec(), self.npcs.copied(), game) }
     }
 
     /// As [`Self::checkpoint`], into the memory of a former one: with thousands of avatars it is megabytes, which would be allocated

@@ -14,6 +14,17 @@ const CLIMB_MAX_M_PER_S: f32 = 10.0 * SPEED_MAX_M_PER_S;
 const SOLES_M: f32 = 0.01;
 
 impl Npcs {
+    /// A copy with as much room for strikes: a later copy into its memory would allocate otherwise, if it were the first with a strike.
+    pub(crate) fn copied(&self) -> Self {
+        let mut copy = self.clone();
+        copy.make_room_as(self);
+        copy
+    }
+
+    fn make_room_as(&mut self, other: &Self) {
+        self.struck.reserve(other.struck.capacity().saturating_sub(self.struck.len()));
+    }
+
     /// Copies into the memory of another one, which a checkpoint would otherwise allocate every few seconds.
     pub(crate) fn copy_into(&self, copy: &mut Self) {
         let Self {
@@ -33,6 +44,7 @@ impl Npcs {
         legs.clone_into(&mut copy.legs);
         heads.clone_into(&mut copy.heads);
         copy.sounds.clone_from(sounds);
+        copy.make_room_as(self);
         struck.clone_into(&mut copy.struck);
         (copy.elapsed_ns, copy.turns, copy.counts) = (*elapsed_ns, *turns, *counts);
         copy.outcome.clear();
