@@ -102,22 +102,29 @@ pub(super) fn arriving(
     Bots::start(run, server, &name, size.arriving, &options)
 }
 
-/// Waits until every client has its surrounding static objects: sending them is no part of a steady crowd.
+/// Waits until every client has its surrounding static objects: sending them is no part of a steady crowd. Fails if that takes too long.
 pub(crate) fn await_scenery(
     server: &Server,
     clients: u32,
     findings: &mut Findings,
 ) -> Result<(), ExperimentError> {
+    if filled_sceneries(server, clients)? < 1.0 {
+        findings.failures.push(format!(
+            "a window of {clients} began before all of them had what stands around them: {} s were not enough",
+            SCENERY_MAX.as_secs()
+        ));
+    }
+    Ok(())
+}
+
+/// Waits as [`await_scenery`]; the share of the clients that have their surrounding static objects then.
+pub(super) fn filled_sceneries(server: &Server, clients: u32) -> Result<f64, ExperimentError> {
     let ends_at = clock::now() + SCENERY_MAX;
-    while clock::now() < ends_at {
-        if server.metrics()?.sum("throng_sceneries_filled_total") >= f64::from(clients) {
-            return Ok(());
+    loop {
+        let share = server.metrics()?.sum("throng_sceneries_filled_total") / f64::from(clients);
+        if share >= 1.0 || clock::now() >= ends_at {
+            return Ok(share.min(1.0));
         }
         clock::wait(Duration::from_millis(500));
     }
-    findings.failures.push(format!(
-        "a window of {clients} began before all of them had what stands around them: {} s were not enough",
-        SCENERY_MAX.as_secs()
-    ));
-    Ok(())
 }

@@ -38,6 +38,7 @@ pub(super) fn report_costs(size: &CrowdSize, windows: &Windows, findings: &mut F
     findings.figure("cost_ratio_2000_1000", per_client(middle, size.middle) / per_client(few, size.few));
     findings.figure("world_tick_ms_p99_2000", tick_ms_p99(middle));
     findings.figure("world_tick_ms_p99_5000", tick_ms_p99(many));
+    findings.figure("pressed_ratio_5000", pressed_ratio(many));
     let windows = [few, middle, many, plaza];
     findings.figure("dilation_min", windows.map(Window::least_dilation).into_iter().fold(1.0, least));
     findings.figure("rate_held", windows.map(Window::rate_held).into_iter().fold(1.0, least));
@@ -91,6 +92,12 @@ pub(super) fn report_costs(size: &CrowdSize, windows: &Windows, findings: &mut F
 /// 99th percentile of the world's step in a window, milliseconds.
 pub(super) fn tick_ms_p99(window: &Window) -> f64 {
     window.end.metrics.percentile_since(&window.begin.metrics, "throng_world_tick_seconds", 0.99) * 1e3
+}
+
+/// Share of a window in which the shard was short of CPU time.
+pub(super) fn pressed_ratio(window: &Window) -> f64 {
+    const SPANS_PER_S: f64 = 2.0;
+    window.rate("throng_shard_pressed_spans_total") / SPANS_PER_S
 }
 
 /// Lost circuits and failed logins, as reported by both sides.

@@ -2,7 +2,7 @@
 
 use super::capped::settings;
 use super::clients::{CrowdProcesses, await_scenery};
-use super::costs::{Lost, cores};
+use super::costs::{Lost, cores, pressed_ratio};
 use super::watch::CrowdMeasurements;
 use super::{CrowdSize, SPREAD, shown};
 use crate::budget::{self, FigureLimit, Limit, budget};
@@ -33,7 +33,7 @@ const BUDGETS: [FigureLimit; 4] = [
 ];
 
 /// Figures without a budget.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 13] = [
     "circuits_timed_out_starved",
     "circuits_unresponsive_starved",
     "near20_age_ms_p99_starved",
@@ -46,6 +46,7 @@ const OTHERS: [&str; 12] = [
     "dilation_min_starved",
     "rate_held_starved",
     "far_left_out_per_s_starved",
+    "pressed_ratio_starved",
 ];
 
 /// Run-up of the other process before measuring: the first degradation has taken place by then.
@@ -85,6 +86,7 @@ pub(super) fn measure(
     findings.figure("server_cores_starved", cores(window));
     findings.figure("dilation_min_starved", window.least_dilation());
     findings.figure("rate_held_starved", window.rate_held());
+    findings.figure("pressed_ratio_starved", pressed_ratio(window));
     findings.figure("far_left_out_per_s_starved", window.rate("throng_far_left_out_total"));
     let section = shown::report_freshness(&watched.compare(run)?, "_starved", findings);
     budget::judge(run, &BUDGETS, findings);

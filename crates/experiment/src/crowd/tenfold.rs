@@ -1,8 +1,8 @@
 //! Ten times as many as the few: 10,000 walkers on a server of their own. It is reported how they are served; nothing is judged.
 
 use super::capped::settings;
-use super::clients::{CrowdProcesses, await_scenery};
-use super::costs::{Lost, cores, tick_ms_p99};
+use super::clients::{CrowdProcesses, filled_sceneries};
+use super::costs::{Lost, cores, pressed_ratio, tick_ms_p99};
 use super::watch::CrowdMeasurements;
 use super::{CrowdSize, SPREAD, shown};
 use crate::error::ExperimentError;
@@ -27,7 +27,7 @@ pub(super) fn measure(
     let sampler = Sampler::start(server.pid())?;
     let mut crowd = CrowdProcesses::start(run, &server, size, "-10000")?;
     crowd.enter(size, many - size.arriving)?;
-    await_scenery(&server, many - size.arriving, findings)?;
+    findings.figure("sceneries_filled_ratio_10000", filled_sceneries(&server, many - size.arriving)?);
     clock::wait(run.pick(SPREAD, Duration::ZERO));
     let mut watched = CrowdMeasurements::open(run, &server, &mut crowd, size)?;
     server.keep_metrics()?;
@@ -47,6 +47,7 @@ pub(super) fn measure(
     findings.figure("dilation_min_10000", window.least_dilation());
     findings.figure("rate_held_10000", window.rate_held());
     let sent = |name| each(window.rate_with(name, "outcome", "sent"));
+    findings.figure("pressed_ratio_10000", pressed_ratio(window));
     findings.figure("packets_per_client_10000", sent("throng_datagrams_total"));
     findings.figure("bytes_per_client_10000", sent("throng_datagram_bytes_total"));
     let section = shown::report_freshness(&watched.compare(run)?, "_10000", findings);

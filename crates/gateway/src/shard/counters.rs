@@ -81,6 +81,8 @@ pub struct ShardCounters {
     pub far_left_out: u64,
     /// Shortage of CPU time now: 1 none, up to [`super::PRESSURE_MAX`].
     pub pressure: f32,
+    /// Spans of half a second that ended with a shortage of CPU time.
+    pub pressed_spans: u64,
     /// CPU time needed over CPU time available, lately; 0 when not known.
     pub cpu_need_ratio: f32,
     /// Clients whose arrival waits for CPU time now, at most [`super::WAITING_MAX`] and one.

@@ -96,6 +96,8 @@ pub fn export(table: &mut MetricTable, shards: &[&ShardFigures]) {
         table.gauge("throng_circuits", "Circuits open now.", label, one.n_clients as f64);
         let help = "How short of CPU time a shard is: 1 not at all, up to 16; updates get rarer with it, by distance.";
         table.gauge("throng_shard_pressure", help, label, one.shard.pressure.into());
+        let help = "Spans of half a second that ended with a shortage of CPU time.";
+        table.count_by("throng_shard_pressed_spans_total", help, &[label], one.shard.pressed_spans);
         let help = "CPU time that a shard needs over what it gets.";
         table.gauge("throng_shard_cpu_need_ratio", help, label, one.shard.cpu_need_ratio.into());
         let help = "Clients whose arrival waits for CPU time.";

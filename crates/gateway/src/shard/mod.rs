@@ -293,6 +293,7 @@ impl Shard {
         self.lister.set_stretch(self.pressure.value());
         self.counters.pressure = self.pressure.value();
         self.counters.cpu_need_ratio = self.pressure.need_ratio();
+        self.counters.pressed_spans = self.pressure.n_short();
     }
 
     /// Lets waiting clients enter their worlds.
