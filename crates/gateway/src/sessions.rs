@@ -180,7 +180,7 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hub::{LOOKUPS_MAX, StoreAnswer};
+    use crate::hub::{LOOKUPS_HELD_MAX, StoreAnswer};
     use crate::mail::{FromShard, Request, ShardIndex, Spot};
     use crate::testing::{HARBOUR, Node, OFFLINE_AGENT};
     use glam::Vec3;
@@ -269,7 +269,7 @@ mod tests {
         let orders = taken_by(orders);
         let sessions = Sessions::new(node.hub, vec![mailbox], records, orders, lookups, LockWait::default());
         let request = FromShard::Request(circuit, Request::Names(vec![OFFLINE_AGENT.0]));
-        let n_requests = 3 + LOOKUPS_MAX;
+        let n_requests = 3 + LOOKUPS_HELD_MAX;
         for _ in 0..n_requests {
             sessions.with(|hub| hub.handle(Instant::from_millis(1), ShardIndex(0), request.clone()));
         }
@@ -283,7 +283,7 @@ mod tests {
             sessions.with(|hub| hub.handle_answer(&lookup, found.clone()));
             n_answered += mail.try_iter().count();
         }
-        assert_eq!(n_answered, 1 + LOOKUPS_MAX);
+        assert_eq!(n_answered, 1 + LOOKUPS_HELD_MAX);
         // The other thread has ended.
         drop(asked);
         sessions.with(|hub| hub.handle(Instant::from_millis(1), ShardIndex(0), request));

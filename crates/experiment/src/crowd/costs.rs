@@ -97,10 +97,12 @@ pub(super) fn tick_ms_p99(window: &Window) -> f64 {
     window.end.metrics.percentile_since(&window.begin.metrics, "throng_world_tick_seconds", 0.99) * 1e3
 }
 
-/// Share of a window in which the shard was short of CPU time.
+/// Share of a window in which a shard was short of CPU time, the mean of all shards.
 pub(super) fn pressed_ratio(window: &Window) -> f64 {
+    const SPANS: &str = "throng_shard_pressed_spans_total";
     const SPANS_PER_S: f64 = 2.0;
-    window.rate("throng_shard_pressed_spans_total") / SPANS_PER_S
+    let n_shards = window.end.metrics.series(SPANS).count();
+    window.rate(SPANS) / SPANS_PER_S / n_shards as f64
 }
 
 /// Lost circuits and failed logins, as reported by both sides.

@@ -25,7 +25,7 @@ const PEOPLE_PER_REPLY: usize = 12;
 /// Bit of a profile's flags: the user is online.
 const PROFILE_ONLINE: u32 = 1 << 4;
 /// Questions held while the thread that reads the store has no room; more are refused. Each client has a budget of requests.
-pub(crate) const LOOKUPS_MAX: usize = 4_096;
+pub(crate) const LOOKUPS_HELD_MAX: usize = 4_096;
 /// Text of the alert when a question is not passed on.
 const BUSY: &str = "The server has too much to look up just now. Please try again.";
 
@@ -110,11 +110,11 @@ impl Hub {
         }
     }
 
-    /// Queues a question for the store. Beyond [`LOOKUPS_MAX`] it is refused.
+    /// Queues a question for the store. Beyond [`LOOKUPS_HELD_MAX`] it is refused.
     pub(super) fn look_up(&mut self, circuit: CircuitKey, query: StoreQuery) {
         let Some(session) = self.sessions.get(&circuit.session) else { return };
         let lookup = StoreLookup { circuit, agent: session.agent, query };
-        if self.lookups.len() < LOOKUPS_MAX {
+        if self.lookups.len() < LOOKUPS_HELD_MAX {
             self.lookups.push_back(lookup);
         } else {
             self.refuse_lookup(&lookup);

@@ -31,7 +31,7 @@ pub use exchange::{
     Record,
 };
 #[cfg(test)]
-pub(crate) use lookups::LOOKUPS_MAX;
+pub(crate) use lookups::LOOKUPS_HELD_MAX;
 pub use lookups::{StoreAnswer, StoreLookup};
 pub use ports::{PORT_REST, PORTS_MAX};
 
