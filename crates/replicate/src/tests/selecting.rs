@@ -552,6 +552,29 @@ fn the_nearest_are_shown_and_a_nearer_one_takes_the_place_of_the_farthest() {
 }
 
 #[test]
+fn a_shortage_does_not_delay_the_first_lists_of_a_viewer() {
+    let mut scene = Scene::row(3);
+    let mut viewer = Viewer::new(ME, along(0.0), 10);
+    let mut lister = Lister::default();
+    lister.set_stretch(4.0);
+    let mut ticks_until_listed = |scene: &mut Scene, id: u32| {
+        viewer.update_visible_set(&scene.replica, &mut lister);
+        scene.enter(id, SessionKey(id.into()), Audience::All, along(id as f32));
+        let is_listed = |viewer: &Viewer| viewer.histories().iter().any(|history| history.id == id);
+        (0..)
+            .find(|_| {
+                scene.tick();
+                viewer.update_visible_set(&scene.replica, &mut lister);
+                is_listed(&viewer)
+            })
+            .map(|before| before + 1)
+    };
+    let newcomers: Vec<Option<u32>> = (4..11).map(|id| ticks_until_listed(&mut scene, id)).collect();
+    let (first, later) = (Some(LIST_TICKS), Some(4 * LIST_TICKS));
+    assert_eq!(newcomers, [first, first, first, first, first, later, later]);
+}
+
+#[test]
 fn an_avatar_on_the_border_does_not_flap() {
     let (mut scene, mut viewer) = (Scene::row(100), Viewer::new(ME, along(0.0), 16));
     send(&mut viewer, &scene, PLENTY);
