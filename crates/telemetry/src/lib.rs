@@ -52,6 +52,6 @@ pub use crate::lock_hold::{Held, LockClass, LockHold};
 pub use crate::lock_wait::LockWait;
 pub use crate::logging::{LogFormat, LoggingError, start_logging};
 pub use crate::metric_table::{MetricLabel, MetricTable};
-pub use crate::metrics::Metrics;
+pub use crate::metrics::{MetricExport, Metrics};
 pub use crate::timing::{TIMING_BUCKETS_NS, Timing};
 pub use ::metrics::{Counter, Gauge};

@@ -7,7 +7,7 @@ use ::metrics::{Counter, Gauge, Key, KeyName, Label, Level, Metadata, Recorder, 
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// All metrics of one server. Not global, so that several servers in one process (tests, `sim`) do not mix.
@@ -25,7 +25,13 @@ pub struct Metrics {
     maxima: Mutex<BTreeMap<Key, RecentMaxima>>,
     /// Histograms by name. The exporter's own keep every duration until it is sorted, and allocate while recording.
     families: Mutex<BTreeMap<&'static str, Family>>,
+    /// Held by an export and by a scrape.
+    export: Mutex<()>,
 }
+
+/// An export that is under way: no scrape is rendered until it is dropped.
+#[derive(Debug)]
+pub struct MetricExport<'a>(#[expect(dead_code, reason = "a lock is held")] MutexGuard<'a, ()>);
 
 /// Histograms of one name.
 #[derive(Debug)]
@@ -58,7 +64,13 @@ impl Metrics {
     pub fn new() -> Self {
         let recorder = PrometheusBuilder::new().build_recorder();
         let handle = recorder.handle();
-        Self { recorder, handle, maxima: Mutex::default(), families: Mutex::default() }
+        Self {
+            recorder,
+            handle,
+            maxima: Mutex::default(),
+            families: Mutex::default(),
+            export: Mutex::default(),
+        }
     }
 
     /// A count that only rises: [`Counter::increment`] it, or export a core's own count with [`Counter::absolute`].
@@ -148,9 +160,20 @@ impl Metrics {
         kept.current.clone()
     }
 
+    /// Begins an export of several counts that belong together. A scrape has all of them or none: the quotient of two counts, one
+    /// exported before the scrape and one after, would be wrong by up to a whole export.
+    ///
+    /// # Deadlocks
+    /// When the thread that holds it renders.
+    #[must_use]
+    pub fn begin_export(&self) -> MetricExport<'_> {
+        MetricExport(self.export.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// All metrics in Prometheus' text format. Changes no state, so any number of collectors may scrape.
     #[must_use]
     pub fn render(&self) -> String {
+        let _export = self.begin_export();
         let maxima = self.maxima.lock().unwrap_or_else(PoisonError::into_inner);
         for kept in maxima.values() {
             let longest = kept.seconds.iter().copied().fold(kept.current.get(), Duration::max);
@@ -283,6 +306,28 @@ mod tests {
         assert_eq!(value(&text, r#"throng_drops_total{reason="too \"long\""}"#), 42.0);
         assert!(text.contains("# TYPE throng_drops_total counter"), "{text}");
         assert!(text.contains("# HELP throng_drops_total Dropped."), "{text}");
+    }
+
+    #[test]
+    fn a_scrape_has_a_whole_export() {
+        const EXPORTS: u64 = 20_000;
+        let metrics = Metrics::new();
+        let names = ["throng_a_total", "throng_b_total", "throng_c_total"];
+        let counters = names.map(|name| metrics.counter(name, "Equal to the others.", &[]));
+        std::thread::scope(|scope| {
+            let exporter = scope.spawn(|| {
+                for value in 1..=EXPORTS {
+                    let _export = metrics.begin_export();
+                    counters.iter().for_each(|counter| counter.absolute(value));
+                }
+            });
+            while !exporter.is_finished() {
+                let text = metrics.render();
+                let [a, b, c] = names.map(|name| value(&text, name));
+                assert_eq!((a, b), (b, c));
+            }
+        });
+        assert_eq!(value(&metrics.render(), names[2]), EXPORTS as f64);
     }
 
     #[test]

@@ -183,6 +183,8 @@ impl WatchSampler {
         let shards: Vec<shards::ShardTotals> =
             self.start.shards.iter().map(|shard| shard.counted()).collect();
         let worlds = self.start.worlds.counted();
+        let metrics = Arc::clone(&self.start.metrics);
+        let export = metrics.begin_export();
         self.export.shards(&shards);
         self.export.worlds(&worlds);
         self.export.instances(&self.start.worlds);
@@ -214,6 +216,7 @@ impl WatchSampler {
         );
         let long = self.start.long.list();
         self.export.long(&self.start.long, &long);
+        drop(export);
         let slowest = laps.iter().map(|(_, laps)| laps.took_max).max().unwrap_or_default();
         let figures = Figures {
             clients: self.start.shards.iter().map(|s| s.n_clients.load(Ordering::Relaxed) as u32).sum(),
