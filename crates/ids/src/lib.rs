@@ -9,6 +9,7 @@ pub use uuid::Uuid;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
 
 /// A user's account and avatar: permanent, known to every client. `FullID` of the avatar's object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -77,9 +78,61 @@ pub const GROUND_TEXTURES: u64 = 0x7468_726f_6e67_4005;
 /// The texture of a plain box. Viewers know the id as that of plywood.
 pub const PLYWOOD_TEXTURE: Uuid = Uuid::from_u128(0x8955_6747_24cb_43ed_920b_47ca_ed15_465f);
 
+/// Number of a transfer between a world and the store, counted from 1 by the world; 0 stands for none. A world gives no number to two transfers, in
+/// whichever of its lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Ticket(pub u32);
+
+/// A linkset that the store holds, unique on the grid: the world that it left, and the ticket with which it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct HeldKey {
+    /// The world that it left, a shared one.
+    pub region: WorldId,
+    /// The ticket.
+    pub ticket: Ticket,
+}
+
+impl fmt::Display for HeldKey {
+    /// `REGION-TICKET`, both as numbers.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { region: WorldId(region), ticket: Ticket(ticket) } = self;
+        write!(f, "{region}-{ticket}")
+    }
+}
+
+impl FromStr for HeldKey {
+    type Err = HeldKeyError;
+
+    /// Reads `REGION-TICKET`, as it is written.
+    fn from_str(text: &str) -> Result<Self, HeldKeyError> {
+        let (region, ticket) = text.split_once('-').ok_or(HeldKeyError)?;
+        let number = |text: &str| text.parse::<u32>().map_err(|_| HeldKeyError);
+        let key = Self { region: WorldId(number(region)?), ticket: Ticket(number(ticket)?) };
+        let is_of_region = key.region < WorldId::FIRST_INSTANCE;
+        if is_of_region && key.to_string() == text { Ok(key) } else { Err(HeldKeyError) }
+    }
+}
+
+/// A text that is no [`HeldKey`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldKeyError;
+
+impl fmt::Display for HeldKeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a held object is named by the numbers of its region and of its ticket, as in 1-27")
+    }
+}
+
+impl std::error::Error for HeldKeyError {}
+
 /// Id of a world, unique on the grid. Shared worlds: 1 to 2,047, by configuration; instances: from 2^31, by host and sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WorldId(pub u32);
+
+impl WorldId {
+    /// The first number that an instance may have.
+    pub const FIRST_INSTANCE: Self = Self(1 << 31);
+}
 
 /// Counts a world's lives: a restart begins a new epoch, and replicas start again from a snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -133,6 +186,19 @@ impl fmt::Debug for RegionHandle {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_held_key_is_read_as_it_is_written_and_in_no_other_form() {
+        for (region, ticket) in [(1, 1), (2_047, u32::MAX), (0, 0)] {
+            let key = HeldKey { region: WorldId(region), ticket: Ticket(ticket) };
+            assert_eq!(key.to_string().parse(), Ok(key));
+        }
+        for wrong in
+            ["", "-", "1", "1-", "-1", "1-2-3", "01-2", "1-+2", " 1-2", "1-4294967296", "2147483648-1"]
+        {
+            assert_eq!(wrong.parse::<HeldKey>(), Err(HeldKeyError), "{wrong:?}");
+        }
+    }
 
     #[test]
     fn session_keys_of_two_lives_differ_and_are_ordered_by_life_and_number() {

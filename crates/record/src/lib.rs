@@ -24,6 +24,8 @@
 //!
 //! Decoders are total: they allocate no more than the input has bytes and, for a deflated body, what the format permits.
 //!
+//! A row of a database has a record of its own as value ([`RecordValue`]), without lengths and checksum: the row has both.
+//!
 //! Not here: what a body means, files, and any defence against forgery. Start with [`RecordBuffer`] (writes) and [`Records`] (reads).
 
 mod buffer;
@@ -33,6 +35,7 @@ mod part;
 mod records;
 mod stream;
 mod tag;
+mod value;
 
 pub use buffer::RecordBuffer;
 pub use error::{RecordError, Unreadable};
@@ -41,3 +44,4 @@ pub use part::{END, Part, Upgrade};
 pub use records::{Record, Records};
 pub use stream::{Head, RecordCursor};
 pub use tag::Tag;
+pub use value::{RecordValue, VALUE_HEAD_LEN, push_value};

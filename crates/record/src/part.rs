@@ -2,6 +2,7 @@
 
 use crate::error::{RecordError, Unreadable};
 use crate::tag::Tag;
+use serde::Deserialize;
 use std::borrow::Cow;
 
 /// Turns a body of one version into the same state in the next version.
@@ -95,6 +96,17 @@ impl Part {
         upgrades.iter().try_fold(body, |body, upgrade| {
             upgrade(&body).map(Cow::Owned).map_err(|source| self.undecodable(offset, source))
         })
+    }
+
+    /// The state that a body of the newest version encodes (postcard); texts and bytes of it may be borrowed. `offset` is that of the record, for
+    /// messages.
+    ///
+    /// # Errors
+    /// [`RecordError::Undecodable`], also for bytes behind its end.
+    pub fn decode<'a, T: Deserialize<'a>>(&self, body: &'a [u8], offset: u64) -> Result<T, RecordError> {
+        let undecodable = |why| self.undecodable(offset, why);
+        let (value, rest) = postcard::take_from_bytes(body).map_err(|error| undecodable(error.into()))?;
+        if rest.is_empty() { Ok(value) } else { Err(undecodable(Unreadable("it goes on behind its end"))) }
     }
 
     pub(crate) const fn undecodable(&self, offset: u64, why: Unreadable) -> RecordError {

@@ -1,7 +1,7 @@
 //! Reading a whole file that lies in memory.
 
 use crate::buffer::RecordBuffer;
-use crate::error::{RecordError, Unreadable};
+use crate::error::RecordError;
 use crate::layout::{Chain, Format, PREAMBLE_LEN, RECORD_HEAD_LEN, RawHead};
 use crate::part::{END, Part};
 use crate::tag::Tag;
@@ -179,9 +179,6 @@ impl<'a> Record<'a> {
     /// # Errors
     /// As [`Self::read`], and [`RecordError::Undecodable`].
     pub fn decode<T: DeserializeOwned>(&self, part: &Part) -> Result<T, RecordError> {
-        let body = self.read(part)?;
-        let undecodable = |why| part.undecodable(self.offset, why);
-        let (value, rest) = postcard::take_from_bytes(&body).map_err(|error| undecodable(error.into()))?;
-        if rest.is_empty() { Ok(value) } else { Err(undecodable(Unreadable("it goes on behind its end"))) }
+        part.decode(&self.read(part)?, self.offset)
     }
 }

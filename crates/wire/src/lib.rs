@@ -10,6 +10,7 @@ pub mod fanout;
 pub mod header;
 pub mod llsd;
 pub mod messages;
+pub mod object_compressed;
 pub mod object_update;
 pub mod terrain;
 pub mod terse;

@@ -9,7 +9,8 @@
 
 use crate::Malformed;
 use crate::messages::{
-    BlockCodec as _, BodyReader, ObjectUpdate, ObjectUpdateObjectData, quaternion_from_xyz, xyz_of_quaternion,
+    BlockCodec as _, BodyReader, MessageNumber, ObjectUpdate, ObjectUpdateObjectData, quaternion_from_xyz,
+    xyz_of_quaternion,
 };
 use crate::text;
 use glam::{Quat, Vec3, Vec4};
@@ -31,6 +32,12 @@ pub const AVATAR_FLAGS_OFFSET: usize = BEFORE_OBJECT_DATA + 1 + AVATAR_DATA_LEN 
 
 /// Offset of a prim's `UpdateFlags` (U32, little-endian) from the start of its block, in bytes.
 pub const PRIM_FLAGS_OFFSET: usize = BEFORE_OBJECT_DATA + 1 + PRIM_DATA_LEN + PARENT_LEN;
+
+/// Offset of a prim's motion ([`prim_motion_field`]) from the start of its block, in bytes.
+pub const PRIM_MOTION_OFFSET: usize = BEFORE_OBJECT_DATA;
+
+/// Bytes of a prim's motion in its block.
+pub const PRIM_MOTION_LEN: usize = 1 + PRIM_DATA_LEN;
 
 /// A collision plane: four floats.
 const PLANE_LEN: usize = 16;
@@ -131,7 +138,18 @@ pub struct RegionData {
 
 /// Appends what stands before the first block: message number, region, dilation (0–1) and the count of blocks.
 pub fn write_prefix(out: &mut Vec<u8>, region_handle: RegionHandle, time_dilation: f32, count: u8) {
-    ObjectUpdate::NUMBER.write(out);
+    write_prefix_of(ObjectUpdate::NUMBER, out, region_handle, time_dilation, count);
+}
+
+/// [`write_prefix`] of ObjectUpdateCompressed or ObjectUpdateCached, with the number of the message.
+pub fn write_prefix_of(
+    number: MessageNumber,
+    out: &mut Vec<u8>,
+    region_handle: RegionHandle,
+    time_dilation: f32,
+    count: u8,
+) {
+    number.write(out);
     write_region_data(out, region_handle, time_dilation);
     out.push(count);
 }
@@ -183,6 +201,42 @@ pub fn encode_prim(prim: &FullPrim<'_>, out: &mut Vec<u8>) {
     .write(out);
 }
 
+/// Appends the block of an object with all its fields.
+///
+/// # Panics
+/// When a field of variable length is longer than its length prefix can say.
+pub fn encode_object(object: &ObjectUpdateObjectData, out: &mut Vec<u8>) {
+    object.write(out);
+}
+
+/// The `ObjectData` blob of a prim.
+#[must_use]
+pub fn prim_motion(motion: &FullMotion) -> Vec<u8> {
+    let mut blob = Vec::with_capacity(PRIM_DATA_LEN);
+    put_motion(&mut blob, motion);
+    blob
+}
+
+/// The motion of a prim as it stands in its block: the length of the blob, then the blob.
+#[must_use]
+pub fn prim_motion_field(motion: &FullMotion) -> [u8; PRIM_MOTION_LEN] {
+    let mut field = [0; PRIM_MOTION_LEN];
+    field[0] = PRIM_DATA_LEN as u8;
+    let vectors = [
+        motion.position,
+        motion.velocity,
+        motion.acceleration,
+        xyz_of_quaternion(motion.rotation),
+        motion.angular_velocity,
+    ];
+    let parts = vectors.map(|vector| vector.to_array());
+    let (floats, _) = field[1..].as_chunks_mut::<4>();
+    for (float, part) in floats.iter_mut().zip(parts.as_flattened()) {
+        *float = part.to_le_bytes();
+    }
+    field
+}
+
 /// The fields that avatars and boxes have in common.
 fn boxlike() -> ObjectUpdateObjectData {
     ObjectUpdateObjectData {
@@ -232,6 +286,14 @@ pub fn patch_avatar_motion(block: &mut [u8], motion: &FullMotion) {
 /// When `block` is no object's block.
 pub fn patch_local_id(block: &mut [u8], id: LocalId) {
     block[..LOCAL_ID_LEN].copy_from_slice(&id.0.to_le_bytes());
+}
+
+/// Overwrites `ParentID` in an avatar's block: it sits down and gets up.
+///
+/// # Panics
+/// When `block` is no avatar's block.
+pub fn patch_avatar_parent(block: &mut [u8], parent: LocalId) {
+    block[AVATAR_FLAGS_OFFSET - PARENT_LEN..AVATAR_FLAGS_OFFSET].copy_from_slice(&parent.0.to_le_bytes());
 }
 
 /// Overwrites width, depth and height (metres) in an avatar's block: they change with its appearance.
@@ -436,6 +498,15 @@ mod tests {
         let mut encoded = Vec::new();
         encode_avatar(&FullAvatar { size, ..AVATAR }, &mut encoded);
         assert_eq!(patched, encoded);
+    }
+
+    #[test]
+    fn a_patched_parent_reads_as_if_encoded() {
+        let (mut patched, mut expected) = (Vec::new(), Vec::new());
+        encode_avatar(&AVATAR, &mut patched);
+        patch_avatar_parent(&mut patched, LocalId(0x0102_0304));
+        encode_avatar(&FullAvatar { parent: LocalId(0x0102_0304), ..AVATAR }, &mut expected);
+        assert_eq!(patched, expected);
     }
 
     #[test]

@@ -48,6 +48,10 @@ pub const ANGULAR_VELOCITY_RANGE: f32 = 64.0;
 const POSITION_AT: usize = 23;
 const VELOCITY_AT: usize = 35;
 
+/// The same in a prim's block.
+const PRIM_POSITION_AT: usize = 7;
+const PRIM_VELOCITY_AT: usize = 19;
+
 /// Bytes of the part that avatars and prims share: position to angular velocity.
 const MOTION_LEN: usize = 38;
 
@@ -143,6 +147,18 @@ pub fn encode_prim(prim: &TersePrim, out: &mut [u8; PRIM_BLOCK_LEN]) {
         prim.angular_velocity,
     );
     out[45..47].fill(0);
+}
+
+/// Moves the position in a prim's block as [`advance_avatar`] does.
+pub fn advance_prim(block: &mut [u8; PRIM_BLOCK_LEN], seconds: f32) {
+    let (per_step, offset) = (2.0 * VELOCITY_RANGE / 65_535.0 * seconds, VELOCITY_RANGE * seconds);
+    let (steps, _) = block[PRIM_VELOCITY_AT..PRIM_VELOCITY_AT + 6].as_chunks::<2>();
+    let moves: [f32; 3] =
+        std::array::from_fn(|n| f32::from(u16::from_le_bytes(steps[n])) * per_step - offset);
+    let (fields, _) = block[PRIM_POSITION_AT..PRIM_POSITION_AT + 12].as_chunks_mut::<4>();
+    for (field, moved) in fields.iter_mut().zip(moves) {
+        *field = (f32::from_le_bytes(*field) + moved).to_le_bytes();
+    }
 }
 
 /// Appends what stands before the first block: message number, region, dilation (0–1) and the count of blocks.
@@ -336,6 +352,27 @@ mod tests {
         encode_avatar(&AVATAR, &mut block);
         let before = observe(&block).expect("it is whole");
         advance_avatar(&mut block, 0.05);
+        let after = observe(&block).expect("it is whole");
+        let error = after.position - (before.position + 0.05 * before.velocity);
+        assert!(error.abs().max_element() < 0.05 * 0.004, "{error}");
+        assert_eq!(Terse { position: before.position, ..after }, before);
+    }
+
+    #[test]
+    fn an_advanced_prim_differs_in_its_position_only() {
+        let prim = TersePrim {
+            local_id: LocalId(9),
+            state: 0,
+            position: Vec3::new(1.0, 2.0, 25.5),
+            velocity: Vec3::new(3.2, 0.0, -8.5),
+            acceleration: Vec3::new(0.0, 0.0, -9.8),
+            rotation: Quat::from_rotation_z(1.0),
+            angular_velocity: Vec3::X,
+        };
+        let mut block = [0; PRIM_BLOCK_LEN];
+        encode_prim(&prim, &mut block);
+        let before = observe(&block).expect("it is whole");
+        advance_prim(&mut block, 0.05);
         let after = observe(&block).expect("it is whole");
         let error = after.position - (before.position + 0.05 * before.velocity);
         assert!(error.abs().max_element() < 0.05 * 0.004, "{error}");

@@ -101,7 +101,13 @@ messages! {
         object_data: many ObjectAttachObjectData { object_local_id: u32, rotation: Quat }
     }
 
-    /// Take attachments off, back into the inventory.
+    /// Puts worn objects on the ground.
+    ObjectDrop: Low 114, plain, from Client {
+        agent_data: one ObjectDropAgentData { agent_id: Uuid, session_id: Uuid }
+        object_data: many ObjectDropObjectData { object_local_id: u32 }
+    }
+
+    /// Takes attachments off, back into the inventory.
     ObjectDetach: Low 113, plain, from Client {
         agent_data: one ObjectDetachAgentData { agent_id: Uuid, session_id: Uuid }
         object_data: many ObjectDetachObjectData { object_local_id: u32 }

@@ -1,7 +1,31 @@
-//! Changes that clients ask for on objects, and what becomes of objects that are taken. All are refused today, so that only
-//! the local ids in them are read.
+//! Changes that clients ask for on objects, and what becomes of objects that are taken.
 
 messages! {
+    /// Makes a prim where a ray ends.
+    ObjectAdd: Medium 1, zero_coded, from Client {
+        agent_data: one ObjectAddAgentData { agent_id: Uuid, session_id: Uuid, group_id: Uuid }
+        object_data: one ObjectAddObjectData {
+            p_code: u8, material: u8, add_flags: u32, path_curve: u8, profile_curve: u8, path_begin: u16,
+            path_end: u16, path_scale_x: u8, path_scale_y: u8, path_shear_x: u8, path_shear_y: u8,
+            path_twist: i8, path_twist_begin: i8, path_radius_offset: i8, path_taper_x: i8,
+            path_taper_y: i8, path_revolutions: u8, path_skew: i8, profile_begin: u16, profile_end: u16,
+            profile_hollow: u16, bypass_raycast: u8, ray_start: Vec3, ray_end: Vec3, ray_target_id: Uuid,
+            ray_end_is_intersection: u8, scale: Vec3, rotation: Quat, state: u8,
+        }
+    }
+
+    /// Takes the last change of each object back.
+    Undo: Low 75, plain, from Client {
+        agent_data: one UndoAgentData { agent_id: Uuid, session_id: Uuid, group_id: Uuid }
+        object_data: many UndoObjectData { object_id: Uuid }
+    }
+
+    /// Repeats the change of each object that was taken back last.
+    Redo: Low 76, plain, from Client {
+        agent_data: one RedoAgentData { agent_id: Uuid, session_id: Uuid, group_id: Uuid }
+        object_data: many RedoObjectData { object_id: Uuid }
+    }
+
     /// Deletes objects.
     ObjectDelete: Low 89, zero_coded, from Client {
         agent_data: one ObjectDeleteAgentData {

@@ -119,6 +119,14 @@ messages! {
         }
     }
 
+    /// The telehub of the region, with points of arrival from its place along its axes.
+    TelehubInfo: Low 10, plain, from Server {
+        telehub_block: one TelehubInfoTelehubBlock {
+            object_id: Uuid, object_name: Variable1, telehub_pos: Vec3, telehub_rot: Quat,
+        }
+        spawn_point_block: many TelehubInfoSpawnPointBlock { spawn_point_pos: Vec3 }
+    }
+
     /// Asks for the busiest scripts or colliders. The answer goes through the event queue.
     LandStatRequest: Low 421, plain, from Client {
         agent_data: one LandStatRequestAgentData {

@@ -43,7 +43,7 @@ message_set! {
     appearance:
         AgentWearablesRequest AgentWearablesUpdate AgentIsNowWearing AgentSetAppearance AvatarAppearance
         AgentCachedTexture AgentCachedTextureResponse RebakeAvatarTextures RezSingleAttachmentFromInv
-        ObjectAttach ObjectDetach ActivateGestures DeactivateGestures;
+        ObjectAttach ObjectDetach ObjectDrop ActivateGestures DeactivateGestures;
     chat:
         ChatFromViewer ChatFromSimulator ImprovedInstantMessage RetrieveInstantMessages OnlineNotification
         OfflineNotification GrantUserRights ChangeUserRights AcceptFriendship DeclineFriendship
@@ -63,7 +63,11 @@ message_set! {
         LayerData ModifyLand ParcelOverlay ParcelPropertiesRequest ParcelDwellRequest ParcelDwellReply
         ParcelInfoRequest ParcelInfoReply ParcelAccessListRequest ParcelAccessListReply
         ParcelObjectOwnersRequest ParcelObjectOwnersReply ParcelPropertiesRequestByID EstateCovenantRequest
-        EstateCovenantReply LandStatRequest EstateOwnerMessage;
+        EstateCovenantReply LandStatRequest EstateOwnerMessage TelehubInfo;
+    land_edits:
+        UndoLand ParcelPropertiesUpdate ParcelAccessListUpdate ParcelDivide ParcelJoin ParcelReturnObjects
+        ParcelSelectObjects ForceObjectSelect ParcelSetOtherCleanTime ParcelRelease ParcelReclaim ParcelBuy
+        ParcelGodForceOwner GodUpdateRegionInfo;
     objects:
         ObjectUpdate ObjectUpdateCompressed ObjectUpdateCached ImprovedTerseObjectUpdate KillObject
         RequestMultipleObjects ObjectSelect ObjectDeselect ObjectProperties RequestObjectPropertiesFamily
@@ -72,7 +76,7 @@ message_set! {
         TeleportLocationRequest TeleportRequest TeleportLandmarkRequest TeleportLureRequest StartLure
         TeleportStart TeleportProgress TeleportLocal TeleportFailed TeleportCancel SetStartLocationRequest;
     editing:
-        ObjectDelete ObjectDuplicate ObjectDuplicateOnRay MultipleObjectUpdate ObjectPosition ObjectScale
+        ObjectAdd Undo Redo ObjectDelete ObjectDuplicate ObjectDuplicateOnRay MultipleObjectUpdate ObjectPosition ObjectScale
         ObjectRotation ObjectFlagUpdate ObjectClickAction ObjectImage ObjectMaterial ObjectShape
         ObjectExtraParams ObjectOwner ObjectGroup ObjectBuy ObjectPermissions ObjectSaleInfo ObjectName
         ObjectDescription ObjectCategory ObjectLink ObjectDelink ObjectIncludeInSearch DeRezObject DeRezAck;
@@ -100,5 +104,5 @@ message_set! {
         GroupActiveProposalsRequest GroupActiveProposalItemReply GroupVoteHistoryRequest
         GroupVoteHistoryItemReply;
     effects:
-        ViewerEffect SoundTrigger GenericMessage;
+        ViewerEffect SoundTrigger GenericStreamingMessage ObjectGrab ObjectGrabUpdate ObjectDeGrab GenericMessage;
 }

@@ -405,9 +405,9 @@ fn kind(words: &[&str]) -> FieldKind {
 }
 
 /// `CPUClassID` as `cpu_class_id`: a word begins at a capital behind a small letter or digit, and at the last
-/// capital of several before a small letter.
+/// capital of several before a small letter. A plural of `ID` is one word.
 fn snake_case(name: &str) -> String {
-    let letters: Vec<char> = name.chars().collect();
+    let letters: Vec<char> = name.replace("IDs", "Ids").chars().collect();
     let mut snake = String::new();
     for (index, &letter) in letters.iter().enumerate() {
         let after_small = index > 0 && !letters[index - 1].is_uppercase();

@@ -54,6 +54,16 @@ impl BitWriter {
         self.used %= 8;
     }
 
+    /// Appends the first `count` bits of bytes as they are.
+    pub(super) fn append(&mut self, bytes: &[u8], count: usize) {
+        let (whole, rest) = bytes.split_at(count / 8);
+        whole.iter().for_each(|&byte| self.write_high_first(byte, 8));
+        let left = (count % 8) as u32;
+        if left > 0 {
+            self.write_high_first(rest[0] >> (8 - left), left);
+        }
+    }
+
     /// The bytes; bits unused in the last one are zero.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.bytes
@@ -106,6 +116,16 @@ mod tests {
         writer.write(0b10, 2);
         assert_eq!(writer.bit_len(), 28);
         assert_eq!(writer.into_bytes(), [0x08, 0x01, 0x65, 0b0110_0000]);
+    }
+
+    #[test]
+    fn appended_bits_stand_behind_those_before() {
+        let mut writer = BitWriter::default();
+        writer.write(0b101, 3);
+        writer.append(&[0xF0, 0b1100_1111], 11);
+        writer.append(&[0xFF], 0);
+        assert_eq!(writer.bit_len(), 14);
+        assert_eq!(writer.into_bytes(), [0b1011_1110, 0b0001_1000]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Ground heights in LayerData messages: patches of 16×16 samples, compressed much as JPEG does with pixels.
 //!
-//! [`encode_patches`] fills as many `LayerData.Data` fields as it takes; [`decode_patches`] is the client's
-//! side, for bots and tests. Which patches a client needs and when is no matter of this module. One field
+//! An [`EncodedPatch`] is compressed once for many receivers, and a [`FieldWriter`] fills `LayerData.Data` fields with
+//! them; [`decode_patches`] is the client's side, for bots and tests. Which patches a client needs and when is no matter of this module. One field
 //! holds
 //!
 //! ```text
@@ -17,6 +17,9 @@
 
 mod bits;
 mod dct;
+mod patch;
+
+pub use patch::{EncodedPatch, FieldWriter};
 
 use crate::Malformed;
 use bits::{BitReader, BitWriter};
@@ -110,53 +113,6 @@ pub struct Patch {
     pub y: u16,
     /// Heights in metres, row-major from the south-west, x fastest.
     pub heights: [f32; PATCH_SAMPLES],
-}
-
-/// Compresses patches (x, y and heights in metres, row-major from the south-west) into `LayerData.Data`
-/// fields of at most `bytes_max` bytes each, in order. Costs some microseconds a patch; cache the result
-/// while the ground rests.
-///
-/// Heights should be finite and spread less than 65,535 m within a patch; what lies beyond is cut.
-///
-/// # Panics
-/// If `bytes_max` is below [`DATA_BYTES_MIN`], or a patch of [`Layer::Land`] lies beyond 32.
-#[must_use]
-pub fn encode_patches<'a>(
-    layer: Layer,
-    patches: impl IntoIterator<Item = (u16, u16, &'a [f32; PATCH_SAMPLES])>,
-    bytes_max: usize,
-) -> Vec<Vec<u8>> {
-    assert!(bytes_max >= DATA_BYTES_MIN, "{bytes_max} bytes may not hold one patch");
-    let mut fields = Vec::new();
-    let mut open: Option<BitWriter> = None;
-    for (x, y, heights) in patches {
-        assert!(
-            layer == Layer::LandExtended || x.max(y) < LAND_PATCHES_MAX,
-            "patch {x},{y} does not fit a land layer"
-        );
-        let patch = Compressed::new(heights);
-        let bits = patch.bits(layer);
-        if let Some(full) = open.take_if(|open| open.bit_len() + bits + 8 > bytes_max * 8) {
-            fields.push(finish(full));
-        }
-        let field = open.get_or_insert_with(|| begin(layer, bytes_max));
-        patch.write(layer, x, y, field);
-    }
-    fields.extend(open.map(finish));
-    fields
-}
-
-fn begin(layer: Layer, bytes_max: usize) -> BitWriter {
-    let mut out = BitWriter::with_capacity(bytes_max);
-    out.write(STRIDE, 16);
-    out.write(SIDE as u32, 8);
-    out.write(u32::from(layer.code()), 8);
-    out
-}
-
-fn finish(mut field: BitWriter) -> Vec<u8> {
-    field.write(END_OF_PATCHES, 8);
-    field.into_bytes()
 }
 
 /// A patch before it is written, so that its length is known.

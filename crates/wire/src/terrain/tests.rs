@@ -19,6 +19,27 @@ fn region(side: u16) -> Vec<(u16, u16, Heights)> {
     (0..side).flat_map(|y| (0..side).map(move |x| (x, y, hills(x, y)))).collect()
 }
 
+/// Fields of at most this many bytes, in order.
+fn encode_patches<'a>(
+    layer: Layer,
+    patches: impl IntoIterator<Item = (u16, u16, &'a Heights)>,
+    bytes_max: usize,
+) -> Vec<Vec<u8>> {
+    let mut fields = Vec::new();
+    let mut open = FieldWriter::new(layer, bytes_max);
+    for (x, y, heights) in patches {
+        let patch = EncodedPatch::new(layer, x, y, heights);
+        if !open.push(&patch) {
+            fields.push(std::mem::replace(&mut open, FieldWriter::new(layer, bytes_max)).finish());
+            assert!(open.push(&patch), "an empty field has room");
+        }
+    }
+    if open.n_patches() > 0 {
+        fields.push(open.finish());
+    }
+    fields
+}
+
 fn encode(layer: Layer, patches: &[(u16, u16, Heights)], bytes_max: usize) -> Vec<Vec<u8>> {
     encode_patches(layer, patches.iter().map(|(x, y, heights)| (*x, *y, heights)), bytes_max)
 }
