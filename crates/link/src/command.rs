@@ -4,8 +4,13 @@
 //! deliver them changes nothing.
 
 use crate::chat::ChatKind;
+use crate::effect::Effect;
+use crate::land_command::LandCommand;
+use crate::object_command::{EditRights, ObjectCommand, ObjectLimits};
+use crate::touch::TouchCommand;
+use crate::transfer::Restoration;
 use glam::{Quat, Vec3};
-use ids::{AgentId, SessionKey, Uuid};
+use ids::{AgentId, LocalId, SessionKey, Ticket, Uuid};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -18,7 +23,7 @@ pub struct Command {
     pub author: Author,
     /// The session whose avatar acts; [`SessionKey::NODE`] for the world as a whole.
     pub session: SessionKey,
-    /// Rises by one with every command for this session.
+    /// Rises by one with every command for this session; the node's own come in several series ([`crate::CommandSeries`]).
     pub sequence: u64,
     /// The request itself.
     pub action: Action,
@@ -55,7 +60,7 @@ impl Command {
     pub fn is_permitted(&self) -> bool {
         match self.author {
             Author::Node => true,
-            Author::Session(author) => author == self.session && !self.action.is_of_world(),
+            Author::Session(author) => author == self.session && !self.action.is_of_node(),
         }
     }
 }
@@ -93,7 +98,7 @@ pub enum Action {
     AlwaysRun(bool),
     /// Put a snapshot of everything into the following frames: a replica saw a gap.
     Resync,
-    /// Sit down on a static object, from any posture. An avatar that stands up from it falls to the ground.
+    /// Sit down on a static object of the scenery, from any posture. An avatar that stands up from it falls to the ground.
     Sit {
         /// Point on the object's upper side, metres from the region's corner.
         seat: Vec3,
@@ -106,6 +111,40 @@ pub enum Action {
         /// Fingerprint of the cast to go over to.
         cast: u64,
     },
+    /// Change objects of a world that is built on.
+    Object(Box<ObjectCommand>),
+    /// The session may edit these users' objects, or all, from now on.
+    EditRights(Box<EditRights>),
+    /// Bounds of the world's objects from now on.
+    ObjectLimits(ObjectLimits),
+    /// Change the land, in a world that is built on.
+    Land(Box<LandCommand>),
+    /// Sit down on a prim, from any posture: on its sit target, on a free one of its linkset, or on its surface. The avatar moves with
+    /// the linkset, and stands up beside it. Answered by [`crate::Event::Seated`] or [`crate::Event::SitRefused`].
+    SitOn {
+        /// The prim.
+        object: LocalId,
+        /// Point that the user chose, from the prim's position along its axes, metres. One outside of the prim is moved into it.
+        offset: Vec3,
+    },
+    /// Touch a prim.
+    Touch(Box<TouchCommand>),
+    /// Show others an effect.
+    Effect(Box<Effect>),
+    /// Put a linkset that the store holds into the world. The answer is a transfer: [`Transfer::Restored`] or [`Transfer::Refused`].
+    ///
+    /// [`Transfer::Restored`]: crate::Transfer::Restored
+    /// [`Transfer::Refused`]: crate::Transfer::Refused
+    Restore(Box<Restoration>),
+    /// The effects of this transfer and of those before it are on the disk: the world forgets them.
+    Settle(Ticket),
+    /// The store holds as many linksets for this user as it may, or does so no more.
+    HeldFull {
+        /// The user.
+        owner: AgentId,
+        /// True if it takes no more.
+        is_full: bool,
+    },
 }
 
 impl Action {
@@ -115,7 +154,25 @@ impl Action {
     /// True if it concerns the world as a whole and no avatar of it.
     #[must_use]
     pub const fn is_of_world(&self) -> bool {
-        matches!(self, Self::Resync | Self::ReloadBehaviors { .. })
+        matches!(
+            self,
+            Self::Resync
+                | Self::ReloadBehaviors { .. }
+                | Self::ObjectLimits(_)
+                | Self::Restore(_)
+                | Self::Settle(_)
+                | Self::HeldFull { .. }
+        )
+    }
+
+    /// True if no session may ask for it.
+    #[must_use]
+    pub fn is_of_node(&self) -> bool {
+        match self {
+            Self::EditRights(_) => true,
+            Self::Object(request) => request.is_of_node(),
+            _ => self.is_of_world(),
+        }
     }
 }
 
@@ -247,6 +304,10 @@ impl Appearance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::land_command::{GroundEdit, LandEdit};
+    use crate::touch::TouchPhase;
+    use crate::{DerezKind, HeldLinkset};
+    use ids::{HeldKey, WorldId};
 
     #[test]
     fn a_command_of_every_kind_survives_its_encoding() {
@@ -267,6 +328,14 @@ mod tests {
             appearance: Some(Arc::clone(&appearance)),
         };
         let control = Control { flags: ControlFlags(1 << 31), body_rotation: Quat::IDENTITY };
+        let linkset = HeldLinkset {
+            owner: AgentId(Uuid::from_u128(5)),
+            by: SessionKey::NODE,
+            kind: DerezKind::Take,
+            folder: Uuid::nil(),
+            transaction: Uuid::nil(),
+            prims: Vec::new(),
+        };
         let actions = [
             Action::Enter(Box::new(enter)),
             Action::Leave,
@@ -279,6 +348,29 @@ mod tests {
             Action::Resync,
             Action::Sit { seat: position, look_at },
             Action::ReloadBehaviors { cast: 11 },
+            Action::Object(Box::new(ObjectCommand::Link(Vec::new()))),
+            Action::EditRights(Box::new(EditRights {
+                is_operator: true,
+                owners: vec![AgentId(Uuid::from_u128(5))],
+            })),
+            Action::ObjectLimits(ObjectLimits::default()),
+            Action::Land(Box::new(LandCommand { at_s: 7, edit: LandEdit::Ground(GroundEdit::Undo) })),
+            Action::Restore(Box::new(Restoration {
+                key: HeldKey { region: WorldId(1), ticket: Ticket(7) },
+                linkset: Arc::new(linkset),
+                position: Some(position),
+                ids: Uuid::from_u128(8),
+            })),
+            Action::Settle(Ticket(u32::MAX)),
+            Action::HeldFull { owner: AgentId(Uuid::from_u128(5)), is_full: true },
+            Action::SitOn { object: LocalId(9), offset: position },
+            Action::Touch(Box::new(TouchCommand {
+                object: LocalId(9),
+                phase: TouchPhase::Began,
+                offset: position,
+                surface: None,
+            })),
+            Action::Effect(Box::new(Effect::Sound { id: Uuid::from_u128(9), gain: 1.0 })),
         ];
         for (action, sequence) in actions.into_iter().zip(1..) {
             let session = SessionKey(1 << 48);

@@ -5,9 +5,17 @@
 
 use crate::chat::Chat;
 use crate::command::Appearance;
+use crate::effect::EffectEvent;
 use crate::game::GameEvent;
+use crate::land::{GroundPatch, LandChange, LandEvent, LandState};
+use crate::motion::Motion;
+use crate::object::{ObjectChange, ObjectPage};
+use crate::object_outcome::{EditRefusal, StoppedObject};
+use crate::seat::{Seat, SitRefusal};
+use crate::touch::Touch;
+use crate::transfer::Transfer;
 use glam::{Quat, Vec3};
-use ids::{AgentId, Epoch, Instant, LocalId, SessionKey, Tick, Uuid, WorldId};
+use ids::{AgentId, Epoch, Instant, LocalId, SessionKey, Tick, Ticket, Uuid, WorldId};
 use serde::{Deserialize, Deserializer, Serialize};
 use smallvec::{Array, SmallVec};
 use std::sync::Arc;
@@ -30,6 +38,12 @@ pub struct Frame {
     pub dilation: f32,
     /// Changes of this tick: removals, then newcomers in their state after it, then changes of the others.
     pub changes: Vec<Change>,
+    /// Changes of objects: removals, then whole pages, then the others.
+    pub objects: Vec<ObjectChange>,
+    /// Patches of the ground with other heights than before, each once.
+    pub ground: Vec<GroundPatch>,
+    /// Changes of parcels and estate.
+    pub land: Vec<LandChange>,
     /// Events, which leave no state behind.
     pub events: Vec<Event>,
     /// A part of a snapshot that a replica asked for. It holds the state *after* this frame's changes.
@@ -50,6 +64,9 @@ impl Frame {
             at: Instant::ZERO,
             dilation: 1.0,
             changes: Vec::new(),
+            objects: Vec::new(),
+            ground: Vec::new(),
+            land: Vec::new(),
             events: Vec::new(),
             snapshot: None,
             state_hash: 0,
@@ -59,9 +76,26 @@ impl Frame {
     /// Begins another frame in this one's buffers.
     pub fn begin(&mut self, world: WorldId, epoch: Epoch, sequence: u64, tick: Tick, dilation: f32) {
         let (mut changes, mut events) = (std::mem::take(&mut self.changes), std::mem::take(&mut self.events));
+        let mut objects = std::mem::take(&mut self.objects);
+        let (mut ground, mut land) = (std::mem::take(&mut self.ground), std::mem::take(&mut self.land));
         changes.clear();
+        objects.clear();
+        ground.clear();
+        land.clear();
         events.clear();
-        *self = Self { world, epoch, sequence, tick, dilation, changes, events, ..Self::empty() };
+        *self = Self {
+            world,
+            epoch,
+            sequence,
+            tick,
+            dilation,
+            changes,
+            objects,
+            ground,
+            land,
+            events,
+            ..Self::empty()
+        };
     }
 }
 
@@ -86,6 +120,8 @@ pub enum Change {
     Appeared(LocalId, Option<Arc<Appearance>>),
     /// It plays other animations.
     Animated(LocalId, #[serde(deserialize_with = "read_few")] Animations),
+    /// It sat down on a linkset, or got up from one (`None`). Comes before the motion of the same tick.
+    Seated(LocalId, Option<Seat>),
     /// It is gone; its local id is not used again in this epoch.
     Removed(LocalId),
 }
@@ -97,8 +133,10 @@ pub struct Entity {
     pub id: LocalId,
     /// Clients that may see it.
     pub audience: Audience,
-    /// Position and movement.
+    /// Position and movement in the region, also of one that sits on a linkset.
     pub motion: Motion,
+    /// Its seat on a linkset.
+    pub seat: Option<Seat>,
     /// Identity and appearance.
     pub avatar: Avatar,
 }
@@ -121,29 +159,6 @@ pub struct Avatar {
     /// Playing animations, oldest start first.
     #[serde(deserialize_with = "read_few")]
     pub animations: Animations,
-}
-
-/// Position and movement, as the clients extrapolate them. The default rests at the corner.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Motion {
-    /// Centre, metres from the region's corner.
-    pub position: Vec3,
-    /// Metres per second; zero when the entity rests.
-    pub velocity: Vec3,
-    /// Metres per second squared; zero for avatars.
-    pub acceleration: Vec3,
-    /// Unit quaternion.
-    pub rotation: Quat,
-    /// Radians per second about each axis.
-    pub angular_velocity: Vec3,
-}
-
-impl Motion {
-    /// True without velocity, acceleration and rotation: viewers extrapolate every other motion without limit.
-    #[must_use]
-    pub fn at_rest(&self) -> bool {
-        self.velocity == Vec3::ZERO && self.acceleration == Vec3::ZERO && self.angular_velocity == Vec3::ZERO
-    }
 }
 
 /// One animation that an avatar plays.
@@ -186,18 +201,79 @@ pub enum Event {
     Teleported(SessionKey),
     /// An event of the world's game, and the sessions that may know of it. World, replica and frame do not look into it.
     Game(Audience, GameEvent),
+    /// A session's linkset is new, or has other local ids than before. Its creator's client may select it.
+    ObjectCreated {
+        /// The session.
+        session: SessionKey,
+        /// Local id of its root.
+        id: LocalId,
+        /// Id of its root.
+        object: Uuid,
+        /// True if the client asked to select it.
+        is_selected: bool,
+    },
+    /// Objects that a session asked to change stay as they are, at most one event for each request. Its client shows them as it wanted them.
+    ObjectsRefused {
+        /// The session.
+        session: SessionKey,
+        /// The reason for the first of them.
+        reason: EditRefusal,
+        /// Their local ids as the client named them; none if the request named none, or was refused as a whole.
+        ids: Vec<LocalId>,
+    },
+    /// A transfer between the world and the store, whose effect on the objects is in this frame. Tickets of a world rise by one.
+    Transfer(Ticket, Transfer),
+    /// Result of a request of the node to change objects, one for each.
+    ObjectsChanged {
+        /// Number of the command.
+        sequence: u64,
+        /// Objects that were changed; linksets of an [`crate::ObjectCommand::Insert`].
+        done: u32,
+        /// Objects that stay as they are.
+        refused: u32,
+        /// The reason for the first of them.
+        reason: Option<EditRefusal>,
+    },
+    /// Physics has stopped a linkset.
+    ObjectStopped(Arc<StoppedObject>),
+    /// An event of the world's land, for one session.
+    Land(SessionKey, LandEvent),
+    /// A session's avatar has sat down on a prim, as it asked.
+    Seated {
+        /// The session.
+        session: SessionKey,
+        /// Id of the prim.
+        object: Uuid,
+        /// The avatar's centre from the prim, along its axes, metres.
+        position: Vec3,
+        /// Its rotation against the prim's.
+        rotation: Quat,
+    },
+    /// A session's avatar stays as it is.
+    SitRefused {
+        /// The session.
+        session: SessionKey,
+        /// The reason.
+        reason: SitRefusal,
+    },
+    /// A touch of a prim, for its scripts.
+    Touched(Arc<Touch>),
+    /// An effect, for the clients of avatars near by.
+    Effect(Arc<EffectEvent>),
 }
 
 /// Reasons for which a session cannot be in a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EntryRefusal {
-    /// `max_avatars` reached.
+    /// `max_avatars` reached, or the limit of the estate.
     Full,
+    /// The estate does not admit the user.
+    NotAdmitted,
 }
 
 /// A part of a world's state. A replica that needs it empties itself at part 0, adds each part after the changes of its
 /// frame, and ignores changes of entities it does not know yet: after the last part it is complete.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SnapshotChunk {
     /// Counts from 0.
     pub index: u32,
@@ -205,12 +281,24 @@ pub struct SnapshotChunk {
     pub count: u32,
     /// Avatars of this part, complete; what happens to them later comes as changes.
     pub entities: Vec<Arc<Entity>>,
+    /// All objects, in part 0; later changes are in the frames that follow.
+    pub objects: Vec<ObjectPage>,
+    /// In part 0 all patches that differ from the ground of the world's description.
+    pub ground: Vec<GroundPatch>,
+    /// In part 0 all patches of the baked ground that differ from it.
+    pub baked: Vec<GroundPatch>,
+    /// In part 0 parcels and estate, of a world that has them.
+    pub land: Option<LandState>,
+    /// In part 0 all transfers that are not settled, in the order of their tickets.
+    pub transfers: Vec<(Ticket, Transfer)>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ChatKind;
+    use crate::land::{Estate, LandRefusal, PATCH_SAMPLES, ParcelNumber, SquareSet};
+    use crate::{ChatKind, DerezKind, HeldLinkset, PrimMotion, VersionedBody};
+    use ids::HeldKey;
 
     fn appearance() -> Arc<Appearance> {
         let (texture_entry, visual_params) = (vec![1, 2, 3], vec![7; 218]);
@@ -230,7 +318,21 @@ mod tests {
         };
         let motion = Motion { position: Vec3::new(1.0, 2.0, 3.0), velocity: Vec3::X, ..Motion::default() };
         let audience = Audience::Session(SessionKey(u64::MAX));
-        Arc::new(Entity { id: LocalId(u32::MAX), audience, motion, avatar })
+        let seat = Some(Seat { parent: LocalId(1 << 20), position: Vec3::Z, rotation: Quat::IDENTITY });
+        Arc::new(Entity { id: LocalId(u32::MAX), audience, motion, seat, avatar })
+    }
+
+    fn held() -> HeldLinkset {
+        let owner = AgentId(Uuid::from_u128(3));
+        let body = prim::Body::new(Uuid::from_u128(9), prim::Shape::BOX, Arc::default(), owner, 0);
+        HeldLinkset {
+            owner,
+            by: SessionKey::NODE,
+            kind: DerezKind::Return,
+            folder: Uuid::nil(),
+            transaction: Uuid::nil(),
+            prims: vec![(PrimMotion::NONE, VersionedBody { version: 1, body: Arc::new(body) })],
+        }
     }
 
     #[test]
@@ -260,6 +362,62 @@ mod tests {
             Event::Teleported(session),
         ];
         events.extend(games.map(|event| Event::Game(Audience::All, event)));
+        events.extend([
+            Event::ObjectCreated { session, id, object: Uuid::from_u128(8), is_selected: true },
+            Event::ObjectsRefused { session, reason: EditRefusal::Rights, ids: vec![id] },
+            Event::ObjectsChanged { sequence: 9, done: 2, refused: 1, reason: Some(EditRefusal::Part) },
+            Event::ObjectStopped(Arc::new(StoppedObject {
+                owner: AgentId(Uuid::from_u128(3)),
+                session: Some(session),
+                object: Uuid::from_u128(9),
+                name: "ball".into(),
+                position: Vec3::splat(7.0),
+            })),
+        ]);
+        let touch = Touch {
+            session,
+            agent: AgentId(Uuid::from_u128(3)),
+            object: id,
+            root: id,
+            phase: crate::TouchPhase::Held,
+            offset: Vec3::X,
+            surface: None,
+        };
+        let sound = crate::Effect::Sound { id: Uuid::from_u128(4), gain: 0.5 };
+        let effect = EffectEvent {
+            session,
+            agent: AgentId(Uuid::from_u128(3)),
+            position: Vec3::Y,
+            radius_m: 20.0,
+            effect: sound,
+        };
+        events.extend([
+            Event::Seated {
+                session,
+                object: Uuid::from_u128(8),
+                position: Vec3::Z,
+                rotation: Quat::IDENTITY,
+            },
+            Event::SitRefused { session, reason: SitRefusal::Far },
+            Event::Touched(Arc::new(touch)),
+            Event::Effect(Arc::new(effect)),
+        ]);
+        let key = HeldKey { region: WorldId(1), ticket: Ticket(3) };
+        let transfers = [
+            Transfer::Held(Arc::new(held())),
+            Transfer::Restored(key),
+            Transfer::Refused(key, EditRefusal::Full),
+            Transfer::Undone { first: Ticket(1), last: Ticket(3) },
+        ];
+        let transfers: Vec<(Ticket, Transfer)> = (1..).map(Ticket).zip(transfers).collect();
+        events.extend(transfers.iter().cloned().map(|(ticket, transfer)| Event::Transfer(ticket, transfer)));
+        let number = ParcelNumber(1);
+        let refused = LandEvent::Refused { sequence: 9, reason: LandRefusal::Busy };
+        let done = LandEvent::Done { sequence: 10 };
+        events.extend([refused, done, LandEvent::PutOut(number)].map(|event| Event::Land(session, event)));
+        let patch = GroundPatch::new(1, 2, [21.5; PATCH_SAMPLES]).unwrap();
+        let estate = Estate::new("Hills", None, 20.0);
+        let land = LandState::of_one_parcel(256, Uuid::from_u128(8), estate, 7);
         let animations = entity().avatar.animations.clone();
         let frame = Frame {
             world: WorldId(1 << 31),
@@ -275,9 +433,30 @@ mod tests {
                 Change::Appeared(id, None),
                 Change::Appeared(id, Some(appearance())),
                 Change::Animated(id, animations),
+                Change::Seated(id, entity().seat),
+                Change::Seated(id, None),
+            ],
+            objects: vec![ObjectChange::Pages(vec![ObjectPage::empty(id)]), ObjectChange::Removed(id)],
+            ground: vec![patch.clone()],
+            land: vec![
+                LandChange::Whole(land.clone()),
+                LandChange::Parcel(Arc::clone(&land.parcels[0])),
+                LandChange::Squares(number, SquareSet::of([(3, 4)].into_iter()).unwrap()),
+                LandChange::Removed(number),
+                LandChange::Estate(Arc::clone(&land.estate)),
+                LandChange::Baked(vec![patch.clone()]),
             ],
             events,
-            snapshot: Some(SnapshotChunk { index: 1, count: 2, entities: vec![entity()] }),
+            snapshot: Some(SnapshotChunk {
+                index: 1,
+                count: 2,
+                entities: vec![entity()],
+                objects: Vec::new(),
+                ground: vec![patch.clone()],
+                baked: vec![patch],
+                land: Some(land),
+                transfers,
+            }),
             state_hash: u64::MAX,
         };
         let bytes = postcard::to_stdvec(&frame).unwrap();

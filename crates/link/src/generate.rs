@@ -35,7 +35,7 @@ impl Terrain {
         let middle = Vec2::splat(size_m as f32 / 2.0);
         let points = || (0..size_m).flat_map(|y| (0..size_m).map(move |x| Vec2::new(x as f32, y as f32)));
 
-        let mut heights: Vec<f32> = points().map(|at| noise(seed, at)).collect();
+        let mut heights: Vec<f32> = points().map(|at| layered_noise(seed, at, &OCTAVES)).collect();
         let (lowest, highest) = points()
             .zip(&heights)
             .filter(|(at, _)| at.distance(middle) >= HILLS_RADIUS_M)
@@ -52,11 +52,13 @@ impl Terrain {
     }
 }
 
-/// Layers of smoothly joined random heights.
-fn noise(seed: u64, at: Vec2) -> f32 {
+/// Layers of smoothly joined random heights: of each its width in metres, and its weight, with which it is within ±weight. Depends on nothing but
+/// the arguments.
+#[must_use]
+pub fn layered_noise(seed: u64, at: Vec2, octaves: &[(f32, f32)]) -> f32 {
     (0u64..)
-        .zip(OCTAVES)
-        .map(|(octave, (width, weight))| weight * layer(mix(seed ^ octave), at / width))
+        .zip(octaves)
+        .map(|(octave, &(width, weight))| weight * layer(mix(seed ^ octave), at / width))
         .sum()
 }
 

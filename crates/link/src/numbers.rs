@@ -5,7 +5,11 @@
 //! | worlds 1 to 2,047 | shared worlds | the configuration (`region.id`) |
 //! | worlds from 2^31 | instances: host number in 11 bits, sequence in 20 | the host of the instance ([`instance_world`]) |
 //! | local ids from world × 2^20, 2^20 of them | shared worlds | the number of the world ([`shared_local_ids`]) |
+//! | their first half | objects that are kept, whose ids are stored with them | the world ([`kept_object_ids`]) |
+//! | the next eighth | temporary objects | the world ([`temporary_object_ids`]) |
+//! | the rest | static objects, avatars | the world ([`avatar_ids`]) |
 //! | local ids from 2^31 | instances | blocks of 2^20 that are dealt to hosts |
+//! | numbers of a node's commands, from series × 2^56 | one part of the node | that part ([`CommandSeries`]) |
 //!
 //! Local ids have 32 bits in the protocol, and one circuit may display two worlds of the grid, one after the other. Hence the local ids of
 //! two worlds are disjoint.
@@ -44,6 +48,25 @@ pub const fn shared_local_ids(world: WorldId) -> Range<u32> {
     first..first + LOCAL_ID_BLOCK
 }
 
+/// Local ids of objects that are kept, of those of a shared world.
+#[must_use]
+pub const fn kept_object_ids(of_world: &Range<u32>) -> Range<u32> {
+    of_world.start..of_world.start + (of_world.end - of_world.start) / 2
+}
+
+/// Local ids of temporary objects, of those of a shared world.
+#[must_use]
+pub const fn temporary_object_ids(of_world: &Range<u32>) -> Range<u32> {
+    let start = kept_object_ids(of_world).end;
+    start..start + (of_world.end - of_world.start) / 8
+}
+
+/// Local ids of static objects and avatars, of those of a shared world.
+#[must_use]
+pub const fn avatar_ids(of_world: &Range<u32>) -> Range<u32> {
+    temporary_object_ids(of_world).end..of_world.end
+}
+
 /// Number of world ids of a host's instances; `instances.max` is lower.
 pub const INSTANCE_WORLDS_PER_HOST: u32 = 1 << INSTANCE_WORLD_BITS;
 const INSTANCE_WORLD_BITS: u32 = 20;
@@ -59,6 +82,32 @@ pub const fn instance_world(host: HostNumber, n: u32) -> WorldId {
     WorldId(1 << 31 | (host.0 as u32) << INSTANCE_WORLD_BITS | n)
 }
 
+/// Parts of a node that give commands to worlds as a whole.
+///
+/// Each part numbers its own commands, from [`CommandSeries::first`]. A world sorts the commands of a tick by their numbers, hence no two parts use the
+/// same ones: the order of two commands with one number would depend on their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CommandSeries {
+    /// Replicas, for snapshots. Two of them may use one number: their commands are equal.
+    Snapshots,
+    /// Bounds of a region's objects.
+    Bounds,
+    /// Edits of objects by operators.
+    Edits,
+    /// Settled tickets, and held objects that come back.
+    Transfers,
+    /// Orders to the ground.
+    Terrain,
+}
+
+impl CommandSeries {
+    /// Number of the first command.
+    #[must_use]
+    pub const fn first(self) -> u64 {
+        (self as u64) << 56
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +119,22 @@ mod tests {
         assert!(all[0].start > 0, "0 is no id");
         assert_eq!(all.last().map(|last| last.end), Some(INSTANCE_LOCAL_IDS.start));
         assert_eq!(INSTANCE_LOCAL_IDS.len() as u32 % LOCAL_ID_BLOCK, 0);
+    }
+
+    #[test]
+    fn local_ids_of_a_shared_world_are_divided_without_gap_or_overlap() {
+        let all = shared_local_ids(WorldId(1));
+        let (kept, temporary, avatars) =
+            (kept_object_ids(&all), temporary_object_ids(&all), avatar_ids(&all));
+        assert_eq!((kept.clone(), temporary.clone()), (0x10_0000..0x18_0000, 0x18_0000..0x1A_0000));
+        assert_eq!((kept.end, temporary.end, avatars.end), (temporary.start, avatars.start, all.end));
+    }
+
+    #[test]
+    fn series_of_commands_are_far_apart() {
+        use CommandSeries::{Bounds, Edits, Snapshots, Terrain, Transfers};
+        let first = [Snapshots, Bounds, Edits, Transfers, Terrain].map(CommandSeries::first);
+        assert!(first[0] == 0 && first.windows(2).all(|two| two[1] - two[0] == 1 << 56), "{first:?}");
     }
 
     #[test]

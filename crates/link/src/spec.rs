@@ -3,6 +3,7 @@
 //! Plain and complete, apart from the NPCs, which only the host knows. Everything else that describes a world is made from it: the
 //! configuration of its simulation, a gateway's encoded ground and scene, the head of a recording.
 
+use crate::numbers::avatar_ids;
 use crate::scenery::{Scenery, is_arch};
 use crate::terrain::Terrain;
 use glam::Vec3;
@@ -12,8 +13,6 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Object capacity of a region, as reported to clients, unless more stand in it.
-const OBJECT_CAPACITY: u32 = 15_000;
 /// Name of the boxes of a ground that is given none.
 pub const BOX_NAME: &str = "Box";
 /// Name of the parts of a portal's arch.
@@ -36,9 +35,11 @@ pub struct WorldSpec {
     pub name: String,
     /// Avatars of sessions in it at once.
     pub max_avatars: u32,
+    /// Prims in it at once, static objects apart; 0 for an instance, where nothing is built.
+    pub max_objects: u32,
     /// Steps per second.
     pub hz: u32,
-    /// Local ids for its entities, which no other world of the grid has. The first ones are those of the static objects.
+    /// Local ids for its entities, which no other world of the grid has. See [`Self::avatar_ids`].
     pub local_ids: Range<u32>,
     /// Ground, static objects and the rules that hold there.
     pub ground: Arc<GroundSpec>,
@@ -46,6 +47,8 @@ pub struct WorldSpec {
     pub portals: Arc<[Portal]>,
     /// Source of all that is left to chance.
     pub seed: u64,
+    /// Id of the clients' caches of a shared world's objects: another one voids them. Null for an instance, of which nothing is cached.
+    pub cache_id: Uuid,
 }
 
 impl WorldSpec {
@@ -56,6 +59,18 @@ impl WorldSpec {
     #[must_use]
     pub fn dt(&self) -> Duration {
         Duration::from_secs(1) / self.hz
+    }
+
+    /// Local ids of static objects, which are the first of them, and avatars. The others are those of a shared world's objects.
+    #[must_use]
+    pub fn avatar_ids(&self) -> Range<u32> {
+        if self.is_shared { avatar_ids(&self.local_ids) } else { self.local_ids.clone() }
+    }
+
+    /// Object capacity with static objects, as reported to clients in EconomyData, RegionInfo, SimStats and ParcelProperties.
+    #[must_use]
+    pub fn object_capacity(&self) -> u32 {
+        self.ground.n_objects().saturating_add(self.max_objects)
     }
 }
 
@@ -100,12 +115,6 @@ impl GroundSpec {
     #[must_use]
     pub fn n_objects(&self) -> u32 {
         u32::try_from(self.scenery.len()).unwrap_or(u32::MAX)
-    }
-
-    /// Object capacity, as reported to clients in EconomyData, RegionInfo, SimStats and ParcelProperties.
-    #[must_use]
-    pub fn object_capacity(&self) -> u32 {
-        self.n_objects().max(OBJECT_CAPACITY)
     }
 
     /// Name of a static object.
@@ -169,6 +178,7 @@ mod tests {
             is_shared: false,
             name: "Cave".into(),
             max_avatars: 20,
+            max_objects: 300,
             hz: 30,
             local_ids: 1_000..2_000,
             ground: Arc::new(GroundSpec::new(Arc::new(terrain), Arc::new(scenery), 20.0)),
@@ -177,6 +187,7 @@ mod tests {
                 Portal { at: Vec3::X, radius_m: 1.0, to: PortalTo::Back },
             ]),
             seed: u64::MAX,
+            cache_id: Uuid::from_u128(9),
         }
     }
 
@@ -197,7 +208,8 @@ mod tests {
         assert!(postcard::from_bytes::<Terrain>(&bytes).is_err(), "no region is 300 m wide");
         let mut prims = ground.scenery.prims().to_vec();
         prims[1].position.x = f32::NAN;
-        assert!(postcard::from_bytes::<Scenery>(&postcard::to_stdvec(&prims).unwrap()).is_err());
+        let without_content = (prims, 0_u32, Vec::<Arc<prim::Body>>::new());
+        assert!(postcard::from_bytes::<Scenery>(&postcard::to_stdvec(&without_content).unwrap()).is_err());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The ground of a region: a grid of heights, one a metre, interpolated between.
 //!
-//! Immutable and shared: gateways send the same grid to clients. `generate` makes hills.
+//! Shared and, but for the copy that a world with edits has of its own, immutable: gateways send the same grid to clients. `generate` makes hills.
 
 use glam::{Vec2, Vec3};
 use serde::{Deserialize, Serialize};
@@ -133,10 +133,23 @@ impl Terrain {
         &self.heights
     }
 
-    /// A number that differs when any height does; a snapshot names the ground it stands on by it.
+    /// A number that differs when any height does; a snapshot names the ground it stands on by it. Of an edited ground, that of the one from
+    /// which it was made ([`Terrain::set_heights`]).
     #[must_use]
     pub const fn fingerprint(&self) -> u64 {
         self.fingerprint
+    }
+
+    /// Replaces heights of a row, from a column eastward. The fingerprint stays.
+    ///
+    /// # Panics
+    /// If a sample is outside, or a height is none of a ground.
+    pub fn set_heights(&mut self, column: u32, row: u32, heights: &[f32]) {
+        let (size, first) = (self.size_m as usize, column as usize);
+        assert!(row < self.size_m && first + heights.len() <= size, "samples outside the ground");
+        let is_possible = |height: &f32| height.abs() <= Self::HEIGHT_MAX_M;
+        assert!(heights.iter().all(is_possible), "a height that no ground has");
+        self.heights[row as usize * size + first..][..heights.len()].copy_from_slice(heights);
     }
 
     /// Height at a point, metres. Points outside count as the nearest border.
@@ -232,6 +245,21 @@ mod tests {
         assert!((normal.length() - 1.0).abs() < 1e-6);
         assert!(normal.dot(Vec3::new(1.0, 0.0, 1.0)).abs() < 1e-5, "leans against the eastward climb");
         assert_eq!(Terrain::flat(256, 21.0).normal(3.0, 3.0), Vec3::Z);
+    }
+
+    #[test]
+    fn an_edited_ground_keeps_its_fingerprint() {
+        let mut ramp = ramp();
+        ramp.set_heights(254, 255, &[7.0, 8.0]);
+        assert_eq!((ramp.height(254.0, 255.0), ramp.height(255.0, 255.0)), (7.0, 8.0));
+        assert_eq!(ramp.height(253.0, 255.0), 253.0 + 127.5);
+        assert_eq!(ramp.fingerprint(), self::ramp().fingerprint());
+    }
+
+    #[test]
+    #[should_panic(expected = "samples outside the ground")]
+    fn samples_behind_the_end_of_a_row_are_refused() {
+        ramp().set_heights(255, 0, &[7.0, 8.0]);
     }
 
     #[test]
