@@ -1,0 +1,268 @@
+//! Rapier's share of a region: awake bodies, those that fell asleep lately, and what is near them.
+
+use super::body::Body;
+use super::engine::{Engine, Pull};
+use super::neighbourhood::{BodyPlan, Neighbourhood, PrimSurface};
+use super::statics::Statics;
+use super::wakes::WakeQueue;
+use crate::bounds::Aabb;
+use crate::colliders::ColliderKind;
+use glam::Vec3;
+use ids::LocalId;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Speed of a body that wakes the sleepers that it touches, m/s. What falls is as fast after a sixtieth of a second, what settles is not.
+const WAKE_M_PER_S: f32 = 0.1;
+/// Sub-steps after which a sleeping body leaves rapier: two seconds.
+const LEAVE_SUB_STEPS: u32 = 120;
+
+/// Bodies in rapier, with their surroundings.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Held {
+    pub(super) engine: Engine,
+    /// By root.
+    pub(super) bodies: BTreeMap<LocalId, Body>,
+    /// Prims of all bodies, with the roots of these. Their colliders follow them, and concern no body.
+    parts: BTreeMap<LocalId, LocalId>,
+    pub(super) statics: Statics,
+    /// Places at which bodies came or went since the last look at surroundings.
+    disturbed: Vec<Aabb>,
+    /// Version of the colliders as of that look. None after a restart, whose colliders count anew.
+    #[serde(skip)]
+    colliders_version: Option<u64>,
+    /// Lists that live as long as a look.
+    #[serde(skip)]
+    lists: Lists,
+}
+
+#[derive(Debug, Default)]
+struct Lists {
+    /// Bodies whose surroundings have to be looked at, with their areas.
+    stale: Vec<(LocalId, Aabb)>,
+    /// Solid prims of an area with their slots, ascending.
+    found: Vec<(LocalId, u32)>,
+    /// Those of them that no body has, with their surfaces.
+    fixed: Vec<(LocalId, u32, PrimSurface)>,
+    patches: Vec<(u8, u8)>,
+}
+
+impl Held {
+    pub(super) fn new() -> Self {
+        Self {
+            engine: Engine::new(),
+            bodies: BTreeMap::new(),
+            parts: BTreeMap::new(),
+            statics: Statics::default(),
+            disturbed: Vec::new(),
+            colliders_version: None,
+            lists: Lists::default(),
+        }
+    }
+
+    /// Adds a body; false if no part of the plan is solid. The plan is a sound one, and the body is not there.
+    pub(super) fn add(&mut self, root: LocalId, plan: &BodyPlan) -> bool {
+        let Some(added) = self.engine.add_body(root, plan) else { return false };
+        self.bodies.insert(root, Body::new(added, plan.is_phantom));
+        self.take_parts(root, plan);
+        true
+    }
+
+    /// Replaces a body by one of this plan; false, and it is gone, if no part of that is solid.
+    pub(super) fn replace(&mut self, root: LocalId, plan: &BodyPlan) -> bool {
+        let Some(body) = self.bodies.get_mut(&root) else { return self.add(root, plan) };
+        let (at, _) = self.engine.reach(body.handle, body.centre, body.radius);
+        self.disturbed.push(body.bounds(at));
+        self.engine.remove_body(body.handle);
+        let Some(added) = self.engine.add_body(root, plan) else {
+            let body = self.bodies.remove(&root).expect("it is there");
+            self.release(root, &body);
+            return false;
+        };
+        body.replace(added, plan.is_phantom);
+        self.take_parts(root, plan);
+        true
+    }
+
+    /// Root of the body that a prim is a part of.
+    pub(super) fn body_of(&self, prim: LocalId) -> Option<LocalId> {
+        let is_root = self.bodies.contains_key(&prim).then_some(prim);
+        self.parts.get(&prim).copied().or(is_root)
+    }
+
+    /// Removes a body; false if it is not there.
+    pub(super) fn remove(&mut self, root: LocalId) -> bool {
+        let Some(body) = self.bodies.remove(&root) else { return false };
+        let (at, _) = self.engine.reach(body.handle, body.centre, body.radius);
+        self.disturbed.push(body.bounds(at));
+        self.engine.remove_body(body.handle);
+        self.release(root, &body);
+        true
+    }
+
+    /// Gives up the parts and the surroundings of a body.
+    fn release(&mut self, root: LocalId, body: &Body) {
+        for id in &body.parts {
+            // Another body may have it by now.
+            if self.parts.get(id) == Some(&root) {
+                self.parts.remove(id);
+            }
+        }
+        body.prims.iter().for_each(|&id| self.statics.release(id, &mut self.engine));
+        body.patches.iter().for_each(|&at| self.statics.release_patch(at, &mut self.engine));
+    }
+
+    /// Makes prims parts of a body instead of its former ones, and takes them out of the surroundings of others.
+    fn take_parts(&mut self, root: LocalId, plan: &BodyPlan) {
+        let Self { engine, bodies, parts, statics, .. } = self;
+        let own = &mut bodies.get_mut(&root).expect("a body that was added").parts;
+        for id in own.drain(..) {
+            if parts.get(&id) == Some(&root) {
+                parts.remove(&id);
+            }
+        }
+        own.extend(plan.parts.iter().map(|part| part.id));
+        parts.extend(own.iter().map(|&id| (id, root)));
+        for part in &plan.parts {
+            let id = part.id;
+            if statics.expel(id, engine) {
+                for other in bodies.values_mut() {
+                    if let Ok(place) = other.prims.binary_search(&id) {
+                        other.prims.remove(place);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Brings the surroundings of all bodies up to date. `is_first` is true in the first sub-step of a step: only between steps the region changes.
+    pub(super) fn look_around(&mut self, scene: &dyn Neighbourhood, size_m: u32, is_first: bool) {
+        if is_first {
+            self.statics.renew_ground(scene, &mut self.engine);
+        }
+        let colliders = scene.colliders();
+        let mut stale = std::mem::take(&mut self.lists.stale);
+        stale.clear();
+        for (&root, body) in &self.bodies {
+            let (at, speed) = self.engine.reach(body.handle, body.centre, body.radius);
+            let concerns = |id: LocalId| !self.parts.contains_key(&id);
+            let has_changed = |area: &Aabb| {
+                self.disturbed.iter().any(|place| place.overlaps(area))
+                    || is_first
+                        && self
+                            .colliders_version
+                            .is_none_or(|version| colliders.has_changed_for(area, version, concerns))
+            };
+            if body.leaves_area(at, speed) {
+                stale.push((root, body.area_around(at, speed)));
+            } else if has_changed(&body.area) {
+                stale.push((root, body.area));
+            }
+        }
+        for &(root, area) in &stale {
+            self.look_around_one(root, area, scene, size_m);
+        }
+        self.lists.stale = stale;
+        self.disturbed.clear();
+        self.colliders_version = Some(colliders.version());
+    }
+
+    fn look_around_one(&mut self, root: LocalId, area: Aabb, scene: &dyn Neighbourhood, size_m: u32) {
+        let Lists { mut found, mut fixed, mut patches, .. } = std::mem::take(&mut self.lists);
+        found.clear();
+        fixed.clear();
+        let colliders = scene.colliders();
+        let is_phantom = self.bodies.get(&root).is_none_or(|body| body.is_phantom);
+        if !is_phantom {
+            colliders.each_in(&area, |slot, _| {
+                let (id, kind) = colliders.label(slot);
+                if kind == ColliderKind::Solid && !self.parts.contains_key(&id) {
+                    found.push((id, slot));
+                }
+            });
+            // The order of the grid is that of its history.
+            found.sort_unstable();
+            let is_fixed =
+                |surface: &PrimSurface| surface.sleeper.is_none_or(|root| !self.bodies.contains_key(&root));
+            fixed.extend(found.iter().filter_map(|&(id, slot)| {
+                let surface = scene.surface(id).filter(is_fixed)?;
+                Some((id, slot, surface))
+            }));
+        }
+        let Self { engine, bodies, statics, .. } = self;
+        let body = bodies.get_mut(&root).expect("a body that was listed");
+        body.area = area;
+        for &(id, slot, surface) in &fixed {
+            let is_new = body.prims.binary_search(&id).is_err();
+            statics.hold(id, is_new, colliders.collider(slot), &surface, engine);
+        }
+        for &id in &body.prims {
+            if fixed.binary_search_by_key(&id, |&(id, ..)| id).is_err() {
+                statics.release(id, engine);
+            }
+        }
+        body.prims.clear();
+        body.prims.extend(fixed.iter().map(|&(id, ..)| id));
+        Statics::patches_below(&area, size_m, &mut patches);
+        for &at in &patches {
+            if !body.patches.contains(&at) {
+                statics.hold_patch(at, scene, engine);
+            }
+        }
+        for &at in &body.patches {
+            if !patches.contains(&at) {
+                statics.release_patch(at, engine);
+            }
+        }
+        body.patches.clone_from(&patches);
+        (self.lists.found, self.lists.fixed, self.lists.patches) = (found, fixed, patches);
+    }
+
+    /// Pulls a body for one sub-step, if it is there.
+    pub(super) fn pull(&mut self, root: LocalId, grip: Vec3, pull: &Pull) {
+        if let Some(body) = self.bodies.get(&root) {
+            self.engine.pull(body.handle, grip, pull);
+        }
+    }
+
+    /// Lists the sleepers that fast bodies touch.
+    pub(super) fn wake_touched(&self, wakes: &mut WakeQueue, max: usize) {
+        for body in self.bodies.values().filter(|body| body.asleep == 0) {
+            let (_, speed) = self.engine.reach(body.handle, body.centre, body.radius);
+            if speed >= WAKE_M_PER_S {
+                self.engine.each_touched_sleeper(body.handle, |sleeper| {
+                    wakes.push(sleeper, max);
+                });
+            }
+        }
+    }
+
+    /// Counts the sub-steps of sleep, and removes bodies that have slept for long. Those that touch fell asleep together, so that they leave together.
+    pub(super) fn let_sleepers_leave(&mut self) {
+        let mut leaving = BTreeSet::new();
+        for (&root, body) in &mut self.bodies {
+            body.asleep = if self.engine.is_asleep(body.handle) { body.asleep + 1 } else { 0 };
+            // One whose rest has not been reported stays until then.
+            if body.asleep > LEAVE_SUB_STEPS && body.is_rest_known {
+                leaving.insert(root);
+            }
+        }
+        for root in leaving {
+            self.remove(root);
+        }
+    }
+
+    /// False for a state that no run leads to.
+    pub(super) fn is_sound(&self) -> bool {
+        self.engine.n_bodies() == self.bodies.len()
+            && self.statics.is_sound(&self.engine)
+            && self.parts.values().all(|root| self.bodies.contains_key(root))
+            && self.bodies.iter().all(|(&root, body)| {
+                self.engine.has_body(body.handle)
+                    && self.engine.motion(root, body.handle).is_some()
+                    && body.centre.is_finite()
+                    && body.radius.is_finite()
+                    && body.prims.is_sorted_by(|a, b| a < b)
+            })
+    }
+}

@@ -1,0 +1,178 @@
+//! Prims and squares of ground near bodies, each once, for as long as a body needs it.
+//!
+//! A content that is asked for again and has not changed changes nothing, in rapier neither: a restored region may ask for all of it.
+
+use super::engine::Engine;
+use super::neighbourhood::{Neighbourhood, PrimSurface};
+use crate::bounds::Aabb;
+use crate::colliders::Collider;
+use ids::LocalId;
+use rapier3d::prelude::ColliderHandle;
+use serde::{Deserialize, Serialize};
+use state_hash::StateHasher;
+use std::collections::BTreeMap;
+
+/// Width of a square of ground, metres.
+const PATCH_M: u32 = 16;
+
+/// Prims and ground that rapier has.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Statics {
+    prims: BTreeMap<LocalId, StaticPrim>,
+    /// By column and row.
+    ground: BTreeMap<(u8, u8), StaticPatch>,
+    /// Version of the ground as of the last look at it. None after a restart, whose ground counts anew.
+    #[serde(skip)]
+    ground_version: Option<u64>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StaticPrim {
+    /// None for a form that rapier does not take.
+    handle: Option<ColliderHandle>,
+    /// Hash of form, place and surface.
+    hash: u64,
+    /// Bodies that need it.
+    users: u32,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StaticPatch {
+    handle: ColliderHandle,
+    /// Hash of its heights.
+    hash: u64,
+    users: u32,
+}
+
+impl Statics {
+    /// Brings a prim up to date. `is_new` counts one more user.
+    pub(super) fn hold(
+        &mut self,
+        id: LocalId,
+        is_new: bool,
+        collider: &Collider,
+        surface: &PrimSurface,
+        engine: &mut Engine,
+    ) {
+        let hash = hash_of(collider, surface);
+        match self.prims.get_mut(&id) {
+            Some(known) => {
+                known.users += u32::from(is_new);
+                if known.hash != hash {
+                    known.handle.take().into_iter().for_each(|former| engine.remove_static(former));
+                    (known.handle, known.hash) = (engine.add_prim(id, collider, surface), hash);
+                }
+            }
+            None => {
+                let handle = engine.add_prim(id, collider, surface);
+                self.prims.insert(id, StaticPrim { handle, hash, users: 1 });
+            }
+        }
+    }
+
+    /// Gives up one use of a prim.
+    pub(super) fn release(&mut self, id: LocalId, engine: &mut Engine) {
+        let Some(known) = self.prims.get_mut(&id) else { return };
+        known.users -= 1;
+        if known.users == 0 {
+            self.expel(id, engine);
+        }
+    }
+
+    /// Takes a prim out, whatever its users; false if it is not there.
+    pub(super) fn expel(&mut self, id: LocalId, engine: &mut Engine) -> bool {
+        let Some(known) = self.prims.remove(&id) else { return false };
+        known.handle.into_iter().for_each(|handle| engine.remove_static(handle));
+        true
+    }
+
+    /// Squares of ground below a box, ascending, as far as there is ground.
+    pub(super) fn patches_below(area: &Aabb, size_m: u32, found: &mut Vec<(u8, u8)>) {
+        found.clear();
+        let side = size_m / PATCH_M;
+        // Casts of floats saturate.
+        let range = |low: f32, high: f32| {
+            let patch = |at: f32| (at / PATCH_M as f32).floor();
+            (patch(low).max(0.0) as u32, (patch(high) + 1.0).clamp(0.0, side as f32) as u32)
+        };
+        let (columns, rows) = (range(area.low.x, area.high.x), range(area.low.y, area.high.y));
+        for column in columns.0..columns.1 {
+            found.extend((rows.0..rows.1).map(|row| (column as u8, row as u8)));
+        }
+    }
+
+    /// Adds one use of a square of ground.
+    pub(super) fn hold_patch(&mut self, at: (u8, u8), scene: &dyn Neighbourhood, engine: &mut Engine) {
+        if let Some(known) = self.ground.get_mut(&at) {
+            known.users += 1;
+            return;
+        }
+        let (handle, hash) = (add_patch(at, scene, engine), patch_hash(at, scene));
+        self.ground.insert(at, StaticPatch { handle, hash, users: 1 });
+    }
+
+    /// Gives up one use of a square of ground.
+    pub(super) fn release_patch(&mut self, at: (u8, u8), engine: &mut Engine) {
+        let Some(known) = self.ground.get_mut(&at) else { return };
+        known.users -= 1;
+        if known.users == 0 {
+            engine.remove_static(known.handle);
+            self.ground.remove(&at);
+        }
+    }
+
+    /// Takes over new heights. Bodies on them wake.
+    pub(super) fn renew_ground(&mut self, scene: &dyn Neighbourhood, engine: &mut Engine) {
+        let version = scene.ground_version();
+        if self.ground_version.replace(version) == Some(version) {
+            return;
+        }
+        for (&at, known) in &mut self.ground {
+            let hash = patch_hash(at, scene);
+            if known.hash != hash {
+                engine.remove_static(known.handle);
+                (known.handle, known.hash) = (add_patch(at, scene, engine), hash);
+            }
+        }
+    }
+
+    /// Prims that rapier has.
+    pub(super) fn n_prims(&self) -> usize {
+        self.prims.len()
+    }
+
+    /// False for a state that no run leads to.
+    pub(super) fn is_sound(&self, engine: &Engine) -> bool {
+        let has = |handle: &ColliderHandle| engine.has_collider(*handle);
+        self.prims.values().all(|known| known.users > 0 && known.handle.iter().all(has))
+            && self.ground.values().all(|known| known.users > 0 && has(&known.handle))
+    }
+}
+
+fn corner((column, row): (u8, u8)) -> (u32, u32) {
+    (u32::from(column) * PATCH_M, u32::from(row) * PATCH_M)
+}
+
+fn add_patch(at: (u8, u8), scene: &dyn Neighbourhood, engine: &mut Engine) -> ColliderHandle {
+    let (west, south) = corner(at);
+    engine.add_ground((west, south), PATCH_M, |x, y| scene.ground_height(west + x, south + y))
+}
+
+fn patch_hash(at: (u8, u8), scene: &dyn Neighbourhood) -> u64 {
+    let (west, south) = corner(at);
+    let mut hasher = StateHasher::new();
+    for y in 0..=PATCH_M {
+        (0..=PATCH_M).for_each(|x| hasher.f32(scene.ground_height(west + x, south + y)));
+    }
+    hasher.finish()
+}
+
+fn hash_of(collider: &Collider, surface: &PrimSurface) -> u64 {
+    let PrimSurface { sleeper, friction, restitution } = surface;
+    let mut hasher = StateHasher::new();
+    collider.fold_into(&mut hasher);
+    hasher.u32(sleeper.map_or(0, |root| root.0));
+    hasher.f32(*friction);
+    hasher.f32(*restitution);
+    hasher.finish()
+}

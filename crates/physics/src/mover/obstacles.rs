@@ -1,0 +1,225 @@
+//! The pieces of surface around an avatar, and those within reach of one step.
+
+use super::facet::{Contact, Facet, FacetSection, Slab, UprightBox};
+use crate::bounds::Aabb;
+use crate::colliders::{Collider, PlacedSolid};
+use glam::Vec2;
+use ids::LocalId;
+use smallvec::SmallVec;
+
+/// A ceiling so far below the top of an avatar's head still is one: rounding, or an avatar that has grown.
+const CEILING_SLACK_M: f32 = 0.05;
+/// A ceiling that reaches less far over an avatar than this is a wall beside it.
+const CEILING_SKIN_M: f32 = 0.01;
+
+/// Corners of a box's faces, counter-clockwise from outside; see [`crate::OrientedBox::corners`].
+const BOX_FACES: [[usize; 4]; 6] =
+    [[1, 3, 7, 5], [0, 4, 6, 2], [2, 6, 7, 3], [0, 1, 5, 4], [4, 5, 7, 6], [0, 2, 3, 1]];
+
+/// Upward part of the normal of the steepest slope that is climbed: 60°.
+const CLIMB_NORMAL_Z: f32 = 0.5;
+
+/// Surface to stand on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Floor {
+    pub(super) z: f32,
+    /// Too steep to climb, and higher than a step.
+    pub(super) is_steep: bool,
+    pub(super) id: LocalId,
+}
+
+/// Pieces of surface, in the order of their prims' ids. Vectors keep their memory when they are cleared.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Obstacles {
+    uprights: Vec<UprightBox>,
+    facets: Vec<Facet>,
+}
+
+/// The pieces within reach of one step.
+#[derive(Clone, Debug)]
+pub(super) struct Reached<'a> {
+    obstacles: &'a Obstacles,
+    uprights: SmallVec<[u16; 16]>,
+    facets: SmallVec<[u16; 48]>,
+}
+
+/// The pieces within reach, cut to a range of heights: for more than one test.
+#[derive(Clone, Debug)]
+pub(super) struct Section<'a> {
+    reached: &'a Reached<'a>,
+    slab: Slab,
+    facets: SmallVec<[FacetSection; 32]>,
+}
+
+impl Obstacles {
+    pub(super) fn clear(&mut self) {
+        self.uprights.clear();
+        self.facets.clear();
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.uprights.len() + self.facets.len()
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.uprights.is_empty() && self.facets.is_empty()
+    }
+
+    /// Adds the parts of a collider that may overlap an area. `origin` is the origin of the step's coordinates.
+    pub(super) fn add(&mut self, id: LocalId, collider: &Collider, area: &Aabb, origin: Vec2) {
+        let origin = origin.extend(0.0);
+        let near = Aabb { low: area.low - origin, high: area.high - origin };
+        match (&collider.solid, collider.upright_axis()) {
+            (&PlacedSolid::Box { half, .. }, Some(up)) => {
+                let centre = collider.origin - origin;
+                let (a, b) = ((up + 1) % 3, (up + 2) % 3);
+                let axis = |index: usize| collider.axes.col(index).truncate();
+                self.uprights.push(UprightBox {
+                    centre: centre.truncate(),
+                    axes: [axis(a), axis(b)],
+                    half: Vec2::new(half[a], half[b]),
+                    slab: Slab { low: centre.z - half[up], high: centre.z + half[up] },
+                    id,
+                });
+            }
+            (PlacedSolid::Box { .. }, None) => {
+                let corners = collider.oriented_box().corners();
+                for face in BOX_FACES {
+                    self.facets.extend(Facet::new(&face.map(|corner| corners[corner] - origin), id, &near));
+                }
+            }
+            (PlacedSolid::Mesh { .. }, _) => {
+                collider.each_triangle_in(area, |corners| {
+                    self.facets.extend(Facet::new(&corners.map(|corner| corner - origin), id, &near));
+                });
+            }
+        }
+    }
+
+    /// The pieces that reach into an area.
+    pub(super) fn within(&self, area: &Aabb, origin: Vec2) -> Reached<'_> {
+        let origin = origin.extend(0.0);
+        let area = Aabb { low: area.low - origin, high: area.high - origin };
+        let indexes = |count: usize| 0..count as u16;
+        Reached {
+            obstacles: self,
+            uprights: indexes(self.uprights.len())
+                .filter(|&index| self.uprights[usize::from(index)].reaches_into(&area))
+                .collect(),
+            facets: indexes(self.facets.len())
+                .filter(|&index| self.facets[usize::from(index)].reaches_into(&area))
+                .collect(),
+        }
+    }
+}
+
+impl Reached<'_> {
+    fn uprights(&self) -> impl Iterator<Item = &UprightBox> {
+        self.uprights.iter().map(|&index| &self.obstacles.uprights[usize::from(index)])
+    }
+
+    fn facets(&self) -> impl Iterator<Item = &Facet> {
+        self.facets.iter().map(|&index| &self.obstacles.facets[usize::from(index)])
+    }
+
+    /// The pieces that stop avatars sideways in a range of heights.
+    pub(super) fn section(&self, slab: Slab) -> Section<'_> {
+        Section {
+            reached: self,
+            slab,
+            facets: self
+                .facets()
+                .filter(|facet| facet.stops_in(slab))
+                .map(|facet| facet.section(slab))
+                .collect(),
+        }
+    }
+
+    /// The contact nearest to the axis of an upright cylinder.
+    pub(super) fn deepest(&self, axis: Vec2, slab: Slab, radius: f32) -> Option<Contact> {
+        let first =
+            nearest(self.uprights(), None, radius, |upright, reach| upright.contact(axis, slab, reach));
+        nearest(self.facets(), first, radius, |facet, reach| facet.contact(axis, slab, reach))
+    }
+
+    /// Distance from the axis to the nearest piece, `radius` at most.
+    pub(super) fn clearance(&self, axis: Vec2, slab: Slab, radius: f32) -> f32 {
+        self.deepest(axis, slab, radius).map_or(radius, |contact| contact.distance)
+    }
+
+    /// The highest surface under a foot of this radius, up to a height. A slope that passes from below `feet` to above that height carries the foot
+    /// where it is.
+    pub(super) fn floor(&self, axis: Vec2, radius: f32, feet: f32, highest: f32) -> Option<Floor> {
+        let mut best: Option<Floor> = None;
+        let mut offer = |z: f32, is_steep: bool, id: LocalId| {
+            if best.is_none_or(|floor| z > floor.z) {
+                best = Some(Floor { z, is_steep, id });
+            }
+        };
+        for upright in self.uprights() {
+            if upright.slab.high <= highest && upright.is_under(axis, radius) {
+                offer(upright.slab.high, false, upright.id);
+            }
+        }
+        for facet in self.facets().filter(|facet| facet.is_floor()) {
+            let Some(heights) = facet.heights_in(axis, radius) else { continue };
+            // A steep side that ends within a step is the side of a step.
+            let is_steep = facet.normal_z() < CLIMB_NORMAL_Z && facet.top() > highest;
+            if heights.high <= highest {
+                offer(heights.high, is_steep, facet.id());
+            } else if heights.low < feet {
+                offer(feet, is_steep, facet.id());
+            }
+        }
+        best
+    }
+
+    /// The lowest surface above a cylinder of this radius whose top is at `head`, and its prim. Never below `head`.
+    pub(super) fn ceiling(&self, axis: Vec2, radius: f32, head: f32) -> Option<(f32, LocalId)> {
+        let radius = radius - CEILING_SKIN_M;
+        let mut best: Option<(f32, LocalId)> = None;
+        let mut offer = |z: f32, id: LocalId| {
+            if best.is_none_or(|(least, _)| z < least) {
+                best = Some((z, id));
+            }
+        };
+        for upright in self.uprights() {
+            if upright.slab.low >= head - CEILING_SLACK_M && upright.is_under(axis, radius) {
+                offer(upright.slab.low.max(head), upright.id);
+            }
+        }
+        for facet in self.facets().filter(|facet| facet.is_ceiling()) {
+            let Some(heights) = facet.heights_in(axis, radius) else { continue };
+            if heights.low >= head - CEILING_SLACK_M {
+                offer(heights.low.max(head), facet.id());
+            } else if heights.high > head {
+                offer(head, facet.id());
+            }
+        }
+        best
+    }
+}
+
+impl Section<'_> {
+    /// As [`Reached::deepest`] in its range of heights.
+    pub(super) fn deepest(&self, axis: Vec2, radius: f32) -> Option<Contact> {
+        let uprights = self.reached.uprights();
+        let first = nearest(uprights, None, radius, |upright, reach| upright.contact(axis, self.slab, reach));
+        nearest(self.facets.iter(), first, radius, |facet, reach| facet.contact(axis, reach))
+    }
+
+    /// Distance from the axis to the nearest piece, `radius` at most.
+    pub(super) fn clearance(&self, axis: Vec2, radius: f32) -> f32 {
+        self.deepest(axis, radius).map_or(radius, |contact| contact.distance)
+    }
+}
+
+/// The nearest contact among those of some pieces and a first one. A later piece has to be nearer: of equal ones the first decides.
+fn nearest<T>(
+    pieces: impl Iterator<Item = T>,
+    first: Option<Contact>,
+    radius: f32,
+    contact: impl Fn(T, f32) -> Option<Contact>,
+) -> Option<Contact> {
+    pieces.fold(first, |best, piece| contact(piece, best.map_or(radius, |best| best.distance)).or(best))
+}

@@ -1,0 +1,86 @@
+//! The way of a disc along walls.
+
+use super::facet::{Contact, Slab};
+use super::obstacles::Reached;
+use glam::Vec2;
+
+/// An avatar that overlaps a wall is pushed out by so much in one piece of a step, metres.
+pub(super) const PUSH_M: f32 = 0.1;
+/// An overlap below this is rounding.
+const CONTACT_SKIN_M: f32 = 1e-3;
+/// Clearances that differ by less are equal.
+const ROUNDING_M: f32 = 1e-4;
+/// An overlap below this is allowed: corners that are rounded in one step.
+const OVERLAP_MAX_M: f32 = 0.02;
+/// Walls that push one after the other. Two stop a disc, a third one is for corners.
+const PASSES: u32 = 3;
+/// Beside a wall that it overlaps, an avatar moves by this share of its distance at most, so that it never comes out on the other side.
+const STRIDE_SHARE: f32 = 0.5;
+
+/// Result of a slide.
+pub(super) struct Slid {
+    pub(super) at: Vec2,
+    /// The first wall in the way.
+    pub(super) contact: Option<Contact>,
+}
+
+/// True if a place with a clearance is allowed: without overlap, or with none deeper than an overlap `before`.
+pub(super) fn is_clear(clearance: f32, radius: f32, before: impl FnOnce() -> f32) -> bool {
+    let free = radius - OVERLAP_MAX_M;
+    clearance >= free || {
+        let before = before();
+        before < free && clearance >= before - ROUNDING_M
+    }
+}
+
+/// Moves a disc from a place to another, `way` further, around the pieces within a range of heights. It is nowhere moved farther than `way` is long,
+/// unless it overlapped a wall before.
+pub(super) fn slide(
+    obstacles: &Reached<'_>,
+    from: Vec2,
+    to: Vec2,
+    way: Vec2,
+    slab: Slab,
+    radius: f32,
+) -> Slid {
+    let Some(first) = obstacles.deepest(to, slab, radius - CONTACT_SKIN_M) else {
+        return Slid { at: to, contact: None };
+    };
+    let section = obstacles.section(slab);
+    let contact_at = |at: Vec2| section.deepest(at, radius - CONTACT_SKIN_M);
+    let before = section.clearance(from, radius);
+    let length = way.length();
+    // The distance from a wall changes by no more than the way: a smaller one is that of a solid in which the avatar was.
+    let comes_out = first.distance < before - length - CONTACT_SKIN_M;
+    let overlaps = before < radius - OVERLAP_MAX_M;
+    let (before, start, most) = if comes_out {
+        (first.distance, to, length + PUSH_M)
+    } else if overlaps {
+        let stride = length.min(before * STRIDE_SHARE);
+        (before, from + way.clamp_length_max(stride), stride + PUSH_M)
+    } else {
+        (before, to, length)
+    };
+    let shortened = |at: Vec2| {
+        let (moved, length) = (at - from, at.distance(from));
+        if length <= most { at } else { from + moved * (most / length) }
+    };
+    let is_allowed = |clearance: f32| is_clear(clearance, radius, || before);
+    let at_start = if start == to { Some(first) } else { contact_at(start) };
+    let (mut at, mut contact) = (start, at_start);
+    for _ in 0..PASSES {
+        let Some(nearest) = contact else { break };
+        at += nearest.away * (radius - nearest.distance);
+        contact = contact_at(at);
+    }
+    let pushed = shortened(at);
+    let is_free = contact.is_none() && pushed == at;
+    let at = if is_free || is_allowed(section.clearance(pushed, radius)) {
+        pushed
+    } else if is_allowed(at_start.map_or(radius, |contact| contact.distance)) {
+        start
+    } else {
+        from
+    };
+    Slid { at, contact: Some(first) }
+}

@@ -1,0 +1,161 @@
+//! Tree of boxes around the triangles of a mesh.
+//!
+//! The nodes stand in the order of a walk, each with the index behind its subtree, so that a query is one loop without a stack.
+
+use crate::bounds::Aabb;
+use glam::Vec3;
+use std::ops::Range;
+
+/// Triangles of a leaf, at most.
+const LEAF_MAX: usize = 4;
+
+/// A tree over triangles that stand in the order of its leaves.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TriangleTree {
+    branches: Box<[Branch]>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Branch {
+    bounds: Aabb,
+    /// Index of the next branch that is not below this one.
+    skip: u16,
+    /// Triangles of a leaf; none in an inner branch.
+    first: u16,
+    count: u16,
+}
+
+/// A line through space, from share 0 to share 1 of `way`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub(crate) from: Vec3,
+    pub(crate) way: Vec3,
+}
+
+impl Segment {
+    /// True if the part up to a share of it meets a box.
+    pub(crate) fn meets(&self, bounds: &Aabb, most: f32) -> bool {
+        let (mut enter, mut leave) = (0.0_f32, most);
+        for axis in 0..3 {
+            let (low, high) = (bounds.low[axis] - self.from[axis], bounds.high[axis] - self.from[axis]);
+            let way = self.way[axis];
+            if way == 0.0 {
+                if low > 0.0 || high < 0.0 {
+                    return false;
+                }
+                continue;
+            }
+            let (a, b) = (low / way, high / way);
+            // A hair later, so that rounding loses no flat box.
+            enter = enter.max(a.min(b));
+            leave = leave.min(a.max(b) * (1.0 + 4.0 * f32::EPSILON) + 1e-7);
+        }
+        enter <= leave
+    }
+}
+
+impl TriangleTree {
+    /// A tree over triangles with these bounds, and the order in which they have to stand.
+    pub(crate) fn new(bounds: &[Aabb]) -> (Self, Vec<u16>) {
+        let mut order: Vec<u16> = (0..bounds.len() as u16).collect();
+        let mut branches = Vec::with_capacity(bounds.len() / 2 + 1);
+        if !order.is_empty() {
+            grow(&mut branches, bounds, &mut order, 0);
+        }
+        (Self { branches: branches.into() }, order)
+    }
+
+    /// Visits the triangles of the leaves that overlap a box.
+    pub(crate) fn each_in(&self, area: &Aabb, visit: impl FnMut(Range<usize>)) {
+        self.walk(|branch| branch.bounds.overlaps(area), visit);
+    }
+
+    /// Visits the triangles of the leaves that a segment meets. A visit returns the share of the segment that is still of interest.
+    pub(crate) fn each_on(&self, segment: &Segment, most: f32, mut visit: impl FnMut(Range<usize>) -> f32) {
+        let most = std::cell::Cell::new(most);
+        self.walk(|branch| segment.meets(&branch.bounds, most.get()), |triangles| most.set(visit(triangles)));
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&*self.branches)
+    }
+
+    fn walk(&self, mut enters: impl FnMut(&Branch) -> bool, mut visit: impl FnMut(Range<usize>)) {
+        let mut index = 0;
+        while let Some(branch) = self.branches.get(index) {
+            if !enters(branch) {
+                index = usize::from(branch.skip);
+                continue;
+            }
+            if branch.count > 0 {
+                let first = usize::from(branch.first);
+                visit(first..first + usize::from(branch.count));
+            }
+            index += 1;
+        }
+    }
+}
+
+/// Appends the subtree of some triangles, the first of which is number `first`, and orders them.
+fn grow(branches: &mut Vec<Branch>, bounds: &[Aabb], order: &mut [u16], first: usize) {
+    let own = |index: u16| &bounds[usize::from(index)];
+    let around = order.iter().fold(Aabb::EMPTY, |all, &index| Aabb {
+        low: all.low.min(own(index).low),
+        high: all.high.max(own(index).high),
+    });
+    let place = branches.len();
+    let is_leaf = order.len() <= LEAF_MAX;
+    let count = if is_leaf { order.len() as u16 } else { 0 };
+    branches.push(Branch { bounds: around, skip: 0, first: first as u16, count });
+    if !is_leaf {
+        let width = around.high - around.low;
+        let axis = if width.x >= width.y && width.x >= width.z {
+            0
+        } else if width.y >= width.z {
+            1
+        } else {
+            2
+        };
+        let middle = |index: u16| own(index).low[axis] + own(index).high[axis];
+        order.sort_unstable_by(|&a, &b| middle(a).total_cmp(&middle(b)).then(a.cmp(&b)));
+        let half = order.len() / 2;
+        let (low, high) = order.split_at_mut(half);
+        grow(branches, bounds, low, first);
+        grow(branches, bounds, high, first + half);
+    }
+    branches[place].skip = branches.len() as u16;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn small_box() -> impl Strategy<Value = Aabb> {
+        let coordinate = -1.0_f32..1.0;
+        ([coordinate.clone(), coordinate.clone(), coordinate], [0.0_f32..0.3, 0.0..0.3, 0.0..0.3])
+            .prop_map(|(low, size)| Aabb { low: low.into(), high: Vec3::from(low) + Vec3::from(size) })
+    }
+
+    proptest! {
+        #[test]
+        fn queries_visit_all_that_they_meet(
+            boxes in prop::collection::vec(small_box(), 0..200), area in small_box(),
+            from in [-1.0_f32..1.0, -1.0..1.0, -1.0..1.0], way in [-2.0_f32..2.0, -2.0..2.0, -2.0..2.0],
+        ) {
+            let (tree, order) = TriangleTree::new(&boxes);
+            let segment = Segment { from: from.into(), way: way.into() };
+            let (mut in_area, mut on_segment) = (Vec::new(), Vec::new());
+            tree.each_in(&area, |range| in_area.extend(order[range].iter().copied()));
+            tree.each_on(&segment, 1.0, |range| {
+                on_segment.extend(order[range].iter().copied());
+                1.0
+            });
+            for (index, bounds) in (0_u16..).zip(&boxes) {
+                prop_assert!(!bounds.overlaps(&area) || in_area.contains(&index));
+                prop_assert!(!segment.meets(bounds, 1.0) || on_segment.contains(&index));
+            }
+        }
+    }
+}
