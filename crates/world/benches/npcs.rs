@@ -51,6 +51,8 @@ fn main() {
                 local_ids: 1..10_000,
                 terrain: Arc::clone(&terrain),
                 scenery: Arc::clone(&scenery),
+                objects: None,
+                land: None,
                 cast: Some(Arc::clone(&cast)),
                 water_m: link::WATER_M,
                 max_avatars: 20,

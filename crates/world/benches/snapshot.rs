@@ -31,6 +31,8 @@ fn main() {
         local_ids: 1..1_000_000,
         terrain: Arc::new(Terrain::hills(SIZE_M, 1)),
         scenery: Arc::default(),
+        objects: None,
+        land: None,
         cast: None,
         water_m: 20.0,
         max_avatars: WorldConfig::MAX_AVATARS,

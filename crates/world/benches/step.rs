@@ -43,6 +43,8 @@ fn scene(name: &str, n_avatars: u64, ticks: u64, width: f32, behaviour: Behaviou
         local_ids: 1..1_000_000,
         terrain: Arc::new(Terrain::hills(SIZE_M, 1)),
         scenery: Arc::default(),
+        objects: None,
+        land: None,
         cast: None,
         water_m: 20.0,
         max_avatars: WorldConfig::MAX_AVATARS,

@@ -50,6 +50,8 @@ built_in! {
     HOVER_UP = 0x62c5de58_cb33_5743_3d07_9e4cd4352864;
     /// Sinks.
     HOVER_DOWN = 0x20f063ea_8306_2562_0b07_5c853b37b31e;
+    /// Sits on a seat.
+    SIT = 0x1a5fe8ac_a804_8a5d_7cbd_56bd83184568;
     /// Sits on the ground.
     SIT_GROUND = 0x1a2bd58e_87ff_0df8_0b4c_53e047b0bb6e;
     /// Types.

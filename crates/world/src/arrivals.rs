@@ -12,6 +12,7 @@ use crate::{
     presence::{Presence, Stance},
     roster::Roster,
     setting::WorldSetting,
+    solids::Solids,
 };
 use glam::{Vec2, Vec3};
 use state_hash::mix;
@@ -37,6 +38,7 @@ pub(crate) fn settle_arrivals(
     contacts: &mut Contacts,
     setting: &WorldSetting,
     local_ids: &LocalIds,
+    solids: Option<&Solids>,
 ) {
     for (slot, presence) in roster.iter_mut() {
         if !presence.dirty.arriving {
@@ -46,16 +48,17 @@ pub(crate) fn settle_arrivals(
         // The place, not the id: ids differ when the world continues elsewhere.
         let arrival = local_ids.place_of(presence.id);
         let random = mix(setting.seed ^ u64::from(arrival));
-        presence.motion.position = free_spot(presence, random, &setting.ground, contacts);
+        presence.motion.position = free_spot(presence, random, &setting.ground, contacts, solids);
         contacts.insert(slot, presence.motion.position, presence.half_height());
     }
 }
 
-/// Moves an avatar to a requested place; the movement phase finds the free spot nearby.
-pub(crate) fn place(presence: &mut Presence, requested: Vec3, ground: &SolidGround) {
+/// Moves an avatar to a requested place, out of its seat if it has one; the movement phase finds the free spot nearby.
+pub(crate) fn place(presence: &mut Presence, requested: Vec3, ground: &SolidGround, solids: Option<&Solids>) {
+    presence.leave_seat();
     let half = presence.half_height();
     let position = ground.recover(requested, half);
-    let standing = ground.height(position.truncate()) + half;
+    let standing = floor(position, half, ground, solids) + half;
     presence.motion.velocity = Vec3::ZERO;
     if presence.stance != Stance::Flying {
         let near = position.z <= standing + STEP_IN_M;
@@ -70,6 +73,7 @@ pub(crate) fn place(presence: &mut Presence, requested: Vec3, ground: &SolidGrou
 
 /// Seats an avatar with its soles at `seat`. Other avatars do not push it away, since a seat is on an object and not on the ground.
 pub(crate) fn sit_down(presence: &mut Presence, seat: Vec3, ground: &SolidGround) {
+    presence.leave_seat();
     let half = presence.half_height();
     presence.motion.position = ground.recover(seat + Vec3::Z * half, half);
     presence.motion.velocity = Vec3::ZERO;
@@ -80,8 +84,8 @@ pub(crate) fn sit_down(presence: &mut Presence, seat: Vec3, ground: &SolidGround
     presence.dirty.touched = true;
 }
 
-/// Has a sitter stand up. Objects are not solid: from a seat on one it falls to the ground, and is shown standing until it is shown
-/// falling.
+/// Has a sitter stand up. Static objects are not solid: from a seat on one it falls to the ground, and is shown standing until it is shown
+/// falling. One on a prim stays on its seat until the movement phase puts it beside (`seats`).
 pub(crate) fn stand_up(presence: &mut Presence, ground: &SolidGround) {
     let position = presence.motion.position;
     let is_on_ground = position.z <= ground.height(position.truncate()) + presence.half_height() + KERB_M;
@@ -90,7 +94,20 @@ pub(crate) fn stand_up(presence: &mut Presence, ground: &SolidGround) {
     presence.dirty.animated |= presence.animator.show_movement(animations::STAND);
 }
 
-fn free_spot(presence: &Presence, random: u64, ground: &SolidGround, contacts: &Contacts) -> Vec3 {
+/// Height of the floor at a place of an avatar: of the ground, or of a prim that reaches no higher than its middle.
+fn floor(centre: Vec3, half: f32, ground: &SolidGround, solids: Option<&Solids>) -> f32 {
+    let height = ground.height(centre.truncate());
+    let of_prim = solids.and_then(|solids| solids.floor_below(centre, half + STEP_IN_M));
+    of_prim.map_or(height, |floor| floor.max(height))
+}
+
+fn free_spot(
+    presence: &Presence,
+    random: u64,
+    ground: &SolidGround,
+    contacts: &Contacts,
+    solids: Option<&Solids>,
+) -> Vec3 {
     let half = presence.half_height();
     let requested = presence.motion.position;
     let mut spot = requested;
@@ -101,7 +118,7 @@ fn free_spot(presence: &Presence, random: u64, ground: &SolidGround, contacts: &
             if at != ground.within(at) {
                 continue;
             }
-            let lowest = ground.height(at) + half;
+            let lowest = floor(at.extend(requested.z), half, ground, solids) + half;
             spot = at.extend(if presence.stance.is_grounded() { lowest } else { requested.z.max(lowest) });
         }
         if contacts.is_free(spot, half) {

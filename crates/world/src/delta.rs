@@ -57,6 +57,10 @@ impl Delta {
                 if dirty.animated {
                     out.changes.push(Change::Animated(presence.id, presence.animator.list().clone()));
                 }
+                if dirty.seated {
+                    let seat = presence.seat.as_ref().map(|seat| seat.seat);
+                    out.changes.push(Change::Seated(presence.id, seat));
+                }
                 if presence.shown != presence.motion {
                     out.changes.push(Change::Moved(presence.id, presence.motion));
                 }

@@ -6,7 +6,7 @@
 use crate::{
     contacts::Contacts,
     ground::SolidGround,
-    presence::{Impact, Presence, Stance},
+    presence::{Impact, Presence, SPEED_MAX_M_PER_S, Stance},
 };
 use glam::{Vec2, Vec3};
 use link::CEILING_M;
@@ -33,28 +33,28 @@ pub const FLY_VERTICAL_M_PER_S: f32 = 8.0;
 /// A jump clears 1.6 m.
 const JUMP_M_PER_S: f32 = 5.6;
 
-const GRAVITY_M_PER_S2: f32 = 9.81;
+pub(crate) const GRAVITY_M_PER_S2: f32 = 9.81;
 
 /// Maximum speed of a fall; also within the range of terse updates (±128 m/s).
-const FALL_MAX_M_PER_S: f32 = 54.0;
+pub(crate) const FALL_MAX_M_PER_S: f32 = 54.0;
 
 /// Acceleration of flight.
-const FLY_M_PER_S2: f32 = 30.0;
+pub(crate) const FLY_M_PER_S2: f32 = 30.0;
 
 /// Steering acceleration in a jump or fall.
-const AIR_M_PER_S2: f32 = 4.0;
+pub(crate) const AIR_M_PER_S2: f32 = 4.0;
 
 /// Speed at which a flyer below the surface of ground or water is lifted to it.
-const BUOYANCY_M_PER_S: f32 = 4.0;
+pub(crate) const BUOYANCY_M_PER_S: f32 = 4.0;
 
 /// Maximum slope for walking up: tan 60°.
-const CLIMB_MAX: f32 = 1.732;
+pub(crate) const CLIMB_MAX: f32 = 1.732;
 
 /// A blocked step slower than this is none: rounding must not make avatars creep.
-const CREEP_M_PER_S: f32 = 0.05;
+pub(crate) const CREEP_M_PER_S: f32 = 0.05;
 
 /// Going down, feet keep to ground that drops up to 75° (and a kerb more); below that one falls.
-const DESCENT_MAX: f32 = 3.73;
+pub(crate) const DESCENT_MAX: f32 = 3.73;
 pub(crate) const KERB_M: f32 = 0.05;
 
 /// Sub-steps from the press to the jump, unless FINISH_ANIM ends it: 0.45 s.
@@ -68,43 +68,77 @@ const IMPACT_HARD_M_PER_S: f32 = 17.3;
 /// Minimum difference from the mean velocity of the tick for a correction: smaller ones are rounding, or invisible.
 const UNEVEN_M_PER_S: f32 = 0.05;
 
-const DT: f32 = 1.0 / SUB_STEPS_PER_S as f32;
+pub(crate) const DT: f32 = 1.0 / SUB_STEPS_PER_S as f32;
+
+/// Space that avatars move in: open ground, or ground with prims on it (`solids`).
+pub(crate) trait Space {
+    /// Moves an avatar on its feet. `preferred` is the level velocity that it wants.
+    fn walk(&mut self, presence: &mut Presence, slot: u32, preferred: Vec2);
+
+    /// Moves an avatar in a jump or a fall.
+    fn fall(&mut self, presence: &mut Presence, slot: u32, preferred: Vec2);
+
+    /// Moves a flying avatar.
+    fn fly(&mut self, presence: &mut Presence, slot: u32, preferred: Vec3);
+
+    /// Notes where an avatar is now.
+    fn note_place(&mut self, slot: u32, position: Vec3);
+}
+
+/// Ground without prims.
+#[derive(Debug)]
+pub(crate) struct OpenGround<'a> {
+    pub(crate) ground: &'a SolidGround,
+    pub(crate) contacts: &'a mut Contacts,
+}
+
+impl Space for OpenGround<'_> {
+    fn walk(&mut self, presence: &mut Presence, slot: u32, preferred: Vec2) {
+        walk(presence, slot, preferred, self.ground, self.contacts);
+    }
+
+    fn fall(&mut self, presence: &mut Presence, slot: u32, preferred: Vec2) {
+        fall(presence, slot, preferred, self.ground, self.contacts);
+    }
+
+    fn fly(&mut self, presence: &mut Presence, slot: u32, preferred: Vec3) {
+        fly(presence, slot, preferred, self.ground, self.contacts);
+    }
+
+    fn note_place(&mut self, slot: u32, position: Vec3) {
+        self.contacts.relocate(slot, position);
+    }
+}
 
 /// One sub-step. `preferred` is the velocity that the flags ask for.
-pub(crate) fn sub_step(
-    presence: &mut Presence,
-    slot: u32,
-    preferred: Vec3,
-    ground: &SolidGround,
-    contacts: &mut Contacts,
-) {
+pub(crate) fn sub_step<S: Space>(presence: &mut Presence, slot: u32, preferred: Vec3, space: &mut S) {
     match presence.stance {
         Stance::Sitting => return,
-        Stance::Standing => walk(presence, slot, preferred.truncate(), ground, contacts),
+        Stance::Standing => space.walk(presence, slot, preferred.truncate()),
         Stance::Landing { left, impact } => {
             presence.stance = match left.checked_sub(1) {
                 Some(left) => Stance::Landing { left, impact },
                 None => Stance::Standing,
             };
-            walk(presence, slot, preferred.truncate(), ground, contacts);
+            space.walk(presence, slot, preferred.truncate());
         }
         Stance::PreJump { left } => {
             presence.stance = match left.checked_sub(1) {
                 Some(left) => Stance::PreJump { left },
                 None => Stance::Airborne { jumped: true, sub_steps: 0 },
             };
-            walk(presence, slot, preferred.truncate(), ground, contacts);
+            space.walk(presence, slot, preferred.truncate());
             if left == 0 {
                 presence.motion.velocity.z = JUMP_M_PER_S;
             }
         }
         Stance::Airborne { jumped, sub_steps } => {
             presence.stance = Stance::Airborne { jumped, sub_steps: sub_steps.saturating_add(1) };
-            fall(presence, slot, preferred.truncate(), ground, contacts);
+            space.fall(presence, slot, preferred.truncate());
         }
-        Stance::Flying => fly(presence, slot, preferred, ground, contacts),
+        Stance::Flying => space.fly(presence, slot, preferred),
     }
-    contacts.relocate(slot, presence.motion.position);
+    space.note_place(slot, presence.motion.position);
 }
 
 fn walk(presence: &mut Presence, slot: u32, preferred: Vec2, ground: &SolidGround, contacts: &Contacts) {
@@ -126,7 +160,7 @@ fn walk(presence: &mut Presence, slot: u32, preferred: Vec2, ground: &SolidGroun
         return;
     }
     presence.motion.position = at.extend(z);
-    presence.motion.velocity = level.extend(level.dot(slope));
+    presence.motion.velocity = level.extend(bounded(level.dot(slope)));
 }
 
 fn fall(presence: &mut Presence, slot: u32, preferred: Vec2, ground: &SolidGround, contacts: &Contacts) {
@@ -184,12 +218,17 @@ pub(crate) fn even_out(presence: &mut Presence, from: Vec3, sub_steps: u64) {
     let mean = (presence.motion.position - from) / (sub_steps as f32 * DT);
     let uneven = mean.truncate().distance_squared(presence.motion.velocity.truncate());
     if uneven > UNEVEN_M_PER_S * UNEVEN_M_PER_S && mean.length_squared() >= CREEP_M_PER_S * CREEP_M_PER_S {
-        presence.motion.velocity = mean;
+        presence.motion.velocity = mean.with_z(bounded(mean.z));
     }
 }
 
+/// A rate of climb within the range of updates: edited ground has cliffs.
+pub(crate) const fn bounded(climb: f32) -> f32 {
+    climb.clamp(-SPEED_MAX_M_PER_S, SPEED_MAX_M_PER_S)
+}
+
 /// One sub-step across the ground: where it leads, and the level velocity with which it led there.
-fn advance(
+pub(crate) fn advance(
     slot: u32,
     from: Vec3,
     half: f32,
@@ -216,7 +255,7 @@ fn advance(
 }
 
 /// The part of a preferred velocity that a slope allows: on ground too steep to climb, only along and down.
-fn climbable(preferred: Vec2, slope: Vec2) -> Vec2 {
+pub(crate) fn climbable(preferred: Vec2, slope: Vec2) -> Vec2 {
     let uphill = preferred.dot(slope);
     if uphill <= 0.0 || slope.length_squared() <= CLIMB_MAX * CLIMB_MAX {
         return preferred;
@@ -226,7 +265,7 @@ fn climbable(preferred: Vec2, slope: Vec2) -> Vec2 {
 }
 
 /// Stance after a landing at this speed.
-fn caught(speed: f32) -> Stance {
+pub(crate) fn caught(speed: f32) -> Stance {
     // The thresholds and times of OpenSim's landings: 0.6, 1.5 and 3 s.
     match speed {
         s if s < IMPACT_LIGHT_M_PER_S => Stance::Standing,
@@ -237,7 +276,7 @@ fn caught(speed: f32) -> Stance {
 }
 
 /// Moves a velocity toward another; reaches it exactly.
-fn approach(from: Vec3, to: Vec3, most: f32) -> Vec3 {
+pub(crate) fn approach(from: Vec3, to: Vec3, most: f32) -> Vec3 {
     let difference = to - from;
     let length = difference.length();
     if length <= most { to } else { from + difference * (most / length) }

@@ -3,7 +3,7 @@
 use crate::{
     animations::{
         AWAY, CROUCH, CROUCH_WALK, FALL_DOWN, FLY, HOVER, HOVER_DOWN, HOVER_UP, JUMP, LAND, PRE_JUMP, RUN,
-        Reason, SIT_GROUND, SOFT_LAND, STAND, STAND_UP, TURN_LEFT, TURN_RIGHT, WALK,
+        Reason, SIT, SIT_GROUND, SOFT_LAND, STAND, STAND_UP, TURN_LEFT, TURN_RIGHT, WALK,
     },
     presence::{Impact, Presence, Stance},
 };
@@ -29,6 +29,7 @@ pub(crate) fn show_state(presence: &mut Presence, flags: ControlFlags, travels: 
 fn movement(presence: &Presence, flags: ControlFlags, travels: bool) -> Option<Uuid> {
     let crouches = flags.any(ControlFlags::UP_NEG);
     let id = match presence.stance {
+        Stance::Sitting if presence.seat.is_some() => SIT,
         Stance::Sitting => SIT_GROUND,
         Stance::PreJump { .. } => PRE_JUMP,
         Stance::Landing { impact: Impact::Light, .. } => LAND,

@@ -10,6 +10,7 @@ pub const BORDER_MARGIN_M: f32 = 0.5;
 /// The solid surroundings of a world.
 #[derive(Clone, Debug)]
 pub(crate) struct SolidGround {
+    /// That of the world's description, which other worlds share, or a copy with edits.
     pub(crate) terrain: Arc<Terrain>,
     pub(crate) water_m: f32,
 }

@@ -5,23 +5,39 @@ use crate::{
     counters::WorldCounters,
     game::GameState,
     ground::SolidGround,
+    land::{Land, LandArrival, LandAuthor, LandDeed, LandOrder},
     local_ids::LocalIds,
     npc::{self, Npcs},
+    objects::{ActingAvatar, ActingUser, EditedLand, EditedWorld, Edits, ObjectStore},
     presence::{Presence, Stance, facing},
+    requests,
     resync::Resync,
     roster::Roster,
+    seats::SeatSurroundings,
     setting::WorldSetting,
+    solids::Solids,
 };
 use glam::Vec3;
-use ids::{AgentId, LocalId, SessionKey};
-use link::{Action, Author, Command, ControlFlags, Enter, EntryRefusal, Event, Frame};
+use ids::{AgentId, LocalId, SessionKey, Ticket};
+use link::{
+    Action, Author, Command, ControlFlags, EditRights, Effect, Enter, EntryRefusal, Event, Frame,
+    LandCommand, LandEvent, LandRefusal, ObjectCommand, ObjectLimits, Restoration, SitRefusal, TouchCommand,
+};
+use std::sync::Arc;
 use systems::System;
+
+/// Effects of all avatars that one frame passes on; each is a message to all clients near by.
+const EFFECTS_PER_TICK_MAX: usize = 16;
 
 /// The inbox phase, and its results for later phases.
 #[derive(Debug, Default)]
 pub(crate) struct InboxPhase {
     /// Visitors that strike in this tick; the NPC phase drains it.
     pub(crate) punches: Vec<LocalId>,
+    /// Commands on land, in their order; the land phase drains it.
+    pub(crate) land_orders: Vec<LandOrder>,
+    /// Effects that are passed on in this tick.
+    n_effects: usize,
 }
 
 /// The parts of a world that commands change.
@@ -32,6 +48,10 @@ pub(crate) struct Receivers<'a> {
     pub(crate) local_ids: &'a mut LocalIds,
     pub(crate) npcs: &'a Npcs,
     pub(crate) game: Option<&'a mut dyn GameState>,
+    pub(crate) objects: Option<&'a mut ObjectStore>,
+    pub(crate) edits: &'a mut Edits,
+    pub(crate) land: Option<EditedLand<'a>>,
+    pub(crate) solids: Option<&'a Solids>,
     pub(crate) departures: &'a mut Vec<LocalId>,
     pub(crate) resync: &'a mut Resync,
     pub(crate) counters: &'a mut WorldCounters,
@@ -48,6 +68,7 @@ impl InboxPhase {
     ) {
         System::WorldInbox.enter();
         let to = &mut receivers;
+        self.n_effects = 0;
         commands.sort_unstable_by_key(|command| (command.session, command.sequence));
         for command in commands.drain(..) {
             if !command.is_permitted() || to.is_impostor(&command) {
@@ -65,30 +86,70 @@ impl InboxPhase {
 
     /// Applies a command that is permitted.
     fn carry_out(&mut self, command: Command, to: &mut Receivers<'_>, out: &mut Frame) {
-        let Command { author, session, action, .. } = command;
+        let Command { author, session, sequence, action } = command;
         assert!(
             author == Author::Node || author == Author::Session(session),
             "a session commands its own avatar only"
         );
         match action {
             Action::Enter(enter) => to.enter_session(session, *enter, out),
-            Action::Leave => to.remove_session(session),
+            Action::Leave => to.remove_session(session, out),
             Action::Resync => {
                 to.counters.resync += 1;
                 to.resync.request();
             }
             // Those that were offered have been carried out before.
             Action::ReloadBehaviors { .. } => to.counters.ignored += 1,
+            Action::Object(request) => to.change_objects(author, (session, sequence), *request, out),
+            Action::EditRights(rights) => to.grant(session, *rights),
+            Action::ObjectLimits(limits) => to.limit_objects(limits),
+            Action::Restore(order) => to.restore(&order, out),
+            Action::Settle(ticket) => to.settle(ticket),
+            Action::HeldFull { owner, is_full } => to.note_full(owner, is_full),
+            Action::Land(command) => match to.land_author(author, session) {
+                Some(author) => {
+                    let LandCommand { at_s, edit } = *command;
+                    self.land_orders.push(LandOrder { author, session, sequence, at_s, edit });
+                }
+                None => to.counters.ignored += 1,
+            },
+            Action::SitOn { object, offset } => to.sit_on(session, object, offset, out),
+            Action::Touch(touch) => to.touch(session, &touch, out),
+            Action::Teleport { position, look_at } if author != Author::Node => {
+                to.teleport((session, sequence), position, look_at, out);
+            }
+            Action::Effect(effect) => self.pass_on(session, *effect, to, out),
             action => match to.roster.of_session_mut(session) {
                 Some(presence) => {
                     if !to.npcs.is_empty() && npc::is_punch(&action) {
                         self.punches.push(presence.id);
                     }
-                    act(presence, action, &to.setting.ground, to.counters, out);
+                    act(presence, action, (&to.setting.ground, to.solids), to.counters, out);
                 }
                 // It left while this was on its way.
                 None => to.counters.ignored += 1,
             },
+        }
+    }
+
+    /// Passes an effect on, if there is room for it in this tick: nothing depends on it, and a crowd has thousands in a second.
+    fn pass_on(&mut self, session: SessionKey, effect: Effect, to: &mut Receivers<'_>, out: &mut Frame) {
+        let Some(presence) = to.roster.of_session_mut(session) else {
+            to.counters.ignored += 1;
+            return;
+        };
+        to.counters.effect += 1;
+        let (agent, at) = (presence.identity.agent, presence.motion.position.truncate());
+        let is_silent = matches!(effect, Effect::Sound { .. })
+            && to.land.as_ref().is_some_and(|on| !on.land.may(LandDeed::MakeSounds, agent, at));
+        let has_room = self.n_effects < EFFECTS_PER_TICK_MAX && !is_silent;
+        let event = requests::effect(presence, effect).filter(|_| has_room);
+        match event {
+            Some(event) => {
+                self.n_effects += 1;
+                out.events.push(Event::Effect(Arc::new(event)));
+            }
+            None => to.counters.effect_dropped += 1,
         }
     }
 }
@@ -102,9 +163,18 @@ impl Receivers<'_> {
         self.roster.of_session_mut(session).is_some_and(|presence| presence.identity.agent != enter.agent)
     }
 
+    /// Rights of a command's author on land; `None` for a session that is not here.
+    fn land_author(&mut self, author: Author, session: SessionKey) -> Option<LandAuthor> {
+        let agent = self.roster.of_session_mut(session).map(|presence| presence.identity.agent);
+        match author {
+            Author::Node => Some(LandAuthor { agent, is_operator: true }),
+            Author::Session(_) => Some(LandAuthor { agent: Some(agent?), is_operator: false }),
+        }
+    }
+
     fn enter_session(&mut self, session: SessionKey, enter: Enter, out: &mut Frame) {
         let (position, look_at, flying) = (enter.position, enter.look_at, enter.flying);
-        let (agent, ground) = (enter.agent, &self.setting.ground);
+        let (agent, around) = (enter.agent, (&self.setting.ground, self.solids));
         if let Some(presence) = self.roster.of_session_mut(session) {
             if flying {
                 presence.stance = Stance::Flying;
@@ -115,7 +185,7 @@ impl Receivers<'_> {
             }
             let agent = presence.identity.agent;
             self.counters.enter += 1;
-            relocate(presence, position, look_at, ground, self.counters);
+            relocate(presence, position, look_at, around, self.counters);
             // The world may have restarted from an earlier state than the client's.
             self.greet(session, agent, out);
             return;
@@ -128,9 +198,44 @@ impl Receivers<'_> {
         self.counters.enter += 1;
         let id = self.npcs.next_local_id(self.local_ids, self.roster);
         let mut presence = Presence::new(session, id, enter);
-        relocate(&mut presence, position, look_at, ground, self.counters);
+        relocate(&mut presence, position, look_at, around, self.counters);
         self.roster.insert(presence);
         self.greet(session, agent, out);
+    }
+
+    /// A user teleports within the world: to where the land has it arrive. One that a parcel's lists keep out comes to its border, in the land phase.
+    fn teleport(
+        &mut self,
+        (session, sequence): (SessionKey, u64),
+        position: Vec3,
+        look_at: Vec3,
+        out: &mut Frame,
+    ) {
+        let Some(presence) = self.roster.of_session_mut(session) else {
+            self.counters.ignored += 1;
+            return;
+        };
+        let agent = presence.identity.agent;
+        let land = self.land.as_ref().map(|on| on.land);
+        let is_listed = |land: &Land| {
+            let parcel = land.parcel_at(position.truncate());
+            parcel.is_some_and(|parcel| !land.may_be_on(agent, parcel))
+        };
+        let (position, look_at) = match land.map(|land| (land, land.arrival(agent, position))) {
+            None | Some((_, LandArrival::AsRequested)) => (position, look_at),
+            Some((_, LandArrival::At(point, direction))) => {
+                (point, if direction == Vec3::ZERO { look_at } else { direction })
+            }
+            Some((land, LandArrival::Refused)) if is_listed(land) => (position, look_at),
+            Some((_, LandArrival::Refused)) => {
+                // Its client waits for an arrival: it is where it was.
+                let refused = LandEvent::Refused { sequence, reason: LandRefusal::NoLanding };
+                out.events.extend([Event::Teleported(session), Event::Land(session, refused)]);
+                return;
+            }
+        };
+        let action = Action::Teleport { position, look_at };
+        act(presence, action, (&self.setting.ground, self.solids), self.counters, out);
     }
 
     fn greet(&self, session: SessionKey, agent: AgentId, out: &mut Frame) {
@@ -139,12 +244,137 @@ impl Receivers<'_> {
         }
     }
 
-    fn remove_session(&mut self, session: SessionKey) {
+    fn change_objects(
+        &mut self,
+        author: Author,
+        (session, sequence): (SessionKey, u64),
+        request: ObjectCommand,
+        out: &mut Frame,
+    ) {
+        let presence = self.roster.of_session_mut(session);
+        if presence.is_none() && session != SessionKey::NODE {
+            self.counters.ignored += 1;
+            return;
+        }
+        self.counters.object += 1;
+        let agent = presence.as_ref().map(|presence| presence.identity.agent);
+        let avatar = presence.map(|presence| {
+            let motion = presence.motion;
+            ActingAvatar { id: presence.id, in_front: motion.position + motion.rotation * Vec3::X }
+        });
+        let actor = ActingUser { session, agent, avatar, is_node: author == Author::Node, sequence };
+        let mut request = request;
+        if let Some((objects, solids)) = self.objects.as_deref().zip(self.solids) {
+            requests::follow_rays(&mut request, objects, solids);
+        }
+        let size_m = self.setting.ground.terrain.size_m() as f32;
+        let land = self.land.as_mut().map(|EditedLand { land, uses }| EditedLand { land, uses });
+        let on = EditedWorld { store: self.objects.as_deref_mut(), land, size_m };
+        self.edits.carry_out(request, actor, on, &mut self.counters.edits, &mut out.events);
+    }
+
+    fn grant(&mut self, session: SessionKey, rights: EditRights) {
+        if self.objects.is_none() || self.roster.of_session_mut(session).is_none() {
+            self.counters.ignored += 1;
+            return;
+        }
+        self.counters.edit_rights += 1;
+        self.edits.grant(session, rights);
+    }
+
+    fn limit_objects(&mut self, limits: ObjectLimits) {
+        if self.objects.is_none() {
+            self.counters.ignored += 1;
+            return;
+        }
+        self.counters.object_limits += 1;
+        self.edits.set_limits(limits);
+    }
+
+    fn restore(&mut self, order: &Restoration, out: &mut Frame) {
+        if self.objects.is_none() {
+            self.counters.ignored += 1;
+            return;
+        }
+        self.counters.restore += 1;
+        let size_m = self.setting.ground.terrain.size_m() as f32;
+        let land = self.land.as_mut().map(|EditedLand { land, uses }| EditedLand { land, uses });
+        let on = EditedWorld { store: self.objects.as_deref_mut(), land, size_m };
+        self.edits.restore(order, on, &mut self.counters.edits, &mut out.events);
+    }
+
+    fn settle(&mut self, ticket: Ticket) {
+        let Some(objects) = self.objects.as_deref_mut() else {
+            self.counters.ignored += 1;
+            return;
+        };
+        self.counters.settle += 1;
+        objects.escrow_mut().settle(ticket);
+    }
+
+    fn note_full(&mut self, owner: AgentId, is_full: bool) {
+        let Some(objects) = self.objects.as_deref_mut() else {
+            self.counters.ignored += 1;
+            return;
+        };
+        self.counters.held_full += 1;
+        objects.escrow_mut().set_full(owner, is_full);
+    }
+
+    fn sit_on(&mut self, session: SessionKey, object: LocalId, offset: Vec3, out: &mut Frame) {
+        let Some(slot) = self.roster.slot_of(session) else {
+            self.counters.ignored += 1;
+            return;
+        };
+        self.counters.sit += 1;
+        let refuse = |reason| Event::SitRefused { session, reason };
+        let Some(objects) = self.objects.as_deref() else {
+            out.events.push(refuse(SitRefusal::Unknown));
+            return;
+        };
+        let around = SeatSurroundings { objects, solids: self.solids, ground: &self.setting.ground };
+        let roster = &*self.roster;
+        let sits_on =
+            |presence: &Presence, prim: LocalId| presence.seat.as_ref().is_some_and(|seat| seat.prim == prim);
+        let is_taken =
+            |prim: LocalId| roster.iter().any(|(other, presence)| other != slot && sits_on(presence, prim));
+        let presence = roster.get(slot).expect("a session's slot");
+        match around.find(presence, object, offset, is_taken) {
+            Ok(found) => {
+                let presence = self.roster.get_mut(slot).expect("a session's slot");
+                around.sit(presence, &found);
+                let (object, place) = (found.object, found.on_prim);
+                let (position, rotation) = (place.position, place.rotation);
+                out.events.push(Event::Seated { session, object, position, rotation });
+            }
+            Err(reason) => out.events.push(refuse(reason)),
+        }
+    }
+
+    fn touch(&mut self, session: SessionKey, command: &TouchCommand, out: &mut Frame) {
+        let presence = self.roster.slot_of(session).and_then(|slot| self.roster.get(slot));
+        let touched = presence
+            .zip(self.objects.as_deref())
+            .and_then(|(presence, objects)| requests::touch(presence, command, objects, self.solids));
+        let Some(touch) = touched else {
+            self.counters.ignored += 1;
+            return;
+        };
+        self.counters.touch += 1;
+        out.events.push(Event::Touched(Arc::new(touch)));
+    }
+
+    fn remove_session(&mut self, session: SessionKey, out: &mut Frame) {
         let Some(presence) = self.roster.remove(session) else {
             self.counters.ignored += 1;
             return;
         };
         self.counters.leave += 1;
+        self.edits.forget(session);
+        if let Some(objects) = self.objects.as_deref_mut() {
+            let wearer = std::iter::once(presence.id);
+            self.edits.take_off(objects, wearer, &mut self.counters.edits, &mut out.events);
+        }
         if !presence.dirty.created {
             self.departures.push(presence.id);
         }
@@ -160,7 +390,7 @@ impl Receivers<'_> {
             let (agent, session) = (presence.identity.agent, presence.identity.session);
             if game.has_fallen(agent) {
                 let half_height = Vec3::Z * presence.half_height();
-                relocate(presence, arrival + half_height, Vec3::X, ground, self.counters);
+                relocate(presence, arrival + half_height, Vec3::X, (ground, self.solids), self.counters);
                 out.events.push(Event::Teleported(session));
                 game.push_raised(session, &mut out.events);
             }
@@ -173,7 +403,7 @@ impl Receivers<'_> {
 fn act(
     presence: &mut Presence,
     action: Action,
-    ground: &SolidGround,
+    around: (&SolidGround, Option<&Solids>),
     counters: &mut WorldCounters,
     out: &mut Frame,
 ) {
@@ -184,7 +414,7 @@ fn act(
         }
         Action::Teleport { position, look_at } => {
             counters.teleport += 1;
-            relocate(presence, position, look_at, ground, counters);
+            relocate(presence, position, look_at, around, counters);
             out.events.push(Event::Teleported(presence.identity.session));
         }
         Action::Appear(appearance) => {
@@ -205,12 +435,23 @@ fn act(
         }
         Action::Sit { seat, look_at } => {
             counters.sit += 1;
-            arrivals::sit_down(presence, seat, ground);
+            arrivals::sit_down(presence, seat, around.0);
             face(presence, look_at);
         }
-        Action::Enter(_) | Action::Leave | Action::Resync | Action::ReloadBehaviors { .. } => {
-            unreachable!("not an action of one avatar")
-        }
+        Action::Enter(_)
+        | Action::Leave
+        | Action::Resync
+        | Action::ReloadBehaviors { .. }
+        | Action::Object(_)
+        | Action::EditRights(_)
+        | Action::ObjectLimits(_)
+        | Action::Restore(_)
+        | Action::Settle(_)
+        | Action::HeldFull { .. }
+        | Action::Land(_)
+        | Action::SitOn { .. }
+        | Action::Touch(_)
+        | Action::Effect(_) => unreachable!("not an action of one avatar"),
     }
     presence.dirty.touched = true;
 }
@@ -220,13 +461,13 @@ pub(crate) fn relocate(
     presence: &mut Presence,
     to: Vec3,
     look_at: Vec3,
-    ground: &SolidGround,
+    (ground, solids): (&SolidGround, Option<&Solids>),
     counters: &mut WorldCounters,
 ) {
     if !ground.holds(to, presence.half_height()) {
         counters.recovered += 1;
     }
-    arrivals::place(presence, to, ground);
+    arrivals::place(presence, to, ground, solids);
     face(presence, look_at);
 }
 
@@ -256,6 +497,8 @@ mod tests {
             local_ids: 1..1_000,
             terrain: Arc::new(Terrain::flat(256, 21.0)),
             scenery: Arc::default(),
+            objects: None,
+            land: None,
             cast: None,
             water_m: 20.0,
             max_avatars: 10,
@@ -307,6 +550,19 @@ mod tests {
             forged(SessionKey(3), 1, enter_as(3)),
             forged(SessionKey::NODE, 1, Action::Resync),
             forged(eve, 2, Action::ReloadBehaviors { cast: 0 }),
+            forged(
+                eve,
+                3,
+                Action::EditRights(Box::new(EditRights { is_operator: true, owners: Vec::new() })),
+            ),
+            forged(SessionKey::NODE, 2, Action::ObjectLimits(ObjectLimits::default())),
+            forged(SessionKey::NODE, 3, Action::Settle(Ticket(9))),
+            forged(
+                SessionKey::NODE,
+                4,
+                Action::HeldFull { owner: AgentId(Uuid::from_u128(1)), is_full: true },
+            ),
+            forged(ada, 3, Action::Object(Box::new(ObjectCommand::Link(Vec::new())))),
             // As another account than the session's.
             forged(eve, 1, enter_as(1)),
         ];
@@ -316,21 +572,35 @@ mod tests {
         honest.step(Tick(1), TICK, 1.0, &mut Vec::new(), &mut frame);
         assert_eq!(told, frame.state_hash);
         let counters = world.counters();
-        assert_eq!((counters.foreign, counters.leave, counters.teleport, counters.resync), (6, 0, 0, 0));
+        assert_eq!((counters.foreign, counters.leave, counters.teleport, counters.resync), (11, 0, 0, 0));
 
         // The node may ask the same.
         let mut commands = vec![Command::by_node(ada, 0, Action::Leave)];
         world.step(Tick(2), TICK, 1.0, &mut commands, &mut frame);
         assert_eq!(world.sessions().collect::<Vec<_>>(), [eve]);
-        assert_eq!(world.counters().foreign, 6);
+        assert_eq!(world.counters().foreign, 11);
     }
 
     #[test]
     #[should_panic(expected = "a session commands its own avatar only")]
     fn a_command_for_an_avatar_of_another_session_is_not_carried_out() {
-        let World { setting, roster, local_ids, npcs, delta, resync, counters, inbox, .. } = &mut world();
+        let World { setting, roster, local_ids, npcs, edits, delta, resync, counters, inbox, .. } =
+            &mut world();
         let departures = &mut delta.departures;
-        let mut to = Receivers { setting, roster, local_ids, npcs, game: None, departures, resync, counters };
+        let mut to = Receivers {
+            setting,
+            roster,
+            local_ids,
+            npcs,
+            game: None,
+            objects: None,
+            edits,
+            land: None,
+            solids: None,
+            departures,
+            resync,
+            counters,
+        };
         let leave = Command::by_node(SessionKey(1), 1, Action::Leave);
         let forged = Command { author: Author::Session(SessionKey(2)), ..leave };
         inbox.carry_out(forged, &mut to, &mut Frame::empty());

@@ -8,6 +8,7 @@
 //!
 //! - *Local ids* handed out after the checkpoint are not handed out again: an id stands for one presence of one session in all epochs,
 //!   until the ids of the world are used up and begin again.
+//! - *Tickets* of transfers are not given again either. A life that has lost some says so ([`link::Transfer::Undone`]).
 //! - *Ticks* continue after the one that failed: the caller never steps a tick twice. So a change in the new epoch has a later tick than
 //!   all frames of the former one.
 //! - *Commands* of the step that failed are lost. The new epoch never gets them, since they may have caused the panic.
@@ -21,10 +22,10 @@ use crate::{
     npc::CastReload,
     progress::ProgressError,
     snapshot::{Checkpoint, RestoreError},
-    world::{World, WorldConfig, system},
+    world::{BuiltState, World, WorldConfig, system},
 };
-use ids::{Epoch, Instant, Tick};
-use link::{Command, Frame};
+use ids::{Epoch, Instant, Tick, Ticket};
+use link::{Command, Frame, StoredObjects};
 use std::{fmt, sync::Arc, time::Duration};
 use telemetry::recorder::Scope;
 
@@ -44,6 +45,8 @@ pub struct Life {
     world: World,
     /// As of the last step that ended.
     ids: IdsUsed,
+    /// Tickets from before this life, and the last one as of the last step that ended.
+    tickets: (Ticket, Ticket),
     /// Time of the next checkpoint, on the grid of this world.
     next_at: Instant,
     newest: Option<Checkpoint>,
@@ -80,7 +83,7 @@ pub enum Beginning {
     Older,
     /// One from before it went over to another cast, on which it was given up: it has the one before again.
     Former,
-    /// Nothing: a new world. Its visitors come in again.
+    /// Nothing but objects and land: a new world. Its visitors come in again.
     Empty,
 }
 
@@ -115,12 +118,18 @@ impl Life {
         );
         let offset = Self::CHECKPOINT_PERIOD.mul_f32(share.clamp(0.0, 1.0));
         let ids = world.ids_used();
+        let tickets = (world.last_ticket(), world.last_ticket());
+        let newest = world.is_built_on().then(|| world.recovery_checkpoint());
+        // The world and its checkpoints have objects and land; their former states would stay in memory here.
+        let objects = config.objects.map(|_| StoredObjects::default());
+        let config = WorldConfig { objects, land: None, ..config };
         Self {
             config,
             world,
             ids,
+            tickets,
             next_at: Instant::ZERO + offset,
-            newest: None,
+            newest,
             older: None,
             former: None,
             spare: None,
@@ -134,7 +143,7 @@ impl Life {
     /// Takes a checkpoint now, of a world that was restored: should it panic before the next one is due, it is not to begin empty.
     #[must_use]
     pub fn kept(mut self) -> Self {
-        self.newest = Some(self.world.checkpoint());
+        self.newest = Some(self.world.recovery_checkpoint());
         self
     }
 
@@ -177,6 +186,7 @@ impl Life {
             fault();
         }
         self.ids = self.world.ids_used();
+        self.tickets.1 = self.world.last_ticket();
         self.try_cast(dt);
         if now >= self.next_at {
             let _scope = CHECKPOINT.enter(self.config.id.0.into());
@@ -207,7 +217,7 @@ impl Life {
                 self.world.checkpoint_into(&mut checkpoint);
                 checkpoint
             }
-            None => self.world.checkpoint(),
+            None => self.world.recovery_checkpoint(),
         }
     }
 
@@ -249,7 +259,7 @@ impl Life {
         };
         // A panic in the following lines needs a checkpoint of the state before.
         if self.newest.is_none() {
-            self.newest = Some(self.world.checkpoint());
+            self.newest = Some(self.world.recovery_checkpoint());
         }
         let is_done = self.world.carry_out(reload);
         assert!(is_done, "a world has the cast of its configuration");
@@ -274,6 +284,8 @@ impl Life {
     /// With a cast on trial, the second attempt restores the state before it. Attempts are counted from 0 after that, and after each
     /// change of the cast.
     ///
+    /// Objects and land are those of the last frame in any case; after a panic in the midst of a change of objects, these are those of the checkpoint.
+    ///
     /// Returns the former world; the caller drops it off the tick's path.
     pub fn begin_again(&mut self, in_a_row: u32) -> (Beginning, World) {
         let Epoch(former) = self.world.epoch();
@@ -287,20 +299,29 @@ impl Life {
         let (beginning, mut world) = self.next_life(in_a_row - self.forgiven);
         assert_eq!(world.epoch(), Epoch(former + 1), "a life has the epoch after the former one");
         world.skip_ids(self.ids);
+        let (began, last) = self.tickets;
+        world.continue_tickets(began, last);
+        self.tickets.1 = world.last_ticket();
         world.counters = self.world.counters;
         world.outlive(self.world.progress_version());
         world.ask_for_snapshot();
+        if beginning == Beginning::Empty && world.is_built_on() {
+            // The others have been given up, and it is not to begin without its objects and its land.
+            self.newest = Some(world.checkpoint());
+        }
         (beginning, std::mem::replace(&mut self.world, world))
     }
 
     /// The world of the next epoch. `attempt` counts the panics in a row, from 1, that the current cast and checkpoints have had.
     fn next_life(&mut self, attempt: u32) -> (Beginning, World) {
+        let built = self.world.roll_back();
         let is_given_up = self.former.is_some() && attempt > 1;
         if !is_given_up {
             let checkpoints = [(Beginning::Newest, &self.newest), (Beginning::Older, &self.older)];
             let tried_before = attempt.saturating_sub(1) as usize;
             let resumed = checkpoints.into_iter().skip(tried_before).find_map(|(beginning, checkpoint)| {
-                let world = World::resume(self.config.clone(), checkpoint.as_ref()?).ok()?;
+                let world =
+                    World::resume_with(self.config.clone(), checkpoint.as_ref()?, built.clone()).ok()?;
                 Some((beginning, world))
             });
             if let Some(resumed) = resumed {
@@ -310,16 +331,26 @@ impl Life {
                 return resumed;
             }
         }
-        (self.newest, self.older) = (None, None);
-        let gone_back = self.former.take().and_then(|former| self.go_back(former));
-        gone_back.unwrap_or_else(|| (Beginning::Empty, World::new(self.config.clone())))
+        let checkpoints = [self.newest.take(), self.older.take()];
+        let saved = checkpoints.into_iter().flatten().next().map(Checkpoint::into_built).unwrap_or_default();
+        let built = BuiltState { objects: built.objects.or(saved.objects), land: built.land.or(saved.land) };
+        let gone_back = self.former.take().and_then(|former| self.go_back(former, built.clone()));
+        gone_back.unwrap_or_else(|| {
+            let BuiltState { objects, land } = built;
+            let objects = objects.or_else(|| self.config.objects.clone());
+            (Beginning::Empty, World::new(WorldConfig { objects, land, ..self.config.clone() }))
+        })
     }
 
     /// Takes up the cast that was before, and the state with it.
-    fn go_back(&mut self, Former { checkpoint, cast, .. }: Former) -> Option<(Beginning, World)> {
+    fn go_back(
+        &mut self,
+        Former { checkpoint, cast, .. }: Former,
+        built: BuiltState,
+    ) -> Option<(Beginning, World)> {
         self.config.cast = Some(cast);
         self.forgiven = self.panics;
-        let world = World::resume(self.config.clone(), &checkpoint).ok()?;
+        let world = World::resume_with(self.config.clone(), &checkpoint, built).ok()?;
         self.newest = Some(checkpoint);
         Some((Beginning::Former, world))
     }
@@ -341,9 +372,13 @@ fn next_on_grid(due_at: Instant, now: Instant) -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use glam::Vec3;
+    use glam::{Quat, Vec3};
     use ids::{AgentId, SessionKey, Uuid, WorldId};
-    use link::{Action, Enter, Terrain};
+    use link::{
+        Action, Derez, DerezKind, Enter, Motion, NewObject, ObjectChange, ObjectCommand, PrimFlags, Terrain,
+        Transfer,
+    };
+    use prim::Shape;
 
     fn config() -> WorldConfig {
         WorldConfig {
@@ -353,6 +388,8 @@ mod tests {
             local_ids: 1..100,
             terrain: Arc::new(Terrain::flat(256, 21.0)),
             scenery: Arc::default(),
+            objects: None,
+            land: None,
             cast: None,
             water_m: 20.0,
             max_avatars: 10,
@@ -396,5 +433,62 @@ mod tests {
         assert_eq!(step(&mut life, 1, Action::Leave), [0, 0]);
         let (beginning, _) = life.begin_again(2);
         assert_eq!((beginning, life.world().n_avatars()), (Beginning::Older, 0));
+    }
+
+    #[test]
+    fn a_life_that_goes_back_to_a_checkpoint_takes_its_later_tickets_back() {
+        let objects = Some(StoredObjects::default());
+        let mut life = Life::new(WorldConfig { local_ids: 1 << 20..2 << 20, objects, ..config() }, 0.0);
+        let mut frame = Frame::empty();
+        let mut step = |life: &mut Life, tick: u64, now: Instant, action: Action| {
+            let mut commands = vec![Command::by_session(SessionKey(1), tick, action)];
+            life.step(now, Tick(tick), Duration::from_millis(50), 1.0, &mut commands, &mut frame);
+            frame.clone()
+        };
+        let visitor = Enter {
+            agent: AgentId(Uuid::from_u128(1)),
+            first_name: "Ada".into(),
+            last_name: "Resident".into(),
+            position: Vec3::splat(50.0),
+            look_at: Vec3::X,
+            flying: false,
+            appearance: None,
+        };
+        let create = |n| {
+            Action::Object(Box::new(ObjectCommand::Create(Box::new(NewObject {
+                id: Uuid::from_u128(n),
+                created_us: 0,
+                p_code: 9,
+                state: 0,
+                material: 3,
+                shape: Shape::BOX,
+                scale: Vec3::splat(0.5),
+                position: Vec3::splat(50.0),
+                ray: None,
+                rotation: Quat::IDENTITY,
+                group: Uuid::nil(),
+                flags: PrimFlags::default(),
+                is_selected: false,
+            }))))
+        };
+        step(&mut life, 0, Instant::ZERO, Action::Enter(Box::new(visitor)));
+        step(&mut life, 1, Instant::ZERO, create(1));
+        let checkpoint_at = Instant::ZERO + Life::CHECKPOINT_PERIOD;
+        let made = step(&mut life, 2, checkpoint_at, create(2));
+        let [ObjectChange::Set { id, .. }] = made.objects[..] else { panic!("{made:?}") };
+        let (folder, transaction) = (Uuid::nil(), Uuid::nil());
+        let take = Derez { objects: vec![id], kind: DerezKind::Take, folder, transaction };
+        step(&mut life, 3, checkpoint_at, Action::Object(Box::new(ObjectCommand::Derez(take))));
+        assert_eq!(life.world.last_ticket(), Ticket(1));
+        // A panic in the midst of a change.
+        let objects = life.world.objects.as_mut().expect("built on");
+        let other = objects.local_id(Uuid::from_u128(1)).expect("it stayed");
+        objects.set_motion(other, Motion::default()).expect("it is there");
+        objects.begin_step();
+        assert_eq!(life.begin_again(1).0, Beginning::Newest);
+        let shown = step(&mut life, 5, checkpoint_at, Action::AlwaysRun(true)).snapshot.expect("asked for");
+        let undone = Transfer::Undone { first: Ticket(1), last: Ticket(1) };
+        assert_eq!(shown.transfers, [(Ticket(2), undone)]);
+        assert!(shown.objects[0].prims().any(|(shown, ..)| shown == id), "it is back");
     }
 }

@@ -7,15 +7,18 @@ use crate::{
     arrivals::{settle_arrivals, stand_up},
     contacts::Contacts,
     gait::{
-        self, CROUCH_M_PER_S, FLY_M_PER_S, FLY_VERTICAL_M_PER_S, PRE_JUMP, RUN_M_PER_S, SUB_STEPS_PER_S,
-        WALK_M_PER_S,
+        self, CROUCH_M_PER_S, FLY_M_PER_S, FLY_VERTICAL_M_PER_S, OpenGround, PRE_JUMP, RUN_M_PER_S,
+        SUB_STEPS_PER_S, Space, WALK_M_PER_S,
     },
     gestures,
     ground::SolidGround,
+    land::{Land, LandDeed},
     local_ids::LocalIds,
     presence::{Controls, Posture, Presence, Pressed, Stance, upright},
     roster::Roster,
+    seats::stand_beside,
     setting::WorldSetting,
+    solids::{AmongPrims, Solids},
 };
 use glam::{Quat, Vec2, Vec3};
 use link::ControlFlags;
@@ -77,34 +80,46 @@ impl Movement {
         dt: Duration,
         roster: &mut Roster,
         setting: &WorldSetting,
+        land: Option<&Land>,
         local_ids: &LocalIds,
+        solids: Option<&mut Solids>,
     ) {
         System::WorldMovement.enter();
         assert!(dt <= STEP_MAX, "a step of {dt:?}: schedulers dilate time, they do not lengthen steps");
-        self.steer(roster, &setting.ground);
+        self.steer(roster, &setting.ground, land);
+        if let Some(solids) = solids.as_deref() {
+            self.leave_seats(roster, setting, solids);
+        }
         let sub_steps = self.sub_steps_due(dt);
         let arrivals = roster.iter().any(|(_, presence)| presence.dirty.arriving);
         if arrivals || (sub_steps > 0 && !self.movers.is_empty()) {
             self.locate(roster);
-            settle_arrivals(roster, &mut self.contacts, setting, local_ids);
+            settle_arrivals(roster, &mut self.contacts, setting, local_ids, solids.as_deref());
         }
-        // All sub-steps of an avatar in a row, so that its surroundings are loaded once: with thousands of avatars cache misses
-        // dominate. Others appear where they were or already are, at most one tick apart.
-        for &Mover { slot, preferred, .. } in &self.movers {
-            let presence = roster.get_mut(slot).expect("movers were listed in this tick");
-            let (from, was_grounded) = (presence.motion.position, presence.stance.is_grounded());
-            for _ in 0..sub_steps {
-                gait::sub_step(presence, slot, preferred, &setting.ground, &mut self.contacts);
-            }
-            if was_grounded && sub_steps > 0 {
-                gait::even_out(presence, from, sub_steps);
+        let Self { movers, contacts, .. } = self;
+        let ground = &setting.ground;
+        match solids {
+            None => move_all(movers, roster, sub_steps, &mut OpenGround { ground, contacts }),
+            Some(solids) => {
+                solids.keep_slots(roster.slots().len());
+                move_all(movers, roster, sub_steps, &mut AmongPrims { ground, contacts, solids });
             }
         }
         self.animate(roster);
     }
 
+    /// Puts avatars that have got up beside the prims that they sat on.
+    fn leave_seats(&self, roster: &mut Roster, setting: &WorldSetting, solids: &Solids) {
+        for &Mover { slot, .. } in &self.movers {
+            let presence = roster.get_mut(slot).expect("movers were listed in this tick");
+            if presence.seat.is_some() && presence.stance != Stance::Sitting {
+                stand_beside(presence, &setting.ground, Some(solids));
+            }
+        }
+    }
+
     /// Turns flags into stances and preferred velocities, and lists the movers.
-    fn steer(&mut self, roster: &mut Roster, ground: &SolidGround) {
+    fn steer(&mut self, roster: &mut Roster, ground: &SolidGround, land: Option<&Land>) {
         self.movers.clear();
         for (slot, presence) in roster.iter_mut() {
             let busy = !matches!(presence.stance, Stance::Standing | Stance::Sitting);
@@ -116,7 +131,7 @@ impl Movement {
                 continue;
             }
             let flags = presence.controls.flags();
-            take_stance(presence, ground);
+            take_stance(presence, ground, land);
             presence.controls.pressed = Pressed::default();
             if presence.stance != Stance::Sitting {
                 turn_to_controls(presence);
@@ -157,8 +172,31 @@ impl Movement {
     }
 }
 
-/// Applies presses and FLY to the stance.
-fn take_stance(presence: &mut Presence, ground: &SolidGround) {
+/// The sub-steps of all movers.
+///
+/// All sub-steps of an avatar in a row, so that its surroundings are loaded once: with thousands of avatars cache misses dominate. Others appear
+/// where they were or already are, at most one tick apart.
+fn move_all<S: Space>(movers: &[Mover], roster: &mut Roster, sub_steps: u64, space: &mut S) {
+    for &Mover { slot, preferred, .. } in movers {
+        let presence = roster.get_mut(slot).expect("movers were listed in this tick");
+        let (from, was_grounded) = (presence.motion.position, presence.stance.is_grounded());
+        for _ in 0..sub_steps {
+            gait::sub_step(presence, slot, preferred, space);
+        }
+        if was_grounded && sub_steps > 0 {
+            gait::even_out(presence, from, sub_steps);
+        }
+    }
+}
+
+/// True if the land lets an avatar fly where it is. Beyond the region's squares nothing forbids it.
+fn may_fly(presence: &Presence, land: Option<&Land>) -> bool {
+    let (agent, at) = (presence.identity.agent, presence.motion.position.truncate());
+    land.is_none_or(|land| land.parcel_at(at).is_none() || land.may(LandDeed::Fly, agent, at))
+}
+
+/// Applies presses and FLY to the stance. Over land without flights an avatar that holds FLY walks or falls.
+fn take_stance(presence: &mut Presence, ground: &SolidGround, land: Option<&Land>) {
     let Pressed { flags, jump, posture } = presence.controls.pressed;
     let grounded = presence.stance.is_grounded();
     match posture {
@@ -173,7 +211,7 @@ fn take_stance(presence: &mut Presence, ground: &SolidGround) {
         return;
     }
 
-    let flies = presence.controls.held.any(ControlFlags::FLY);
+    let flies = presence.controls.held.any(ControlFlags::FLY) && may_fly(presence, land);
     let finishes = flags.any(ControlFlags::FINISH_ANIM);
     presence.stance = match presence.stance {
         Stance::Flying if flies => Stance::Flying,

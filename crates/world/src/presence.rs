@@ -3,7 +3,7 @@
 use crate::{animations::Animator, ground::SolidGround};
 use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, SessionKey};
-use link::{Appearance, Audience, Avatar, Control, ControlFlags, Enter, Entity, Motion};
+use link::{Appearance, Audience, Avatar, Control, ControlFlags, Enter, Entity, Motion, Seat};
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 use std::sync::Arc;
@@ -22,6 +22,9 @@ pub(crate) struct Presence {
     pub(crate) stance: Stance,
     pub(crate) controls: Controls,
     pub(crate) animator: Animator,
+    /// Its seat on a linkset; only while it sits. A record of its own in snapshots.
+    #[serde(skip)]
+    pub(crate) seat: Option<Arc<AvatarSeat>>,
     /// Changes of this tick: empty between steps.
     #[serde(skip)]
     pub(crate) dirty: AvatarDirtyFlags,
@@ -39,6 +42,15 @@ pub(crate) struct AvatarIdentity {
     pub(crate) agent: AgentId,
     pub(crate) first_name: String,
     pub(crate) last_name: String,
+}
+
+/// Seat of an avatar on a prim of a linkset. Constant from sitting down to getting up.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AvatarSeat {
+    /// Place on the linkset.
+    pub(crate) seat: Seat,
+    /// The prim that it sits on.
+    pub(crate) prim: LocalId,
 }
 
 /// Support of an avatar. Durations count physics sub-steps, so that they pass in world time.
@@ -150,6 +162,8 @@ pub(crate) struct AvatarDirtyFlags {
     pub(crate) arriving: bool,
     pub(crate) appeared: bool,
     pub(crate) animated: bool,
+    /// Sat down on a linkset, or got up from one.
+    pub(crate) seated: bool,
     /// Anything at all, seen or unseen, may be different: compare and hash.
     pub(crate) touched: bool,
 }
@@ -187,12 +201,19 @@ impl Presence {
             stance: if enter.flying { Stance::Flying } else { Stance::Standing },
             controls: Controls::new(enter.flying, rotation),
             animator: Animator::new(),
+            seat: None,
             dirty: AvatarDirtyFlags { created: true, ..AvatarDirtyFlags::default() },
             shown: Motion::default(),
             hashes: Hashes::default(),
         };
         presence.hash_cold();
         presence
+    }
+
+    /// Moves it to the nearest possible place: the ground may have changed since.
+    pub(crate) fn recover(&mut self, ground: &SolidGround) {
+        self.size = Appearance::avatar_size(self.appearance.as_deref());
+        self.motion.position = ground.recover(self.motion.position, self.half_height());
     }
 
     /// Completes a decoded presence; false if no step leaves such a one.
@@ -202,13 +223,29 @@ impl Presence {
         self.hash_cold();
         self.hashes.whole = self.state_hash(slot);
         let Motion { position, velocity, acceleration, rotation, angular_velocity } = self.motion;
-        ground.holds(position, self.half_height())
+        self.can_be_at(position, ground)
             && velocity.is_finite()
             && velocity.abs().max_element() <= SPEED_MAX_M_PER_S
             && acceleration == Vec3::ZERO
             && angular_velocity == Vec3::ZERO
             && [rotation, self.controls.body_rotation].into_iter().all(is_unit)
             && self.animator.revive()
+    }
+
+    /// True if it can be at a place: on a seat anywhere.
+    fn can_be_at(&self, position: Vec3, ground: &SolidGround) -> bool {
+        match self.seat {
+            Some(_) => position.is_finite() && self.stance == Stance::Sitting,
+            None => ground.holds(position, self.half_height()),
+        }
+    }
+
+    /// Takes it from its seat on a linkset, if it has one, and leaves it where it is.
+    pub(crate) fn leave_seat(&mut self) -> Option<Arc<AvatarSeat>> {
+        let seat = self.seat.take()?;
+        self.dirty.seated = true;
+        self.dirty.touched = true;
+        Some(seat)
     }
 
     /// From centre to sole, metres.
@@ -223,7 +260,7 @@ impl Presence {
         }
         let soles = self.half_height();
         self.size = Appearance::avatar_size(Some(&appearance));
-        if self.stance.is_grounded() {
+        if self.stance.is_grounded() && self.seat.is_none() {
             self.motion.position.z += self.half_height() - soles;
         }
         self.appearance = Some(appearance);
@@ -239,6 +276,7 @@ impl Presence {
             id: self.id,
             audience: Audience::All,
             motion: self.motion,
+            seat: self.seat.as_ref().map(|seat| seat.seat),
             avatar: Avatar {
                 session,
                 agent,
@@ -285,10 +323,30 @@ impl Presence {
         });
         hasher.u64(u64::from(self.controls.held.0) << 1 | u64::from(self.controls.always_run));
         hasher.quat(self.controls.body_rotation);
+        if let Some(seat) = &self.seat {
+            seat.hash(&mut hasher);
+        }
         self.animator.hash(&mut hasher);
         hasher.finish()
     }
 }
+
+impl AvatarSeat {
+    /// True if a step can lead to it.
+    pub(crate) fn is_sound(&self) -> bool {
+        let Seat { position, rotation, .. } = self.seat;
+        position.is_finite() && position.abs().max_element() <= SEAT_OFFSET_MAX_M && is_unit(rotation)
+    }
+
+    fn hash(&self, hasher: &mut StateHasher) {
+        hasher.u64(u64::from(self.prim.0) << 32 | u64::from(self.seat.parent.0));
+        hasher.vec3(self.seat.position);
+        hasher.quat(self.seat.rotation);
+    }
+}
+
+/// Metres of a seat from the root along each axis: a part is at most 256 from its root along each, a sit target 300 from its prim.
+const SEAT_OFFSET_MAX_M: f32 = 1_024.0;
 
 /// Maximum speed along any axis: the range of terse updates.
 pub(crate) const SPEED_MAX_M_PER_S: f32 = 128.0;

@@ -3,7 +3,7 @@
 //! A part holds avatars as they are after its frame's changes. So a replica that empties itself at part 0, applies
 //! changes (of avatars it does not know yet: none), and adds each part, is complete after the last.
 
-use crate::{npc::Npcs, roster::Roster, setting::WorldSetting};
+use crate::{land::Land, npc::Npcs, objects::ObjectStore, roster::Roster, setting::WorldSetting};
 use ids::LocalId;
 use link::{Frame, SnapshotChunk};
 use serde::{Deserialize, Serialize};
@@ -44,11 +44,13 @@ impl Resync {
         &mut self,
         roster: &Roster,
         npcs: &Npcs,
+        objects: Option<&ObjectStore>,
+        land: Option<&Land>,
         setting: &WorldSetting,
         out: &mut Frame,
     ) {
         if !self.is_done() {
-            self.write_next_part(roster, npcs, setting, out);
+            self.write_next_part(roster, npcs, objects, land, setting, out);
         }
     }
 
@@ -59,7 +61,15 @@ impl Resync {
 
     /// Puts the next part into a frame that has all its changes.
     #[inline(never)]
-    fn write_next_part(&mut self, roster: &Roster, npcs: &Npcs, setting: &WorldSetting, out: &mut Frame) {
+    fn write_next_part(
+        &mut self,
+        roster: &Roster,
+        npcs: &Npcs,
+        objects: Option<&ObjectStore>,
+        land: Option<&Land>,
+        setting: &WorldSetting,
+        out: &mut Frame,
+    ) {
         System::WorldResync.enter();
         if self.run.is_none() && self.requested {
             self.requested = false;
@@ -68,7 +78,16 @@ impl Resync {
             self.run = Some(SnapshotRun { members, next_index: 0 });
         }
         let Some(run) = &mut self.run else { return };
-        out.snapshot = Some(run.chunk(roster, npcs, setting));
+        let is_first = run.next_index == 0;
+        let mut chunk = run.chunk(roster, npcs, setting);
+        if let Some(objects) = objects.filter(|_| is_first) {
+            (chunk.objects, chunk.transfers) = (objects.pages(), objects.escrow().unsettled());
+        }
+        if let Some(land) = land.filter(|_| is_first) {
+            (chunk.ground, chunk.baked, chunk.land) =
+                (land.patches(), land.baked_patches(), Some(land.state()));
+        }
+        out.snapshot = Some(chunk);
         if run.is_over() {
             self.run = None;
         }
@@ -96,6 +115,6 @@ impl SnapshotRun {
                 slot => Some(roster.get(slot).filter(|presence| presence.id == id)?.entity()),
             })
             .collect();
-        SnapshotChunk { index, count: self.count(), entities }
+        SnapshotChunk { index, count: self.count(), entities, ..SnapshotChunk::default() }
     }
 }

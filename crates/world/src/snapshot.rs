@@ -8,18 +8,23 @@
 //! numbers that minds hold, so that the same NPCs can continue with other behaviours. Counters are not state.
 
 use crate::{
+    bodies::{Bodies, StoredBodies},
     cast::CastMark,
     local_ids::IdsUsed,
     movement::Movement,
     npc::Npcs,
+    objects::Edits,
     periods::TIME_MAX,
     presence::Presence,
     renaming::{IdShortage, Renaming},
     resync::Resync,
     roster::Roster,
-    world::{World, WorldConfig},
+    seats::SeatSurroundings,
+    solids::{Solids, StoredSolids},
+    world::{BuiltState, World, WorldConfig},
 };
 use ids::{Epoch, LocalId, WorldId};
+use link::{StoredLand, StoredObjects};
 use record::RecordError;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -91,6 +96,16 @@ struct SnapshotBody<S, N> {
     slots: S,
     npcs: N,
     game: Vec<u8>,
+    /// None in a world that is not built on.
+    objects: Option<StoredObjects>,
+    /// Without content if `objects` is none.
+    edits: Edits,
+    /// Without content in most worlds.
+    solids: StoredSolids,
+    /// None in a world that is not built on, and in a checkpoint of values only.
+    bodies: Option<StoredBodies>,
+    /// None in a world that is not built on.
+    land: Option<StoredLand>,
 }
 
 /// Identity of a world's place: a restored world has the same terrain, static objects and NPCs.
@@ -125,6 +140,8 @@ enum Follow {
     On,
     /// By a snapshot.
     Anew,
+    /// By a snapshot, in a life whose ground may be another one than that on which its avatars stood.
+    Later,
 }
 
 /// The whole state of a world between two steps, to begin again from in the same process, or to be encoded elsewhere than on
@@ -166,6 +183,12 @@ impl Checkpoint {
     /// Drops the visitors and their memory, as if all had left before it was taken.
     pub(crate) fn forget_visitors(&mut self) {
         self.body.slots = Vec::new();
+        self.body.edits.retain(|_| false);
+    }
+
+    /// Its objects and its land, in a world that is built on.
+    pub(crate) fn into_built(self) -> BuiltState {
+        BuiltState { objects: self.body.objects, land: self.body.land }
     }
 }
 
@@ -173,7 +196,8 @@ impl World {
     /// The whole state between two steps, as bytes.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
-        encoding::encode(&self.body(self.roster.slots(), &self.npcs, self.encoded_game(Vec::new())))
+        let game = self.encoded_game(Vec::new());
+        encoding::encode(&self.body(self.roster.slots(), &self.npcs, game, self.stored_bodies()))
     }
 
     /// The whole state between two steps, as values. Takes an allocation for each avatar and one for all: encoding it
@@ -181,10 +205,19 @@ impl World {
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         let game = self.encoded_game(Vec::new());
-        Checkpoint { body: self.body(self.roster.slots().to_vec(), self.npcs.copied(), game) }
+        Checkpoint {
+            body: self.body(self.roster.slots().to_vec(), self.npcs.copied(), game, self.stored_bodies()),
+        }
     }
 
-    /// As [`Self::checkpoint`], into the memory of a former one: with thousands of avatars it is megabytes, which would be allocated
+    /// As [`Self::checkpoint`], with values only: linksets that physics moves continue from their motions, and not bit by bit. Encoding the state of 500 of them would
+    /// take too long for a step.
+    pub(crate) fn recovery_checkpoint(&self) -> Checkpoint {
+        let game = self.encoded_game(Vec::new());
+        Checkpoint { body: self.body(self.roster.slots().to_vec(), self.npcs.copied(), game, None) }
+    }
+
+    /// As `recovery_checkpoint`, into the memory of a former one: with thousands of avatars it is megabytes, which would be allocated
     /// and cleared each time.
     pub fn checkpoint_into(&self, checkpoint: &mut Checkpoint) {
         let mut slots = std::mem::take(&mut checkpoint.body.slots);
@@ -193,7 +226,7 @@ impl World {
         // Element by element, since a whole copy of another length would ask for memory.
         self.roster.slots().clone_into(&mut slots);
         self.npcs.copy_into(&mut npcs);
-        checkpoint.body = self.body(slots, npcs, self.encoded_game(game));
+        checkpoint.body = self.body(slots, npcs, self.encoded_game(game), None);
     }
 
     /// The game's state in this memory.
@@ -203,7 +236,17 @@ impl World {
         memory
     }
 
-    fn body<S, N>(&self, slots: S, npcs: N, game: Vec<u8>) -> SnapshotBody<S, N> {
+    fn stored_bodies(&self) -> Option<StoredBodies> {
+        self.bodies.as_ref().map(|bodies| bodies.stored())
+    }
+
+    fn body<S, N>(
+        &self,
+        slots: S,
+        npcs: N,
+        game: Vec<u8>,
+        bodies: Option<StoredBodies>,
+    ) -> SnapshotBody<S, N> {
         SnapshotBody {
             place: WorldIdentity {
                 terrain: self.setting.ground.terrain.fingerprint(),
@@ -219,6 +262,11 @@ impl World {
             slots,
             npcs,
             game,
+            objects: self.objects.as_ref().map(|objects| objects.stored()),
+            edits: self.edits.clone(),
+            solids: self.solids.as_ref().map_or_else(StoredSolids::default, |solids| solids.stored()),
+            bodies,
+            land: self.land.as_ref().map(|land| land.stored()),
         }
     }
 
@@ -250,6 +298,10 @@ impl World {
     pub fn restore_without_visitors(config: WorldConfig, bytes: &[u8]) -> Result<Self, RestoreError> {
         let mut body = encoding::decode(bytes)?;
         body.slots.clear();
+        if let Some(land) = &mut body.land {
+            // Their sessions are gone.
+            land.strokes.clear();
+        }
         Self::from_body(config, body, Follow::Anew)
     }
 
@@ -270,7 +322,28 @@ impl World {
     /// # Panics
     /// As [`World::new`].
     pub fn resume(config: WorldConfig, checkpoint: &Checkpoint) -> Result<Self, RestoreError> {
-        Self::from_body(config, checkpoint.body.clone(), Follow::On)
+        Self::resume_with(config, checkpoint, BuiltState::default())
+    }
+
+    /// As [`World::resume`], with these objects and this land, as far as there are any, instead of those of the checkpoint.
+    pub(crate) fn resume_with(
+        config: WorldConfig,
+        checkpoint: &Checkpoint,
+        built: BuiltState,
+    ) -> Result<Self, RestoreError> {
+        let body = checkpoint.body.clone();
+        let BuiltState { objects, land } = built;
+        let follow = if land.is_some() { Follow::Later } else { Follow::On };
+        // Moving linksets of the checkpoint are not where these objects are.
+        let bodies = body.bodies.filter(|_| objects.is_none());
+        let body =
+            SnapshotBody { objects: objects.or(body.objects), land: land.or(body.land), bodies, ..body };
+        let mut world = Self::from_body(config, body, follow)?;
+        if let Some(land) = world.land.as_mut().filter(|_| follow == Follow::Later) {
+            // The avatars are those of an earlier moment, with other lists.
+            land.check_all();
+        }
+        Ok(world)
     }
 
     /// Local ids used so far.
@@ -289,8 +362,31 @@ impl World {
     }
 
     fn from_body(config: WorldConfig, body: OwnedBody, follow: Follow) -> Result<Self, RestoreError> {
-        let SnapshotBody { place, ids, frames, movement, slots, mut npcs, game } = body;
-        let mut world = Self::new(config);
+        let SnapshotBody {
+            place,
+            ids,
+            frames,
+            movement,
+            slots,
+            mut npcs,
+            game,
+            objects,
+            edits,
+            solids,
+            bodies,
+            land,
+        } = body;
+        let mut world = match objects {
+            Some(objects) => {
+                Self::with_edited_objects(config, objects, edits).ok_or(RestoreError::Inconsistent)?
+            }
+            None => Self::without_objects(config),
+        };
+        world.restore_solids(solids)?;
+        world.restore_bodies(bodies)?;
+        if let Some(land) = land {
+            world = world.with_land(land).ok_or(RestoreError::Inconsistent)?;
+        }
         world.is_the_place_of(&place)?;
         let keeps_game = world.can_go_on_with(&place.cast, follow)?;
         let is_sound = frames.resync.is_sound()
@@ -315,12 +411,23 @@ impl World {
         if is_same_life {
             world.delta.next_sequence = frames.next_sequence;
             world.resync = frames.resync;
+            // The first frame of a world has its objects and its land.
+            let is_shown = frames.next_sequence > 0;
+            if let Some(objects) = world.objects.as_mut().filter(|_| is_shown) {
+                objects.forget_pages();
+            }
+            if let Some(land) = world.land.as_mut().filter(|_| is_shown) {
+                land.forget_restored();
+            }
         } else {
             world.ask_for_snapshot();
             npcs.forget_news();
         }
         world.local_ids.continue_after(ids, &renaming);
-        world.take_visitors(slots, &renaming)?;
+        world.take_visitors(slots, &renaming, follow)?;
+        // Rights and histories end with the visit.
+        let roster = &world.roster;
+        world.edits.retain(|session| roster.slot_of(session).is_some());
         world.take_npcs(npcs, &place.cast, &renaming)?;
         if keeps_game {
             world.take_game(&game)?;
@@ -330,6 +437,28 @@ impl World {
             return Err(RestoreError::Inconsistent);
         }
         Ok(world)
+    }
+
+    /// Leaves the prims that waited for their colliders waiting.
+    fn restore_solids(&mut self, stored: StoredSolids) -> Result<(), RestoreError> {
+        if stored == StoredSolids::default() {
+            return Ok(());
+        }
+        let objects = self.objects.as_deref().ok_or(RestoreError::Inconsistent)?;
+        let size_m = self.setting.ground.terrain.size_m();
+        let solids = Solids::restored(objects, size_m, stored).ok_or(RestoreError::Inconsistent)?;
+        self.solids = Some(solids);
+        Ok(())
+    }
+
+    /// Lets moving linksets continue as they were.
+    fn restore_bodies(&mut self, stored: Option<StoredBodies>) -> Result<(), RestoreError> {
+        let Some(stored) = stored else { return Ok(()) };
+        let objects = self.objects.as_deref().ok_or(RestoreError::Inconsistent)?;
+        let size_m = self.setting.ground.terrain.size_m();
+        let bodies = Bodies::restored(size_m, objects, Some(stored)).ok_or(RestoreError::Inconsistent)?;
+        self.bodies = Some(Box::new(bodies));
+        Ok(())
     }
 
     /// Checks that terrain, static objects and NPCs are those of the snapshot.
@@ -365,12 +494,24 @@ impl World {
         &mut self,
         slots: Vec<Option<Presence>>,
         renaming: &Renaming,
+        follow: Follow,
     ) -> Result<(), RestoreError> {
         self.roster = Roster::from_slots(slots).ok_or(RestoreError::Inconsistent)?;
         let mut ids = BTreeSet::new();
         let mut hash = 0_u64;
         for (slot, presence) in self.roster.iter_mut() {
             presence.id = renaming.of(presence.id).ok_or(RestoreError::Inconsistent)?;
+            if follow == Follow::Later {
+                presence.recover(&self.setting.ground);
+            }
+            match self.objects.as_deref() {
+                Some(objects) => {
+                    let (solids, ground) = (self.solids.as_deref(), &self.setting.ground);
+                    SeatSurroundings { objects, solids, ground }.restore(presence);
+                }
+                None if presence.seat.is_some() => return Err(RestoreError::Inconsistent),
+                None => {}
+            }
             if !presence.revive(slot, &self.setting.ground) || !ids.insert(presence.id) {
                 return Err(RestoreError::Inconsistent);
             }

@@ -1,29 +1,37 @@
 //! A world: its parts, and its step.
 //!
 //! A step is a list of phases. Each is a part with its own state, and its call in [`World::step`] names what it reads and changes:
-//! [`InboxPhase`] (commands) → [`Movement`] (steering and physics of visitors) → [`Npcs`] → [`GameState`] (a game of another crate) → [`Delta`] (the
-//! frame's changes) → [`Resync`] (a part of a snapshot, when one was asked for). Two more parts belong to no phase: the [`Roster`] of
-//! visitors and the [`LocalIds`]; [`WorldSetting`] is what never changes in a step. Each part has its share of the state hash, and of a
+//! [`InboxPhase`] (commands, edits of objects among them) → [`Land`] (edits of the land, in a world that is built on) → [`Movement`] (steering and
+//! physics of visitors) → [`Bodies`] (linksets that physics moves) → [`Npcs`] → [`GameState`] (a game of another crate) → [`Solids`] (prims as obstacles, and avatars that they carry or seat) →
+//! [`Delta`] (the frame's changes) → [`Resync`] (a part of a snapshot, when one was asked for). Two more parts belong to no phase: the [`Roster`] of
+//! visitors and the [`LocalIds`]; [`WorldSetting`] is what no phase but that of the land changes. Each part has its share of the state hash, and of a
 //! snapshot (`snapshot`).
 
 use crate::{
+    bodies::{Bodies, BodiesPhase},
     cast::NpcCast,
     counters::WorldCounters,
     delta::Delta,
     game::{GameState, GameTick},
     ground::SolidGround,
     inbox::{InboxPhase, Receivers},
+    land::{Land, LandSurroundings, LandUse, carry_out_orders},
     local_ids::LocalIds,
     movement::Movement,
     npc::{CastReload, NpcCounts, Npcs, Surroundings},
+    objects::{EditedLand, Edits, ObjectCounts, ObjectStore, RecentEdits},
     periods::Span,
     resync::Resync,
     roster::Roster,
+    seats::SeatSurroundings,
     setting::WorldSetting,
+    solids::Solids,
 };
-use ids::{Epoch, SessionKey, Tick, WorldId};
-use link::{Command, Entity, Frame, Scenery, Terrain, WorldSpec};
-use state_hash::StateHasher;
+use ids::{Epoch, LocalId, SessionKey, Tick, Ticket, Uuid, WorldId};
+use link::{
+    Command, Entity, Estate, Frame, LandState, Scenery, StoredLand, StoredObjects, Terrain, WorldSpec,
+};
+use state_hash::{StateHasher, mix};
 use std::{ops::Range, sync::Arc, time::Duration};
 use telemetry::recorder::{Arg, Scope, ScopeKind};
 
@@ -33,11 +41,14 @@ pub(crate) const fn system(name: &'static str, limit_ms: u64) -> Scope {
     Scope::new(name).arg(Arg::World).kind(ScopeKind::System).limit_us(limit_ms * 1_000)
 }
 
-static INBOX: Scope = system("world.inbox", 10);
-static MOVEMENT: Scope = system("world.movement", 15);
-static NPCS: Scope = system("world.npcs", 10);
-static TELL: Scope = system("world.tell", 10);
-static RESYNC: Scope = system("world.resync", 5);
+static INBOX: Scope = system("world.inbox", 7);
+static LAND: Scope = system("world.land", 4);
+static MOVEMENT: Scope = system("world.movement", 12);
+static BODIES: Scope = system("world.bodies", 6);
+static NPCS: Scope = system("world.npcs", 7);
+static SOLIDS: Scope = system("world.solids", 5);
+static TELL: Scope = system("world.tell", 6);
+static RESYNC: Scope = system("world.resync", 3);
 
 /// Configuration of a world, constant for its life.
 #[derive(Clone, Debug)]
@@ -48,13 +59,18 @@ pub struct WorldConfig {
     pub epoch: Epoch,
     /// Width and depth in metres: 256, 512, 768 or 1,024.
     pub size_m: u32,
-    /// Local ids it may hand out; no other world of the node has any of them. The first ones are those of `scenery`. More than
-    /// `scenery`, `cast` and `max_avatars` need, and the more the longer until one comes again.
+    /// Local ids it may hand out; no other world of the node has any of them. In a world with `objects`, these have their shares of them
+    /// ([`link::avatar_ids`]). The first of the others are those of `scenery`. More than `scenery`, `cast` and `max_avatars` need, and the
+    /// more the longer until one comes again.
     pub local_ids: Range<u32>,
     /// The ground, `size_m` wide.
     pub terrain: Arc<Terrain>,
     /// Static objects.
     pub scenery: Arc<Scenery>,
+    /// Objects that a new world begins with. None for a world that has none, as an instance.
+    pub objects: Option<StoredObjects>,
+    /// Land that a new world begins with. Without it a world with `objects` has one parcel, of no owner.
+    pub land: Option<StoredLand>,
     /// NPCs, if any.
     pub cast: Option<Arc<NpcCast>>,
     /// Height of the water, metres.
@@ -69,10 +85,10 @@ impl WorldConfig {
     /// Default of `max_avatars`.
     pub const MAX_AVATARS: usize = 10_000;
 
-    /// Configuration of a world by its description, with these NPCs.
+    /// Configuration of a world by its description, with these NPCs. A shared world can have objects, and begins without one.
     #[must_use]
     pub fn new(spec: &WorldSpec, cast: Option<Arc<NpcCast>>) -> Self {
-        let WorldSpec { world, epoch, local_ids, ground, max_avatars, seed, .. } = spec;
+        let WorldSpec { world, epoch, is_shared, local_ids, ground, max_avatars, seed, .. } = spec;
         Self {
             id: *world,
             epoch: *epoch,
@@ -80,12 +96,21 @@ impl WorldConfig {
             local_ids: local_ids.clone(),
             terrain: Arc::clone(&ground.terrain),
             scenery: Arc::clone(&ground.scenery),
+            objects: is_shared.then(StoredObjects::default),
+            land: None,
             cast,
             water_m: ground.water_m,
             max_avatars: *max_avatars as usize,
             seed: *seed,
         }
     }
+}
+
+/// The part of a world that users have made: it outlives every panic.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BuiltState {
+    pub(crate) objects: Option<StoredObjects>,
+    pub(crate) land: Option<StoredLand>,
 }
 
 /// One region or instance: authoritative, single-threaded, deterministic.
@@ -105,6 +130,8 @@ impl WorldConfig {
 ///     local_ids: 1..1_000_000,
 ///     terrain: Arc::new(Terrain::hills(256, 1)),
 ///     scenery: Arc::default(),
+///     objects: None,
+///     land: None,
 ///     cast: None,
 ///     water_m: 20.0,
 ///     max_avatars: WorldConfig::MAX_AVATARS,
@@ -127,6 +154,17 @@ pub struct World {
     pub(crate) npcs: Npcs,
     /// None in a world without a cast.
     pub(crate) game: Option<Box<dyn GameState>>,
+    /// None in a world that is not built on.
+    pub(crate) objects: Option<Box<ObjectStore>>,
+    pub(crate) edits: Edits,
+    /// None in a world that is not built on.
+    pub(crate) bodies: Option<Box<Bodies>>,
+    /// None without objects.
+    pub(crate) solids: Option<Box<Solids>>,
+    /// None in a world that is not built on.
+    pub(crate) land: Option<Box<Land>>,
+    /// None without objects or land, from which it follows.
+    pub(crate) land_use: Option<Box<LandUse>>,
     pub(crate) delta: Delta,
     pub(crate) resync: Resync,
     pub(crate) counters: WorldCounters,
@@ -135,14 +173,44 @@ pub struct World {
 }
 
 impl World {
-    /// An empty world.
+    /// A world without avatars.
     ///
     /// # Panics
-    /// When the configuration contradicts itself: another terrain's size, or fewer local ids than avatars and things.
+    /// As [`World::try_new`], and with objects or land that it refuses.
     #[must_use]
     pub fn new(config: WorldConfig) -> Self {
-        let WorldConfig { id, epoch, size_m, local_ids, terrain, scenery, cast, water_m, max_avatars, seed } =
-            config;
+        Self::try_new(config).expect("objects and land that do not contradict each other")
+    }
+
+    /// As [`World::new`]; `None` if objects or land contradict themselves: a part without its root, an id twice, a square without a parcel.
+    ///
+    /// # Panics
+    /// When the configuration contradicts itself otherwise: another terrain's size, fewer local ids than avatars and things.
+    #[must_use]
+    pub fn try_new(mut config: WorldConfig) -> Option<Self> {
+        let land = config.land.take();
+        let world = match config.objects.take() {
+            Some(stored) => Self::with_objects(config, stored)?,
+            None => Self::without_objects(config),
+        };
+        world.with_stored_land(land)
+    }
+
+    pub(crate) fn without_objects(config: WorldConfig) -> Self {
+        let WorldConfig {
+            id,
+            epoch,
+            size_m,
+            local_ids,
+            terrain,
+            scenery,
+            objects: _,
+            land: _,
+            cast,
+            water_m,
+            max_avatars,
+            seed,
+        } = config;
         assert_eq!(size_m, terrain.size_m(), "the terrain of {id:?} is another region's");
         let n_npcs = cast.as_ref().map_or(0, |cast| cast.len());
         assert!(
@@ -169,11 +237,69 @@ impl World {
             roster: Roster::default(),
             inbox: InboxPhase::default(),
             movement: Movement::default(),
+            objects: None,
+            edits: Edits::default(),
+            bodies: None,
+            solids: None,
+            land: None,
+            land_use: None,
             delta: Delta::default(),
             resync: Resync::default(),
             counters: WorldCounters::default(),
             offered: None,
         }
+    }
+
+    /// A world with these objects instead of those of the configuration, and without land; `None` if they contradict each other.
+    pub(crate) fn with_objects(config: WorldConfig, stored: StoredObjects) -> Option<Self> {
+        Self::with_edited_objects(config, stored, Edits::default())
+    }
+
+    /// As [`Self::with_objects`], with the state that belongs to them in a snapshot.
+    pub(crate) fn with_edited_objects(
+        config: WorldConfig,
+        stored: StoredObjects,
+        edits: Edits,
+    ) -> Option<Self> {
+        let objects = ObjectStore::restored(&config.local_ids, stored)?;
+        let edits = edits.restored(&objects)?;
+        let solids = Solids::of(&objects, config.size_m);
+        let bodies = Bodies::restored(config.size_m, &objects, None).map(Box::new);
+        let local_ids = link::avatar_ids(&config.local_ids);
+        let bare = Self::without_objects(WorldConfig { local_ids, ..config });
+        Some(Self { objects: Some(Box::new(objects)), edits, bodies, solids, ..bare })
+    }
+
+    /// The same world with this land, as [`Self::with_land`]. Without it a world with objects gets one parcel without an owner.
+    fn with_stored_land(self, stored: Option<StoredLand>) -> Option<Self> {
+        match stored {
+            Some(stored) => self.with_land(stored),
+            None if self.objects.is_some() => {
+                let WorldSetting { id, ground, .. } = &self.setting;
+                let estate = Estate::new("Estate", None, ground.water_m.max(0.0));
+                let parcel = Uuid::from_u128(u128::from(mix(id.0.into())) << 64 | 1);
+                let state = LandState::of_one_parcel(ground.terrain.size_m(), parcel, estate, 0);
+                self.with_land(StoredLand::new(state, 0))
+            }
+            None => Some(self),
+        }
+    }
+
+    /// The same world with other land, before its first step. Its ground has the edits of the stored one, and its water that one's height.
+    ///
+    /// `None` if the land contradicts itself or the world's ground: squares without a parcel, patches outside, edits below NPCs.
+    #[must_use]
+    pub fn with_land(mut self, stored: StoredLand) -> Option<Self> {
+        if !self.npcs.is_empty() && !stored.ground.is_empty() {
+            return None;
+        }
+        if let Some(former) = self.land.take() {
+            self.setting.ground.terrain = Arc::clone(former.described_ground());
+        }
+        let land = Land::restored(&mut self.setting.ground, stored)?;
+        self.land_use = self.objects.as_mut().map(|objects| Box::new(LandUse::of(objects, &land)));
+        self.land = Some(Box::new(land));
+        Some(self)
     }
 
     /// One tick. Takes all `commands` (the buffer comes back empty), advances the world by `dt` and overwrites `out` with the changes.
@@ -191,10 +317,33 @@ impl World {
         if let Some(reload) = self.take_ordered_reload(commands) {
             self.carry_out(&reload);
         }
-        let Self { setting, local_ids, roster, inbox, movement, npcs, game, delta, resync, counters, .. } =
-            self;
+        let Self {
+            setting,
+            local_ids,
+            roster,
+            inbox,
+            movement,
+            npcs,
+            game,
+            objects,
+            edits,
+            bodies,
+            solids,
+            land,
+            land_use,
+            delta,
+            resync,
+            counters,
+            ..
+        } = self;
         let world = u64::from(setting.id.0);
         delta.begin(setting, tick, dilation, out);
+        if let Some(objects) = objects {
+            objects.begin_step();
+        }
+        if let Some(land) = land {
+            land.begin_step();
+        }
         recorded(&INBOX, world, || {
             let departures = &mut delta.departures;
             let receivers = Receivers {
@@ -203,13 +352,74 @@ impl World {
                 local_ids,
                 npcs,
                 game: game.as_deref_mut(),
+                objects: objects.as_deref_mut(),
+                edits,
+                land: edited_land(land.as_deref(), land_use.as_deref_mut()),
+                solids: solids.as_deref(),
                 departures,
                 resync,
                 counters,
             };
             inbox.receive(commands, receivers, out);
+            if let Some(objects) = objects.as_deref_mut()
+                && objects.take_unchecked_wearers()
+            {
+                let is_absent = |wearer: &LocalId| !roster.iter().any(|(_, presence)| presence.id == *wearer);
+                let absent: Vec<LocalId> = objects.wearers().filter(is_absent).collect();
+                edits.take_off(objects, absent.into_iter(), &mut counters.edits, &mut out.events);
+            }
+            if let Some(objects) = objects {
+                edits.expire(objects);
+            }
         });
-        recorded(&MOVEMENT, world, || movement.move_avatars(dt, roster, setting, local_ids));
+        if let Some(land) = land {
+            land.pass(dt.as_nanos() as u64);
+            land.set_returns_max(edits.room_for_returns());
+        }
+        if !inbox.land_orders.is_empty() {
+            recorded(&LAND, world, || {
+                let (seed, has_npcs, ground) = (setting.seed, !npcs.is_empty(), &mut setting.ground);
+                let is_closed = edits.is_closed();
+                let around = LandSurroundings { ground, roster, counters, seed, has_npcs, is_closed };
+                carry_out_orders(land.as_deref_mut(), &mut inbox.land_orders, around, &mut out.events);
+            });
+        }
+        if let Some((objects, on)) =
+            objects.as_deref_mut().zip(edited_land(land.as_deref(), land_use.as_deref_mut()))
+        {
+            let size_m = setting.ground.terrain.size_m() as f32;
+            edits.return_objects(objects, on, size_m, &mut counters.edits, &mut out.events);
+        }
+        recorded(&MOVEMENT, world, || {
+            movement.move_avatars(dt, roster, setting, land.as_deref(), local_ids, solids.as_deref_mut());
+        });
+        if let Some(land) = land {
+            recorded(&LAND, world, || {
+                let gone = land.put_out(roster, &setting.ground, &mut delta.departures, &mut out.events);
+                for (session, id) in gone {
+                    edits.forget(session);
+                    if let Some(objects) = objects.as_deref_mut() {
+                        let wearer = std::iter::once(id);
+                        edits.take_off(objects, wearer, &mut counters.edits, &mut out.events);
+                    }
+                }
+            });
+        }
+        if let Some((objects, bodies)) = objects.as_deref_mut().zip(bodies.as_deref_mut()) {
+            recorded(&BODIES, world, || {
+                let phase = BodiesPhase {
+                    objects,
+                    edits,
+                    solids: solids.as_deref_mut().map(Solids::for_bodies),
+                    terrain: &setting.ground.terrain,
+                    land: land.as_deref(),
+                    roster,
+                    counters,
+                    events: &mut out.events,
+                };
+                bodies.step(dt, phase);
+            });
+        }
         if let Some(game) = game {
             recorded(&NPCS, world, || {
                 let began = npcs.now();
@@ -234,8 +444,28 @@ impl World {
                 );
             });
         }
-        recorded(&TELL, world, || delta.write_changes(roster, npcs, setting, counters, out));
-        recorded(&RESYNC, world, || resync.write_part(roster, npcs, setting, out));
+        if let Some(objects) =
+            objects.as_deref().filter(|objects| objects.has_changes() || is_waiting(solids))
+        {
+            recorded(&SOLIDS, world, || {
+                Solids::follow(solids, objects, roster, &setting.ground, dt);
+                let around = SeatSurroundings { objects, solids: solids.as_deref(), ground: &setting.ground };
+                around.follow(roster);
+            });
+        }
+        recorded(&TELL, world, || {
+            delta.write_changes(roster, npcs, setting, counters, out);
+            if let Some(objects) = objects {
+                objects.pass(dt.as_nanos() as u64);
+                objects.write_changes(&mut out.objects);
+            }
+            if let Some(land) = land {
+                land.write_changes(&setting.ground, out);
+            }
+        });
+        recorded(&RESYNC, world, || {
+            resync.write_part(roster, npcs, objects.as_deref(), land.as_deref(), setting, out);
+        });
 
         out.state_hash = self.state_hash();
     }
@@ -276,10 +506,53 @@ impl World {
         self.resync.request();
     }
 
-    /// True without visitors and changes to send: a scheduler may skip the step until a command arrives.
+    /// True with content that users have made: it must not begin again without.
+    pub(crate) const fn is_built_on(&self) -> bool {
+        self.objects.is_some() || self.land.is_some()
+    }
+
+    /// Objects and land as of the last frame, after a step that panicked: [`ObjectStore::roll_back`], [`Land::roll_back`]. The world must not be
+    /// stepped again.
+    pub(crate) fn roll_back(&mut self) -> BuiltState {
+        BuiltState {
+            objects: self.objects.as_mut().and_then(|objects| objects.roll_back()),
+            land: self.land.as_mut().map(|land| land.roll_back()),
+        }
+    }
+
+    /// The ticket that was given last; 0 in a world that is not built on.
+    pub(crate) fn last_ticket(&self) -> Ticket {
+        self.objects.as_ref().map_or(Ticket(0), |objects| objects.escrow().last())
+    }
+
+    /// Continues after the tickets of an earlier life of this world, which began behind the ticket `began`.
+    pub(crate) fn continue_tickets(&mut self, began: Ticket, last: Ticket) {
+        if let Some(objects) = &mut self.objects {
+            objects.escrow_mut().continue_after(began, last);
+        }
+    }
+
+    /// Numbers of its prims that can be changed; none in a world that is not built on.
+    #[must_use]
+    pub fn object_counts(&self) -> ObjectCounts {
+        self.objects.as_ref().map_or_else(ObjectCounts::default, |objects| objects.counts())
+    }
+
+    /// The newest edits of objects, those since it was made or restored.
+    #[must_use]
+    pub const fn recent_edits(&self) -> &RecentEdits {
+        self.edits.recent()
+    }
+
+    /// True without visitors, changes to send, objects that will vanish and objects that move: a scheduler may skip the step until a command arrives.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        self.roster.is_empty() && self.resync.is_done()
+        self.roster.is_empty()
+            && self.resync.is_done()
+            && self.objects.as_ref().is_none_or(|objects| !objects.has_changes() && self.edits.is_quiet())
+            && self.bodies.as_ref().is_none_or(|bodies| bodies.is_idle())
+            && !is_waiting(&self.solids)
+            && self.land.as_ref().is_none_or(|land| !land.has_changes())
     }
 
     /// Its life.
@@ -322,6 +595,24 @@ impl World {
         &self.npcs.counts
     }
 
+    /// Linksets that physics moves just now.
+    #[must_use]
+    pub fn n_awake_bodies(&self) -> usize {
+        self.bodies.as_ref().map_or(0, |bodies| bodies.n_awake())
+    }
+
+    /// Prims of linksets that physics may move.
+    #[must_use]
+    pub fn n_physical_prims(&self) -> usize {
+        self.objects.as_ref().map_or(0, |objects| objects.counts().physical)
+    }
+
+    /// Its land, in a world that is built on.
+    #[must_use]
+    pub fn land(&self) -> Option<&Land> {
+        self.land.as_deref()
+    }
+
     /// Its game, if it has a cast. The game's crate knows the type.
     #[must_use]
     pub fn game(&self) -> Option<&dyn GameState> {
@@ -348,8 +639,36 @@ impl World {
         hasher.u64(self.setting.cast_fingerprint());
         hasher.u64(self.npcs.state_hash());
         hasher.u64(self.game.as_ref().map_or(0, |game| game.hash()));
+        if let Some(objects) = &self.objects {
+            hasher.u64(objects.hash());
+            hasher.u32(objects.version_floor());
+            hasher.u64(objects.escrow().hash());
+            hasher.u64(self.edits.hash());
+        }
+        if let Some(bodies) = &self.bodies {
+            bodies.hash(&mut hasher);
+        }
+        if let Some(solids) = &self.solids {
+            solids.hash(&mut hasher);
+        }
+        if let Some(land) = &self.land {
+            hasher.u64(land.hash());
+        }
         hasher.finish()
     }
+}
+
+/// Land as edits of objects need it.
+const fn edited_land<'a>(land: Option<&'a Land>, uses: Option<&'a mut LandUse>) -> Option<EditedLand<'a>> {
+    match (land, uses) {
+        (Some(land), Some(uses)) => Some(EditedLand { land, uses }),
+        (None, _) | (_, None) => None,
+    }
+}
+
+/// True if prims wait for their colliders.
+fn is_waiting(solids: &Option<Box<Solids>>) -> bool {
+    solids.as_ref().is_some_and(|solids| solids.is_waiting())
 }
 
 /// Runs a phase within its scope.

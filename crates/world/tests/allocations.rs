@@ -3,11 +3,15 @@
 use behavior::{Kind, Vocabulary};
 use game::{Mission, MissionScript, Waypoint};
 use glam::{Quat, Vec3};
-use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
-use link::{Action, Command, Control, ControlFlags, Enter, Event, Frame, GameEvent, Scenery, Terrain};
+use ids::{AgentId, Epoch, Instant, LocalId, SessionKey, Tick, Uuid, WorldId};
+use link::{
+    Action, Command, Control, ControlFlags, CopyPlace, Duplicates, Enter, Event, Frame, GameEvent, NewObject,
+    ObjectCommand, ObjectLimits, Placement, PrimFlags, Scenery, StoredObjects, Terrain,
+};
+use prim::Shape;
 use std::{sync::Arc, time::Duration};
 use telemetry::allocations::{CountingAllocator, count_here, counted_here};
-use world::{Actor, Life, NpcCast, Script, Spawn, WorldConfig};
+use world::{Actor, Life, NpcCast, Script, Spawn, World, WorldConfig};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -105,6 +109,67 @@ fn ticks_of_a_world_without_npcs_do_not_allocate_either() {
 }
 
 #[test]
+fn ticks_of_a_world_with_objects_do_not_allocate_without_edits() {
+    count_here("built world");
+    let config =
+        WorldConfig { cast: None, scenery: Arc::default(), local_ids: 1 << 20..2 << 20, ..setting() };
+    let mut world = World::new(WorldConfig { objects: Some(StoredObjects::default()), ..config });
+    let (mut frame, mut asked) = (Frame::empty(), Vec::with_capacity(2 * TICKS as usize));
+    for tick in 0..2 * TICKS {
+        let mut commands = edits(tick);
+        let before = counted_here();
+        world.step(Tick(tick), TICK, 1.0, &mut commands, &mut frame);
+        asked.push(counted_here() - before);
+    }
+    assert_eq!(world.counters().edits.done, 203, "{:?}", world.counters());
+    let (first, later) = asked.split_at(TICKS as usize);
+    assert!(first.iter().any(|&n| n > 0), "nothing is counted");
+    // A temporary object waits for its end, and a history for its session.
+    assert!(later.iter().all(|&n| n == 0), "{later:?}");
+}
+
+/// A visitor, and 202 objects of it, one of which is temporary and one of which it moved.
+fn edits(tick: u64) -> Vec<Command> {
+    let object = |n: u128, flags: PrimFlags| NewObject {
+        id: Uuid::from_u128(n),
+        created_us: 0,
+        p_code: 9,
+        state: 0,
+        material: 3,
+        shape: Shape::BOX,
+        scale: Vec3::ONE,
+        position: Vec3::splat(50.0),
+        ray: None,
+        rotation: Quat::IDENTITY,
+        group: Uuid::nil(),
+        flags,
+        is_selected: false,
+    };
+    let first = LocalId(1 << 20);
+    let request = match tick {
+        1 => {
+            // Longer than the test.
+            let limits = ObjectLimits { rez_per_s: 1_000, temporary_ms: 600_000, ..ObjectLimits::default() };
+            return vec![Command::by_node(SessionKey::NODE, tick, Action::ObjectLimits(limits))];
+        }
+        2 => ObjectCommand::Create(Box::new(object(1, PrimFlags::default()))),
+        3 => ObjectCommand::Create(Box::new(object(2, PrimFlags::TEMPORARY))),
+        4 => ObjectCommand::Duplicate(Box::new(Duplicates {
+            ids: Uuid::from_u128(3),
+            group: Uuid::nil(),
+            is_selected: false,
+            copies: vec![(first, CopyPlace::Offset(Vec3::X)); 200],
+        })),
+        5 => {
+            let place = Placement { position: Some(Vec3::ONE), is_linked_set: true, ..Placement::default() };
+            ObjectCommand::Place(vec![(first, place)])
+        }
+        _ => return deed(tick).filter(|_| tick == 0).into_iter().collect(),
+    };
+    vec![Command::by_session(SessionKey(1), tick, Action::Object(Box::new(request)))]
+}
+
+#[test]
 fn a_frame_has_room_for_what_all_may_do_at_once() {
     let mut life = Life::new(setting(), 0.0);
     let mut frame = Frame::empty();
@@ -148,6 +213,8 @@ fn setting() -> WorldConfig {
         local_ids: 1..10_000,
         terrain,
         scenery,
+        objects: None,
+        land: None,
         cast: Some(Arc::new(cast)),
         water_m: 20.0,
         max_avatars: 20,

@@ -56,6 +56,7 @@ impl Npcs {
             id: legs.id?,
             audience: Audience::All,
             motion: legs.motion(),
+            seat: None,
             avatar: Avatar {
                 session: SessionKey::NODE,
                 agent: agent_of(setting.id, number),

@@ -4,10 +4,20 @@
 //! others do not change. `docs/internals/formats.md` has the rules for a part that changes.
 
 use super::{FramesState, MovementState, OwnedBody, SnapshotBody, WorldIdentity, version6};
-use crate::{game::STATE_PART, local_ids::IdsUsed, npc::Npcs, roster::Roster};
-use record::{Format, Part, RecordBuffer, RecordError, Records};
+use crate::{
+    bodies::StoredBodies,
+    game::STATE_PART,
+    land::Land,
+    local_ids::IdsUsed,
+    npc::Npcs,
+    objects::{Edits, ObjectStore},
+    presence::{AvatarSeat, Presence},
+    roster::Roster,
+    solids::StoredSolids,
+};
+use record::{Format, Part, RecordBuffer, RecordError, Records, Unreadable};
 use serde::Serialize;
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 /// Version of the layout that [`World::snapshot`](crate::World::snapshot) writes; each part has a version of its own beside.
 pub const SNAPSHOT_VERSION: u16 = 7;
@@ -34,12 +44,17 @@ impl FramesState {
     pub(super) const PART: Part = Part::new(*b"FRAM", "frames");
 }
 
+impl AvatarSeat {
+    /// Seats by the slots of their avatars.
+    pub(super) const PART: Part = Part::new(*b"SEAT", "seats");
+}
+
 impl MovementState {
     pub(super) const PART: Part = Part::new(*b"MOVE", "movement");
 }
 
 /// The parts of a snapshot that this build knows, in the order of their records.
-pub const SNAPSHOT_PARTS: [&Part; 7] = [
+pub const SNAPSHOT_PARTS: [&Part; 13] = [
     &WorldIdentity::PART,
     &IdsUsed::PART,
     &FramesState::PART,
@@ -47,10 +62,31 @@ pub const SNAPSHOT_PARTS: [&Part; 7] = [
     &Roster::PART,
     &Npcs::PART,
     &STATE_PART,
+    &ObjectStore::PART,
+    &Edits::PART,
+    &Land::PART,
+    &AvatarSeat::PART,
+    &StoredSolids::PART,
+    &StoredBodies::PART,
 ];
 
-pub(super) fn encode<S: Serialize, N: Serialize>(body: &SnapshotBody<S, N>) -> Vec<u8> {
-    let SnapshotBody { place, ids, frames, movement, slots, npcs, game } = body;
+pub(super) fn encode<S: Serialize + AsRef<[Option<Presence>]>, N: Serialize>(
+    body: &SnapshotBody<S, N>,
+) -> Vec<u8> {
+    let SnapshotBody {
+        place,
+        ids,
+        frames,
+        movement,
+        slots,
+        npcs,
+        game,
+        objects,
+        edits,
+        solids,
+        bodies,
+        land,
+    } = body;
     let mut buffer = RecordBuffer::new(&SNAPSHOT_FORMAT);
     buffer.push(&WorldIdentity::PART, place);
     buffer.push(&IdsUsed::PART, ids);
@@ -59,20 +95,84 @@ pub(super) fn encode<S: Serialize, N: Serialize>(body: &SnapshotBody<S, N>) -> V
     buffer.push(&Roster::PART, slots);
     buffer.push(&Npcs::PART, npcs);
     buffer.push_bytes(&STATE_PART, game);
+    if let Some(objects) = objects {
+        buffer.push(&ObjectStore::PART, objects);
+        buffer.push(&Edits::PART, edits);
+    }
+    if let Some(land) = land {
+        buffer.push(&Land::PART, land);
+    }
+    let seats = seats_in(slots.as_ref());
+    if !seats.is_empty() {
+        buffer.push(&AvatarSeat::PART, &seats);
+    }
+    if *solids != StoredSolids::default() {
+        buffer.push(&StoredSolids::PART, solids);
+    }
+    if let Some(bodies) = bodies {
+        buffer.push(&StoredBodies::PART, bodies);
+    }
     buffer.finish()
+}
+
+/// Seats of avatars on linksets, by slot.
+fn seats_in(slots: &[Option<Presence>]) -> Vec<(u32, AvatarSeat)> {
+    let seated = |(slot, presence): (u32, &Option<Presence>)| {
+        let seat = presence.as_ref()?.seat.as_deref()?;
+        Some((slot, *seat))
+    };
+    (0..).zip(slots).filter_map(seated).collect()
+}
+
+/// Gives avatars their seats; `None` for a seat without an avatar or at an impossible place.
+fn put_seats(slots: &mut [Option<Presence>], seats: Vec<(u32, AvatarSeat)>) -> Option<()> {
+    for (slot, seat) in seats {
+        let presence = slots.get_mut(slot as usize)?.as_mut()?;
+        if !seat.is_sound() {
+            return None;
+        }
+        presence.seat = Some(Arc::new(seat));
+    }
+    Some(())
 }
 
 pub(super) fn decode(bytes: &[u8]) -> Result<OwnedBody, RecordError> {
     let bytes = as_records(bytes)?;
     let records = Records::parse(&SNAPSHOT_FORMAT, &bytes, &SNAPSHOT_PARTS)?;
+    let mut slots: Vec<Option<Presence>> = records.decode(&Roster::PART)?;
+    if let Some(record) = records.find(&AvatarSeat::PART) {
+        let seats = record.decode(&AvatarSeat::PART)?;
+        let why = Unreadable("a seat that no avatar has");
+        let nowhere = RecordError::Undecodable { part: AvatarSeat::PART.name, offset: 0, why };
+        put_seats(&mut slots, seats).ok_or(nowhere)?;
+    }
     Ok(SnapshotBody {
         place: records.decode(&WorldIdentity::PART)?,
         ids: records.decode(&IdsUsed::PART)?,
         frames: records.decode(&FramesState::PART)?,
         movement: records.decode(&MovementState::PART)?,
-        slots: records.decode(&Roster::PART)?,
+        slots,
         npcs: records.decode(&Npcs::PART)?,
         game: records.need(&STATE_PART)?.read(&STATE_PART)?.into_owned(),
+        objects: records
+            .find(&ObjectStore::PART)
+            .map(|record| record.decode(&ObjectStore::PART))
+            .transpose()?,
+        edits: records
+            .find(&Edits::PART)
+            .map(|record| record.decode(&Edits::PART))
+            .transpose()?
+            .unwrap_or_default(),
+        solids: records
+            .find(&StoredSolids::PART)
+            .map(|record| record.decode(&StoredSolids::PART))
+            .transpose()?
+            .unwrap_or_default(),
+        bodies: records
+            .find(&StoredBodies::PART)
+            .map(|record| record.decode(&StoredBodies::PART))
+            .transpose()?,
+        land: records.find(&Land::PART).map(|record| record.decode(&Land::PART)).transpose()?,
     })
 }
 

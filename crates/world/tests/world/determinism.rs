@@ -37,6 +37,7 @@ fn any_action() -> impl Strategy<Value = Action> {
         }),
         1 => any::<bool>().prop_map(Action::AlwaysRun),
         1 => place().prop_map(|seat| Action::Sit { seat, look_at: seat }),
+        1 => place().prop_map(|offset| Action::SitOn { object: ids::LocalId(7), offset }),
         1 => (1.0..2.4_f32).prop_map(|height_m| Action::Appear(Arc::new(Appearance {
             texture_entry: vec![7; 30],
             visual_params: vec![9; 218],

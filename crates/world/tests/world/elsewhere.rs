@@ -71,6 +71,7 @@ fn anonymous(frame: &Frame, first: u32) -> (Vec<Change>, Vec<Event>) {
         Change::Moved(who, motion) => Change::Moved(id(*who), *motion),
         Change::Appeared(who, appearance) => Change::Appeared(id(*who), appearance.clone()),
         Change::Animated(who, list) => Change::Animated(id(*who), list.clone()),
+        Change::Seated(who, seat) => Change::Seated(id(*who), *seat),
         Change::Removed(who) => Change::Removed(id(*who)),
     });
     let events = frame.events.iter().map(|event| match event {

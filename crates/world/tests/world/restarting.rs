@@ -1,12 +1,18 @@
 //! A world that begins again after a panic: from which state, and with which numbers.
 
 use crate::stage::{TICK, config, enter_at};
-use glam::Vec3;
-use ids::{Epoch, Instant, LocalId, SessionKey, Tick};
-use link::{Action, Change, Command, Frame, Terrain};
+use glam::{Quat, Vec2, Vec3};
+use ids::{AgentId, Epoch, Instant, LocalId, SessionKey, Tick, Uuid};
+use link::{
+    Action, Brush, Change, Command, Derez, DerezKind, Estate, Frame, GroundEdit, LandCommand, LandEdit,
+    LandRect, LandState, NewObject, ObjectChange, ObjectCommand, ObjectPage, Placement, PrimFlags,
+    StoredLand, StoredObjects, Stroke, StrokeArea, Terrain,
+};
+use prim::Shape;
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
-use world::{Beginning, Life, World};
+use world::{Beginning, Life, World, WorldConfig};
 
 /// A life whose frames are followed as a replica would.
 struct Play {
@@ -22,6 +28,20 @@ impl Play {
     fn begin(share: f32) -> Self {
         let life = Life::new(config(Terrain::flat(256, 21.0)), share);
         Self { life, now: Instant::ZERO, tick: 0, here: BTreeMap::new(), frame: Frame::empty() }
+    }
+
+    /// A world that is built on.
+    fn begin_with_objects() -> Self {
+        let objects = Some(StoredObjects::default());
+        let config = WorldConfig { local_ids: 1 << 20..2 << 20, objects, ..config(Terrain::flat(256, 21.0)) };
+        Self { life: Life::new(config, 0.0), ..Self::begin(0.0) }
+    }
+
+    /// A step that panics after its changes.
+    fn fail(&mut self, actions: Vec<(u64, Action)>) {
+        self.life.arm(Box::new(|| panic!("a fault of this test")));
+        let failed = catch_unwind(AssertUnwindSafe(|| self.step(actions)));
+        assert!(failed.is_err());
     }
 
     fn step(&mut self, actions: Vec<(u64, Action)>) {
@@ -164,4 +184,151 @@ fn worlds_take_their_checkpoints_in_different_ticks_and_often_enough() {
         newest.windows(2).position(|pair| pair[0] != pair[1])
     };
     assert_ne!(taken_in(0.0), taken_in(0.5));
+}
+
+fn new_box(id: u128) -> Action {
+    let object = NewObject {
+        id: Uuid::from_u128(id),
+        created_us: 1 << 50,
+        p_code: 9,
+        state: 0,
+        material: 3,
+        shape: Shape::BOX,
+        scale: Vec3::splat(0.5),
+        position: Vec3::splat(50.0),
+        ray: None,
+        rotation: Quat::IDENTITY,
+        group: Uuid::nil(),
+        flags: PrimFlags::default(),
+        is_selected: false,
+    };
+    Action::Object(Box::new(ObjectCommand::Create(Box::new(object))))
+}
+
+fn delete(id: LocalId) -> Action {
+    let derez =
+        Derez { objects: vec![id], kind: DerezKind::Delete, folder: Uuid::nil(), transaction: Uuid::nil() };
+    Action::Object(Box::new(ObjectCommand::Derez(derez)))
+}
+
+#[test]
+fn objects_are_those_of_the_last_frame_after_any_panic() {
+    for (in_a_row, expected) in [(1, Beginning::Newest), (2, Beginning::Older), (3, Beginning::Empty)] {
+        let mut play = Play::begin_with_objects();
+        play.let_in(1);
+        play.step(vec![(1, new_box(1))]);
+        let [ObjectChange::Set { id: first, .. }] = play.frame.objects[..] else { panic!("one new box") };
+        play.run(2 * Life::CHECKPOINT_PERIOD + TICK);
+        // Clients are shown it, and no checkpoint has it.
+        play.step(vec![(1, new_box(2))]);
+        play.fail(vec![(1, new_box(3)), (1, delete(first))]);
+        assert_eq!(play.begin_again(in_a_row), expected);
+        let shown = play.frame.snapshot.as_ref().expect("the whole state").objects.iter();
+        let shown: Vec<u128> =
+            shown.flat_map(ObjectPage::prims).map(|(.., versioned)| versioned.body.id.as_u128()).collect();
+        assert_eq!(shown, [1, 2], "after {in_a_row} panics");
+    }
+}
+
+#[test]
+fn a_step_that_moves_an_object_and_fails_leaves_the_objects_of_the_one_before() {
+    let mut play = Play::begin_with_objects();
+    play.let_in(1);
+    play.step(vec![(1, new_box(1))]);
+    let [ObjectChange::Set { id, .. }] = play.frame.objects[..] else { panic!("one new box") };
+    let place = |x| {
+        let placement = Placement {
+            position: Some(Vec3::new(x, 50.0, 50.0)),
+            is_linked_set: true,
+            ..Placement::default()
+        };
+        Action::Object(Box::new(ObjectCommand::Place(vec![(id, placement)])))
+    };
+    play.run(2 * Life::CHECKPOINT_PERIOD + TICK);
+    play.step(vec![(1, place(60.0))]);
+    play.fail(vec![(1, place(70.0))]);
+    assert_eq!(play.begin_again(1), Beginning::Newest);
+    let shown = play.frame.snapshot.as_ref().expect("the whole state").objects.iter();
+    let at: Vec<f32> = shown.flat_map(ObjectPage::prims).map(|(_, prim, _)| prim.motion.position.x).collect();
+    assert_eq!(at, [60.0], "clients were shown it, and no checkpoint has it");
+}
+
+/// A world that is built on, whose ground its visitors may edit.
+fn begin_with_land() -> Play {
+    // All visitors have one account.
+    let owner = AgentId(Uuid::from_u128(7));
+    let estate = Estate::new("Hills", Some(owner), 20.0);
+    let land = StoredLand::new(LandState::of_one_parcel(256, Uuid::from_u128(0xA), estate, 0), 0);
+    let config = WorldConfig {
+        local_ids: 1 << 20..2 << 20,
+        objects: Some(StoredObjects::default()),
+        land: Some(land),
+        ..config(Terrain::flat(256, 21.0))
+    };
+    Play { life: Life::new(config, 0.0), ..Play::begin(0.0) }
+}
+
+fn edit_land(edit: LandEdit) -> Action {
+    Action::Land(Box::new(LandCommand { at_s: 0, edit }))
+}
+
+/// Raises the ground by up to 5 m.
+fn raise(x: f32, y: f32) -> Action {
+    let area = StrokeArea::Disc { at: Vec2::new(x, y), radius_m: 8.0 };
+    edit_land(LandEdit::Ground(GroundEdit::Stroke(Stroke {
+        brush: Brush::Raise,
+        area,
+        seconds: 5.0,
+        height_m: 0.0,
+    })))
+}
+
+#[test]
+fn land_is_that_of_the_last_frame_after_any_panic() {
+    let area = LandRect { west: 0.0, south: 0.0, east: 64.0, north: 64.0 };
+    let all = LandRect { east: 256.0, north: 256.0, ..area };
+    for (in_a_row, expected) in [(1, Beginning::Newest), (2, Beginning::Older), (3, Beginning::Empty)] {
+        let mut play = begin_with_land();
+        play.let_in(1);
+        play.run(2 * Life::CHECKPOINT_PERIOD + TICK);
+        // Clients are shown it, and no checkpoint has it. The avatar stands in the middle of the new hill.
+        let divide = edit_land(LandEdit::Divide { area, id: Uuid::from_u128(0xB) });
+        play.step(vec![(1, raise(100.0, 100.0)), (1, divide)]);
+        let shown = play.frame.ground.clone();
+        assert!(!shown.is_empty() && play.frame.events.is_empty(), "{:?}", play.frame.events);
+        play.fail(vec![(1, raise(200.0, 200.0)), (1, edit_land(LandEdit::Join(all)))]);
+        assert_eq!(play.begin_again(in_a_row), expected);
+        let part = play.frame.snapshot.as_ref().expect("the whole state");
+        let parcels = part.land.as_ref().map(|land| land.parcels.len());
+        assert_eq!((&part.ground, parcels), (&shown, Some(2)), "after {in_a_row} panics");
+        let heights: Vec<f32> = play.life.world().avatars().map(|entity| entity.motion.position.z).collect();
+        assert_eq!(heights.len(), usize::from(expected != Beginning::Empty));
+        assert!(heights.iter().all(|&z| z > 25.0), "below the ground: {heights:?}");
+    }
+}
+
+#[test]
+fn a_step_that_fails_without_an_edit_leaves_the_land_of_the_one_before() {
+    let mut play = begin_with_land();
+    play.let_in(1);
+    play.step(vec![(1, raise(100.0, 100.0))]);
+    let shown = play.frame.ground.clone();
+    play.fail(Vec::new());
+    play.begin_again(1);
+    assert_eq!(play.frame.snapshot.as_ref().map(|part| &part.ground), Some(&shown));
+}
+
+#[test]
+fn a_world_that_is_built_on_has_land_and_keeps_it_after_it_has_begun_empty() {
+    let mut play = Play::begin_with_objects();
+    play.step(Vec::new());
+    let land = |play: &Play| {
+        let land = play.life.world().land().expect("it is built on");
+        land.parcel_at(Vec2::splat(100.0)).expect("each square has a parcel").clone()
+    };
+    let first = land(&play);
+    assert_eq!((first.owner, first.area_m2()), (None, 256 * 256));
+    assert_eq!(play.begin_again(3), Beginning::Empty);
+    assert_eq!(play.begin_again(1), Beginning::Newest, "it is not to begin empty again");
+    assert_eq!(land(&play), first);
 }

@@ -19,6 +19,8 @@ pub(crate) fn config(terrain: Terrain) -> WorldConfig {
         local_ids: 1_000..2_000_000,
         terrain: Arc::new(terrain),
         scenery: Arc::default(),
+        objects: None,
+        land: None,
         cast: None,
         water_m: 20.0,
         max_avatars: WorldConfig::MAX_AVATARS,
@@ -64,6 +66,9 @@ impl Mirror {
                     avatar.size = link::Appearance::avatar_size(appearance.as_deref());
                     avatar.appearance.clone_from(appearance);
                 });
+            }
+            Change::Seated(id, seat) => {
+                self.0.entry(*id).and_modify(|entity| entity.seat = *seat);
             }
             Change::Animated(id, animations) => {
                 self.0.entry(*id).and_modify(|entity| entity.avatar.animations = animations.clone());
@@ -125,6 +130,19 @@ impl Stage {
     pub(crate) fn resync(&mut self) {
         self.sequence += 1;
         self.pending.push(Command::by_node(SessionKey::NODE, self.sequence, Action::Resync));
+    }
+
+    /// A command of the node for the world as a whole.
+    pub(crate) fn node(&mut self, action: Action) {
+        self.sequence += 1;
+        self.pending.push(Command::by_node(SessionKey::NODE, self.sequence, action));
+    }
+
+    /// Replaces the world by the one that its snapshot describes; true if nothing shows.
+    pub(crate) fn restore(&mut self, config: WorldConfig) -> bool {
+        let (snapshot, hash) = (self.world.snapshot(), self.world.state_hash());
+        self.world = World::restore(config, &snapshot).expect("its own snapshot");
+        self.world.state_hash() == hash && self.world.snapshot() == snapshot
     }
 
     pub(crate) fn press(&mut self, session: u64, flags: ControlFlags) {

@@ -1,0 +1,19 @@
+//! Requests through whole worlds, by family; the state is checked after each step.
+
+mod appearance;
+mod creating;
+mod flags;
+mod inserting;
+mod limits;
+mod linking;
+mod materials;
+mod media;
+mod on_land;
+mod ownership;
+mod placing;
+mod random;
+mod removing;
+mod restoring;
+mod stage;
+mod strangers;
+mod wearing;
