@@ -122,6 +122,7 @@ fn enter(avatar: u32) -> Change {
         id: LocalId(avatar),
         audience: Audience::All,
         motion: Motion { position: place(avatar, 0), ..Motion::default() },
+        seat: None,
         avatar: Avatar {
             session: SessionKey(avatar.into()),
             agent: AgentId(Uuid::from_u128(avatar.into())),

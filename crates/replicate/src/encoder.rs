@@ -4,15 +4,21 @@
 //! of one have come.
 
 use crate::dead_reckoning::{ALL_BANDS, DeadReckoning};
+use crate::land::{EncodedLand, LandPatch};
+use crate::motion::full_motion;
+use crate::objects::{EncodedObject, FrameTime, ObjectEncoder};
 use glam::Vec3;
 use ids::{Epoch, Instant, LocalId, Tick};
-use link::{Animation, Appearance, Audience, Avatar, Change, Entity, Frame, Motion, SnapshotChunk};
+use link::{
+    Animation, Appearance, Audience, Avatar, Change, Entity, Frame, GroundPatch, LandChange, Motion,
+    ObjectChange, SQUARE_M, Seat, SnapshotChunk,
+};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use systems::System;
-use wire::object_update::{FullAvatar, FullMotion};
+use wire::object_update::FullAvatar;
 use wire::terse::{AVATAR_BLOCK_LEN, TerseAvatar};
 
 /// Number and body of AvatarAnimation. That of three animations, as many as most avatars ever play, needs no memory of its own.
@@ -29,6 +35,10 @@ pub struct EncodedFrame {
     /// These changes are a whole snapshot: entities absent from it are removed.
     pub(crate) restarts: bool,
     pub(crate) changes: Vec<EncodedChange>,
+    /// Changes of objects. Those of a snapshot begin with all pages.
+    pub(crate) objects: Vec<EncodedObject>,
+    /// Changes of the land. Those of a snapshot begin with all of it.
+    pub(crate) land: Vec<EncodedLand>,
 }
 
 /// One change with its blocks for clients.
@@ -40,6 +50,7 @@ pub enum EncodedChange {
         audience: Audience,
         avatar: Box<Avatar>,
         motion: Motion,
+        seat: Option<Seat>,
         terse: [u8; AVATAR_BLOCK_LEN],
         full: Arc<[u8]>,
         animation: AnimationMessage,
@@ -54,6 +65,10 @@ pub enum EncodedChange {
     Animated {
         id: LocalId,
         animation: AnimationMessage,
+    },
+    Seated {
+        id: LocalId,
+        seat: Option<Seat>,
     },
     Appeared {
         id: LocalId,
@@ -82,7 +97,7 @@ pub struct Encoder {
     /// The next frame expected; `None` before the first.
     expected: Option<(Epoch, u64)>,
     resync: Option<PartialSnapshot>,
-    /// Blocks encoded since the start.
+    /// Blocks of avatars encoded since the start.
     pub blocks_encoded: u64,
     /// Gaps and new epochs seen since the start.
     pub resyncs: u64,
@@ -91,6 +106,9 @@ pub struct Encoder {
     tick_s: f32,
     /// True if dead reckoning suppresses updates that clients can extrapolate.
     has_dead_reckoning: bool,
+    objects: ObjectEncoder,
+    /// Width of the region in metres, once the world has told of its land.
+    land_size_m: Option<u32>,
     /// A message or block that is being made.
     scratch: Vec<u8>,
 }
@@ -101,6 +119,8 @@ struct Tracked {
     /// Animation messages name the agent, changes only the local id.
     agent: ids::AgentId,
     dead_reckoning: DeadReckoning,
+    /// Its seat; clients move it with the linkset.
+    seat: Option<Seat>,
 }
 
 /// A snapshot of which some parts have arrived. Later changes are applied to these parts, so that the result is the state
@@ -110,6 +130,12 @@ struct PartialSnapshot {
     frames_waited: u32,
     next_index: u32,
     entities: BTreeMap<LocalId, Arc<Entity>>,
+    /// All pages, and the changes of later frames.
+    objects: Vec<ObjectChange>,
+    /// All edited patches, and those of later frames.
+    ground: Vec<GroundPatch>,
+    /// The whole, if the world has land, and the changes of later frames.
+    land: Vec<LandChange>,
 }
 
 impl Encoder {
@@ -118,7 +144,7 @@ impl Encoder {
 
     /// An encoder of a world with `tick` between two ticks, before its first frame of any epoch.
     #[must_use]
-    pub const fn new(tick: Duration) -> Self {
+    pub fn new(tick: Duration) -> Self {
         Self {
             expected: None,
             resync: None,
@@ -127,6 +153,8 @@ impl Encoder {
             entities: BTreeMap::new(),
             tick_s: tick.as_secs_f32(),
             has_dead_reckoning: true,
+            objects: ObjectEncoder::default(),
+            land_size_m: None,
             scratch: Vec::new(),
         }
     }
@@ -147,6 +175,8 @@ impl Encoder {
         out.dilation = frame.dilation;
         out.restarts = false;
         out.changes.clear();
+        out.objects.clear();
+        out.land.clear();
         let in_order = match self.expected {
             // Only a world's very first frame is the whole story: a later epoch begins from a saved state.
             None => frame.sequence == 0 && frame.epoch == Epoch(0),
@@ -167,6 +197,8 @@ impl Encoder {
         for change in &frame.changes {
             self.encode_change(frame.tick, change, &mut out.changes);
         }
+        self.objects.encode(self.time_of(frame), &frame.objects, &mut out.objects);
+        self.encode_land(&frame.ground, &frame.land, &mut out.land);
         // Room for all entities that may move at once and change their animation: newcomers are rare, and memory is taken then and not
         // in the busiest tick so far.
         out.changes.reserve((2 * self.entities.len()).saturating_sub(out.changes.len()));
@@ -177,6 +209,11 @@ impl Encoder {
         let Some(resync) = &mut self.resync else { return Intake::Waiting };
         for change in &frame.changes {
             resync.apply_change(change);
+        }
+        if resync.next_index > 0 {
+            resync.objects.extend_from_slice(&frame.objects);
+            resync.ground.extend_from_slice(&frame.ground);
+            resync.land.extend_from_slice(&frame.land);
         }
         resync.frames_waited += 1;
         if resync.frames_waited > Self::RESYNC_FRAMES_MAX {
@@ -194,14 +231,41 @@ impl Encoder {
         if !resync.add_chunk(chunk) {
             return Intake::Waiting;
         }
-        let entities = std::mem::take(&mut resync.entities);
+        let PartialSnapshot { entities, objects, ground, land, .. } = std::mem::take(resync);
         self.resync = None;
         self.entities.clear();
         out.restarts = true;
         for entity in entities.into_values() {
             self.encode_change(frame.tick, &Change::Created(entity), &mut out.changes);
         }
+        self.objects.clear();
+        self.objects.encode(self.time_of(frame), &objects, &mut out.objects);
+        self.encode_land(&ground, &land, &mut out.land);
         Intake::Ready
+    }
+
+    const fn time_of(&self, frame: &Frame) -> FrameTime {
+        FrameTime {
+            at: frame.at,
+            tick: frame.tick.0 as u32,
+            tick_s: self.tick_s,
+            has_dead_reckoning: self.has_dead_reckoning,
+        }
+    }
+
+    /// Compresses patches, each in its newest state, behind the changes of parcels and estate.
+    fn encode_land(&mut self, ground: &[GroundPatch], land: &[LandChange], out: &mut Vec<EncodedLand>) {
+        for change in land {
+            if let LandChange::Whole(state) = change {
+                self.land_size_m = Some((state.squares.len() as u32).isqrt() * SQUARE_M);
+            }
+            out.push(EncodedLand::Change(change.clone()));
+        }
+        // Without land no ground is edited.
+        let Some(size_m) = self.land_size_m else { return };
+        let by_place = ground.iter().map(|patch| ((patch.row(), patch.column()), patch));
+        let newest: BTreeMap<(u8, u8), &GroundPatch> = by_place.collect();
+        out.extend(newest.into_values().map(|patch| EncodedLand::Ground(LandPatch::new(size_m, patch))));
     }
 
     fn encode_change(&mut self, tick: Tick, change: &Change, out: &mut Vec<EncodedChange>) {
@@ -211,7 +275,8 @@ impl Encoder {
             Change::Created(entity) => {
                 let avatar = &entity.avatar;
                 let dead_reckoning = DeadReckoning::new(tick, &entity.motion);
-                self.entities.insert(entity.id, Tracked { agent: avatar.agent, dead_reckoning });
+                let tracked = Tracked { agent: avatar.agent, dead_reckoning, seat: entity.seat };
+                self.entities.insert(entity.id, tracked);
                 self.scratch.clear();
                 wire::object_update::encode_avatar(&full_block(entity), &mut self.scratch);
                 let full = Arc::from(self.scratch.as_slice());
@@ -219,7 +284,8 @@ impl Encoder {
                     id: entity.id,
                     audience: entity.audience,
                     motion: entity.motion,
-                    terse: terse_block(entity.id, &entity.motion),
+                    seat: entity.seat,
+                    terse: terse_block(entity.id, &shown_motion(&entity.motion, entity.seat.as_ref())),
                     full,
                     animation: animation_message(avatar.agent, &avatar.animations, &mut self.scratch),
                     avatar: Box::new(avatar.clone()),
@@ -227,14 +293,25 @@ impl Encoder {
             }
             Change::Moved(id, motion) => {
                 let Some(tracked) = self.entities.get_mut(id) else { return };
-                let bands = tracked.dead_reckoning.due_bands(tick, self.tick_s, motion);
-                let bands = if self.has_dead_reckoning { bands } else { ALL_BANDS };
-                EncodedChange::Moved { id: *id, motion: *motion, bands, terse: terse_block(*id, motion) }
+                let (bands, terse) = match &tracked.seat {
+                    Some(seat) => (0, terse_block(*id, &shown_motion(motion, Some(seat)))),
+                    None => {
+                        let due = tracked.dead_reckoning.due_bands(tick, self.tick_s, motion);
+                        let bands = if self.has_dead_reckoning { due } else { ALL_BANDS };
+                        (bands, terse_block(*id, motion))
+                    }
+                };
+                EncodedChange::Moved { id: *id, motion: *motion, bands, terse }
             }
             Change::Animated(id, animations) => {
                 let Some(Tracked { agent, .. }) = self.entities.get(id) else { return };
                 let animation = animation_message(*agent, animations, &mut self.scratch);
                 EncodedChange::Animated { id: *id, animation }
+            }
+            Change::Seated(id, seat) => {
+                let Some(tracked) = self.entities.get_mut(id) else { return };
+                tracked.seat = *seat;
+                EncodedChange::Seated { id: *id, seat: *seat }
             }
             Change::Appeared(id, appearance) => {
                 if !self.entities.contains_key(id) {
@@ -257,6 +334,11 @@ impl PartialSnapshot {
         for entity in &chunk.entities {
             self.entities.insert(entity.id, Arc::clone(entity));
         }
+        if chunk.index == 0 {
+            self.objects.push(ObjectChange::Pages(chunk.objects.clone()));
+            self.ground.extend_from_slice(&chunk.ground);
+            self.land.extend(chunk.land.clone().map(LandChange::Whole));
+        }
         self.next_index = chunk.index + 1;
         self.next_index >= chunk.count
     }
@@ -272,6 +354,11 @@ impl PartialSnapshot {
             Change::Moved(id, motion) => {
                 if let Some(entity) = self.entities.get_mut(id) {
                     Arc::make_mut(entity).motion = *motion;
+                }
+            }
+            Change::Seated(id, seat) => {
+                if let Some(entity) = self.entities.get_mut(id) {
+                    Arc::make_mut(entity).seat = *seat;
                 }
             }
             Change::Appeared(id, appearance) => self.edit(*id, |avatar| {
@@ -291,7 +378,15 @@ impl PartialSnapshot {
     }
 }
 
-fn terse_block(id: LocalId, motion: &Motion) -> [u8; AVATAR_BLOCK_LEN] {
+/// A motion as clients take it: that of a seated avatar is relative to the root of its linkset.
+pub(crate) fn shown_motion(motion: &Motion, seat: Option<&Seat>) -> Motion {
+    match seat {
+        Some(&Seat { position, rotation, .. }) => Motion { position, rotation, ..Motion::default() },
+        None => *motion,
+    }
+}
+
+pub(crate) fn terse_block(id: LocalId, motion: &Motion) -> [u8; AVATAR_BLOCK_LEN] {
     let mut block = [0; AVATAR_BLOCK_LEN];
     wire::terse::encode_avatar(
         &TerseAvatar {
@@ -313,9 +408,9 @@ fn full_block(entity: &Entity) -> FullAvatar<'_> {
     FullAvatar {
         local_id: entity.id,
         agent: avatar.agent,
-        parent: LocalId(0),
+        parent: parent_of(entity.seat.as_ref()),
         size: avatar.size,
-        motion: full_motion(&entity.motion),
+        motion: full_motion(&shown_motion(&entity.motion, entity.seat.as_ref())),
         collision_plane: glam::Vec4::W,
         update_flags: 0,
         first_name: &avatar.first_name,
@@ -325,15 +420,9 @@ fn full_block(entity: &Entity) -> FullAvatar<'_> {
     }
 }
 
-/// A motion in the words of the wire.
-pub(crate) const fn full_motion(motion: &Motion) -> FullMotion {
-    FullMotion {
-        position: motion.position,
-        velocity: motion.velocity,
-        acceleration: motion.acceleration,
-        rotation: motion.rotation,
-        angular_velocity: motion.angular_velocity,
-    }
+/// `ParentID` of an avatar.
+pub(crate) fn parent_of(seat: Option<&Seat>) -> LocalId {
+    seat.map_or(LocalId(0), |seat| seat.parent)
 }
 
 fn animation_message(

@@ -9,6 +9,9 @@
 mod cells;
 mod dead_reckoning;
 mod encoder;
+pub mod land;
+mod motion;
+pub mod objects;
 mod publisher;
 mod replica;
 pub mod scenery;

@@ -3,19 +3,23 @@
 //!
 //! Entities live in slots. A slot keeps its index while its entity lives, so that viewers find the entities that they were sent. Data
 //! read by selection is in [`Hot`], data copied into datagrams in [`Replica::terse`], a cache line each; the rest is in
-//! [`Slot`]. [`Replica::cells`] is the spatial index. Static objects have no slot, they are in [`Replica::scenery`].
+//! [`Slot`]. [`Replica::cells`] is the spatial index. Objects have no slot: static ones are in [`Replica::scenery`], the others in
+//! [`Replica::objects`]. Parcels and edited ground are in [`Replica::land`].
 
 use crate::cells::{Cells, SlotIndex};
 use crate::dead_reckoning::BANDS;
-use crate::encoder::{AnimationMessage, EncodedChange, EncodedFrame, full_motion};
+use crate::encoder::{AnimationMessage, EncodedChange, EncodedFrame, parent_of, shown_motion, terse_block};
+use crate::land::LandReplica;
+use crate::motion::full_motion;
+use crate::objects::ObjectReplica;
 use crate::scenery::SceneryReplica;
 use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, LocalId, SessionKey, Tick, WorldId};
-use link::{Appearance, Audience, Avatar, Motion};
+use link::{Appearance, Audience, Avatar, Motion, Seat};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use wire::object_update::{patch_avatar_motion, patch_avatar_size};
+use wire::object_update::{patch_avatar_motion, patch_avatar_parent, patch_avatar_size};
 use wire::terse::AVATAR_BLOCK_LEN;
 
 /// The block of an ImprovedTerseObjectUpdate, on a cache line of its own.
@@ -34,6 +38,8 @@ pub struct Hot {
     pub id: u32,
     /// For each band of distance the low 32 bits of the tick in which its motion last became significant there.
     pub changed_at: [u32; BANDS],
+    /// Low 32 bits of the tick in which it last sat down on a linkset or got up from one, or came: clients need a full update since then.
+    pub reseated_at: u32,
     /// Metres from the region's corner.
     pub position: Vec3,
     /// Rises when it plays other animations.
@@ -50,6 +56,7 @@ impl Hot {
     const FREE: Self = Self {
         id: 0,
         changed_at: [0; BANDS],
+        reseated_at: 0,
         position: Vec3::ZERO,
         animation_serial: 0,
         appearance_serial: 0,
@@ -69,8 +76,10 @@ pub struct Slot {
     pub first_name: Arc<str>,
     /// Last name as shown.
     pub last_name: Arc<str>,
-    /// Position and movement of the last change.
+    /// Position and movement of the last change, in the region.
     pub motion: Motion,
+    /// Its seat on a linkset; clients move it with that.
+    pub seat: Option<Seat>,
     /// Width, depth and height, metres.
     size: Vec3,
     /// The block of an ObjectUpdate as of its creation; both replicas share it. [`Self::write_full`] brings a copy up to date: most
@@ -94,11 +103,12 @@ impl Slot {
     pub fn write_full(&self, lead_s: f32, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.full);
-        let mut motion = full_motion(&self.motion);
+        let mut motion = full_motion(&shown_motion(&self.motion, self.seat.as_ref()));
         if !self.motion.at_rest() {
             motion.position += motion.velocity * lead_s;
         }
         patch_avatar_motion(&mut out[start..], &motion);
+        patch_avatar_parent(&mut out[start..], parent_of(self.seat.as_ref()));
         patch_avatar_size(&mut out[start..], self.size);
     }
 }
@@ -123,6 +133,8 @@ pub struct Replica {
     slots: Vec<Option<Slot>>,
     cells: Cells,
     scenery: SceneryReplica,
+    objects: ObjectReplica,
+    land: LandReplica,
     /// Avatars that have left since the beginning.
     removals: u64,
     /// True if an entity came, left or moved since the cells were filled.
@@ -149,6 +161,8 @@ impl Replica {
             slots: Vec::new(),
             cells: Cells::new(size_m),
             scenery,
+            objects: ObjectReplica::new(size_m),
+            land: LandReplica::new(size_m as u32),
             removals: 0,
             stirred: false,
             free: Vec::new(),
@@ -191,6 +205,18 @@ impl Replica {
     #[must_use]
     pub const fn scenery(&self) -> &SceneryReplica {
         &self.scenery
+    }
+
+    /// Objects of the world that can change.
+    #[must_use]
+    pub const fn objects(&self) -> &ObjectReplica {
+        &self.objects
+    }
+
+    /// Land of the world; `None` if it is not built on.
+    #[must_use]
+    pub fn land(&self) -> Option<&LandReplica> {
+        Some(&self.land).filter(|land| land.is_known())
     }
 
     /// The entity in a slot.
@@ -251,6 +277,18 @@ impl Replica {
         for change in &frame.changes {
             self.apply_change(change, frame.tick);
         }
+        if frame.restarts {
+            self.objects.remove_absent(&frame.objects);
+        }
+        for change in &frame.objects {
+            self.objects.apply(frame.tick.0 as u32, change);
+        }
+        if frame.restarts {
+            self.land.remove_absent(&frame.land);
+        }
+        for change in &frame.land {
+            self.land.apply(change);
+        }
     }
 
     /// Updates [`Replica::cells`] once, before the first read: a replica that is not published does not need it.
@@ -265,17 +303,18 @@ impl Replica {
 
     fn apply_change(&mut self, change: &EncodedChange, tick: Tick) {
         match change {
-            EncodedChange::Created { id, audience, avatar, motion, terse, full, animation } => {
+            EncodedChange::Created { id, audience, avatar, motion, seat, terse, full, animation } => {
                 let hot = Hot {
                     id: id.0,
                     changed_at: [tick.0 as u32; BANDS],
+                    reseated_at: tick.0 as u32,
                     position: motion.position,
                     animation_serial: 1,
                     appearance_serial: u16::from(avatar.appearance.is_some()),
                     at_rest: motion.at_rest(),
                     private: matches!(audience, Audience::Session(_)),
                 };
-                let slot = slot_of(avatar, motion, full, animation);
+                let slot = slot_of(avatar, (motion, seat), full, animation);
                 self.insert(*id, hot, slot, terse);
             }
             EncodedChange::Moved { id, motion, bands, terse } => {
@@ -297,6 +336,15 @@ impl Replica {
                 let Some((hot, slot)) = self.get_mut(*id) else { return };
                 hot.animation_serial = next_serial(hot.animation_serial);
                 slot.animation.clone_from(animation);
+            }
+            EncodedChange::Seated { id, seat } => {
+                let Some(&index) = self.by_id.get(id) else { return };
+                let Some(slot) = &mut self.slots[index as usize] else { return };
+                slot.seat = *seat;
+                self.terse[index as usize].0 = terse_block(*id, &shown_motion(&slot.motion, seat.as_ref()));
+                let hot = &mut self.hot[index as usize];
+                hot.changed_at = [tick.0 as u32; BANDS];
+                hot.reseated_at = tick.0 as u32;
             }
             EncodedChange::Appeared { id, size, appearance } => {
                 let Some((hot, slot)) = self.get_mut(*id) else { return };
@@ -340,6 +388,10 @@ impl Replica {
         });
         let former = &self.hot[index as usize];
         if former.id == id.0 {
+            let sat = self.slots[index as usize].as_ref().and_then(|slot| slot.seat);
+            if sat == slot.seat {
+                hot.reseated_at = former.reseated_at;
+            }
             // A viewer's last update of it may be older than the snapshot.
             hot.animation_serial = next_serial(former.animation_serial);
             if slot.appearance.is_some() {
@@ -381,13 +433,19 @@ const fn next_serial(serial: u16) -> u16 {
     }
 }
 
-fn slot_of(avatar: &Avatar, motion: &Motion, full: &Arc<[u8]>, animation: &AnimationMessage) -> Slot {
+fn slot_of(
+    avatar: &Avatar,
+    (motion, seat): (&Motion, &Option<Seat>),
+    full: &Arc<[u8]>,
+    animation: &AnimationMessage,
+) -> Slot {
     Slot {
         session: avatar.session,
         agent: avatar.agent,
         first_name: Arc::from(avatar.first_name.as_str()),
         last_name: Arc::from(avatar.last_name.as_str()),
         motion: *motion,
+        seat: *seat,
         size: avatar.size,
         full: Arc::clone(full),
         animation: animation.clone(),

@@ -2,19 +2,23 @@
 //!
 //! Static objects need no turns, no bands and no kills: a client receives each one in full when it comes near, keeps it, and gets no
 //! message when it walks away (a viewer culls by itself, and a KillObject would drop its cache entry). So all state of a client is a
-//! bit for each object.
+//! bit for each object. Large prims of content come near earlier than boxes.
 //!
 //! Worlds of equal scenery, as a template's instances, share one [`StaticObjects`]. They differ in their local ids, which no two worlds of a
 //! node have in common: a [`SceneryReplica`] is shared objects with the first local id of one world.
 
+use crate::objects::{reach_m, static_block};
 use glam::Vec3;
 use ids::LocalId;
-use link::StaticObject;
+use link::{Motion, StaticObject};
+use prim::{Body, MaterialOverrides};
 use std::sync::Arc;
 use wire::object_update::{FullMotion, FullPrim, encode_prim, patch_local_id};
 
 /// Metres within which a client has everything, as far as its bytes go.
 pub const REACH_M: f32 = 64.0;
+/// Metres within which it has the largest prims of content: as far as viewers draw by default, twice over.
+const FAR_REACH_M: f32 = 256.0;
 /// Distance that a client walks before its surroundings are searched again, metres: the margin of the sent area beyond [`REACH_M`].
 const STRIDE_M: f32 = 8.0;
 /// Side of a cell, metres: a look visits about 80 of them.
@@ -31,13 +35,19 @@ pub struct StaticObjects {
     cells: Vec<Vec<ObjectIndex>>,
     /// Cells along a side.
     side: usize,
+    /// The farthest reach of an object, metres.
+    reach_max_m: f32,
 }
 
 #[derive(Debug)]
 struct EncodedObject {
     position: Vec3,
+    /// Distance up to which clients have it, metres.
+    reach_m: f32,
     /// Block of an ObjectUpdate, not zero-coded, with the update flags of a client without rights. The world's local id is patched in.
     block: Box<[u8]>,
+    /// Overrides of its materials, which no block has.
+    overrides: Option<Arc<MaterialOverrides>>,
 }
 
 impl Default for StaticObjects {
@@ -56,20 +66,29 @@ impl StaticObjects {
         for (object, index) in scenery.prims().iter().zip(0..) {
             let Vec3 { x, y, .. } = object.position;
             cells[cell(y, side) * side + cell(x, side)].push(index);
-            objects.push(EncodedObject { position: object.position, block: block(object) });
+            let body = scenery.body(index as usize);
+            let overrides = body.and_then(|body| body.overrides.clone());
+            let overrides = overrides.filter(|overrides| overrides.faces().len() > 0);
+            let block = body.map_or_else(|| box_block(object), |body| content_block(object, body));
+            let far = |body: &Arc<Body>| reach_m(body.scale.length() / 2.0).clamp(REACH_M, FAR_REACH_M);
+            let reach_m = body.map_or(REACH_M, far);
+            objects.push(EncodedObject { position: object.position, reach_m, block, overrides });
         }
-        Self { objects, cells, side }
+        let reach_max_m = objects.iter().map(|object| object.reach_m).fold(0.0, f32::max);
+        Self { objects, cells, side, reach_max_m }
     }
 
-    /// Objects around a place, with the squares of their distances.
-    fn around(&self, eye: Vec3, radius_m: f32) -> impl Iterator<Item = (f32, ObjectIndex)> {
+    /// Objects whose reach, widened by a margin, has a place in it, with the squares of their distances.
+    fn around(&self, eye: Vec3, margin_m: f32) -> impl Iterator<Item = (f32, ObjectIndex)> {
+        let radius_m = self.reach_max_m + margin_m;
         let span = |along: f32| cell(along - radius_m, self.side)..=cell(along + radius_m, self.side);
         let columns = span(eye.x);
         let cells = span(eye.y).flat_map(move |row| columns.clone().map(move |column| (row, column)));
         let objects = cells.flat_map(|(row, column)| &self.cells[row * self.side + column]);
         objects.filter_map(move |&index| {
-            let square = self.objects[index as usize].position.distance_squared(eye);
-            (square <= radius_m * radius_m).then_some((square, index))
+            let object = &self.objects[index as usize];
+            let (square, reach_m) = (object.position.distance_squared(eye), object.reach_m + margin_m);
+            (square <= reach_m * reach_m).then_some((square, index))
         })
     }
 }
@@ -79,7 +98,13 @@ fn cell(along: f32, side: usize) -> usize {
     ((along / CELL_M) as usize).min(side - 1)
 }
 
-fn block(object: &StaticObject) -> Box<[u8]> {
+/// The block of a prim with a body.
+fn content_block(object: &StaticObject, body: &Body) -> Box<[u8]> {
+    let motion = Motion { position: object.position, rotation: object.rotation, ..Motion::default() };
+    static_block(&motion, body).into()
+}
+
+fn box_block(object: &StaticObject) -> Box<[u8]> {
     let StaticObject { position, rotation, prim } = object;
     let mut block = Vec::new();
     encode_prim(
@@ -152,6 +177,15 @@ impl SceneryReplica {
         self.objects.objects[index as usize].block.len()
     }
 
+    /// Overrides of its materials, which its block does not have.
+    ///
+    /// # Panics
+    /// When there is no such object.
+    #[must_use]
+    pub fn overrides(&self, index: ObjectIndex) -> Option<&MaterialOverrides> {
+        self.objects.objects[index as usize].overrides.as_deref()
+    }
+
     /// Appends its block, as clients of this world are sent it.
     ///
     /// # Panics
@@ -190,7 +224,7 @@ impl SentObjects {
         found: &mut Vec<(f32, ObjectIndex)>,
     ) {
         found.clear();
-        found.extend(scenery.objects.around(eye, REACH_M + STRIDE_M).filter(|&(_, index)| !self.has(index)));
+        found.extend(scenery.objects.around(eye, STRIDE_M).filter(|&(_, index)| !self.has(index)));
         let nearest =
             |a: &(f32, ObjectIndex), b: &(f32, ObjectIndex)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
         if found.len() > most {
@@ -238,9 +272,11 @@ impl SentObjects {
 mod tests {
     use super::*;
     use glam::Quat;
-    use ids::Uuid;
+    use ids::{RegionHandle, Uuid};
     use link::Prim;
     use proptest::prelude::*;
+    use wire::messages::ObjectUpdate;
+    use wire::object_update::write_prefix;
 
     fn place() -> impl Strategy<Value = Vec3> {
         (0.0f32..=256.0, 0.0f32..=256.0, 20.0f32..40.0).prop_map(Vec3::from)
@@ -353,6 +389,34 @@ mod tests {
             let far: Vec<f32> = sent.iter().map(|&index| places[index as usize].distance_squared(eye)).collect();
             prop_assert!(far.is_sorted());
         }
+    }
+
+    #[test]
+    fn content_is_sent_in_its_own_shape_and_in_no_form_for_caches() {
+        let mut overrides = MaterialOverrides::default();
+        let shiny = prim::MaterialOverride { metallic: Some(1.0), ..prim::MaterialOverride::default() };
+        overrides.set(0, shiny).expect("a face");
+        let torus = prim::Shape::plain(prim::ShapeKind::Torus);
+        let body = Body {
+            overrides: Some(Arc::new(overrides)),
+            particles: Arc::new([5; 300]),
+            ..Body::new(Uuid::from_u128(1), torus, Arc::new([7; 47]), ids::AgentId(Uuid::from_u128(2)), 0)
+        };
+        let boxes = link::Scenery::new(vec![prim(9, Vec3::splat(20.0))]).expect("somewhere");
+        let place = (Vec3::splat(30.0), Quat::from_rotation_z(1.0), Arc::new(body));
+        let content = boxes.with_content(vec![place]).expect("somewhere");
+        let scenery = SceneryReplica::new(Arc::new(StaticObjects::new(&content, 256.0)), 100);
+        let mut message = Vec::new();
+        write_prefix(&mut message, RegionHandle::from_grid(1, 1), 1.0, 2);
+        (0..2).for_each(|index| scenery.write_block(index, &mut message));
+        let objects = ObjectUpdate::decode(&message[1..]).expect("a whole message").object_data;
+        let [plain, shaped] = &objects[..] else { panic!("{objects:?}") };
+        assert_eq!((plain.path_curve, plain.profile_curve), (0x10, 1));
+        assert_eq!((shaped.path_curve, shaped.profile_curve), (torus.path_curve, torus.profile_curve));
+        assert_eq!((shaped.id, shaped.full_id), (101, content.prims()[1].prim.id));
+        assert_eq!((shaped.crc, shaped.update_flags), (0, 0), "no viewer keeps it");
+        assert_eq!((&shaped.texture_entry[..], &shaped.ps_block[..]), (&[7; 47][..], &[][..]));
+        assert!(scenery.overrides(0).is_none() && scenery.overrides(1).is_some());
     }
 
     #[test]

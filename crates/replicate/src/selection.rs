@@ -264,6 +264,10 @@ fn need(shown: &Shown, hot: &Hot, tick: u32) -> Option<Need> {
         return Some(Need::Full);
     }
     if shown.is_behind(hot) {
+        if shown.is_reseated(hot) {
+            // Terse updates do not name the parent that they are relative to.
+            return Some(Need::Full);
+        }
         return Some(Need::Terse(if hot.at_rest { STOP_WEIGHT } else { 1.0 }));
     }
     if hot.at_rest {

@@ -356,6 +356,19 @@ impl Viewer {
         self.near_m
     }
 
+    /// Metres to the own avatar, which are 0, or to a near one that was sent, as of the latest list.
+    #[must_use]
+    pub fn distance_to_near(&self, id: LocalId) -> Option<f32> {
+        let is_it = |&at: &usize| self.histories[at].id == id.0 && self.shown[at].is_sent();
+        (0..self.near().end).find(is_it).map(|at| self.shown[at].distance)
+    }
+
+    /// True for the own avatar.
+    #[must_use]
+    pub fn is_own(&self, id: LocalId) -> bool {
+        self.own.is_some_and(|(_, own)| own == id.0)
+    }
+
     /// Range of the near entities within the set, without the own avatar.
     #[must_use]
     pub fn near(&self) -> Range<usize> {
@@ -369,7 +382,10 @@ impl Viewer {
         let shown = &mut self.shown[at as usize];
         // Terse updates from before a rest may still be under way to a client that may have been shown it before, and would come
         // behind the full one: a last repetition comes behind them.
-        let is_repeated = hot.at_rest && shown.send_state == SendState::Doubtful;
+        let is_doubtful = shown.send_state == SendState::Doubtful;
+        // Those from before it sat down are relative to another place.
+        let is_moved_on = shown.send_state == SendState::Sent && shown.is_reseated(hot);
+        let is_repeated = hot.at_rest && (is_doubtful || is_moved_on);
         *shown = Shown {
             repeats: u8::from(is_repeated),
             sent: tick,
@@ -450,6 +466,13 @@ impl Shown {
     pub(crate) const fn is_behind(&self, hot: &Hot) -> bool {
         // A wrapping difference: a world may run for years.
         self.sent.wrapping_sub(hot.changed_at[self.band as usize]) >= 1 << 31
+    }
+}
+
+impl Shown {
+    /// True if it has sat down on a linkset or got up from one since it was sent.
+    pub(crate) const fn is_reseated(&self, hot: &Hot) -> bool {
+        self.sent.wrapping_sub(hot.reseated_at) >= 1 << 31
     }
 }
 

@@ -40,6 +40,8 @@ impl Template {
             local_ids: 1..10_000,
             terrain: Arc::clone(&self.terrain),
             scenery: Arc::clone(&self.scenery),
+            objects: None,
+            land: None,
             cast: None,
             water_m: 20.0,
             max_avatars: 20,

@@ -3,5 +3,6 @@
 mod publishing;
 mod resync;
 mod scene;
+mod seating;
 mod selecting;
 mod source;

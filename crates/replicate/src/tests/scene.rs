@@ -4,7 +4,7 @@ use crate::selection::{Allowance, FULL_BLOCK_BYTES, Selection};
 use crate::{Encoder, Intake, Lister, Place, Replica, Viewer};
 use glam::Vec3;
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid};
-use link::{Appearance, Audience, Avatar, Change, Entity, Frame, Motion};
+use link::{Appearance, Audience, Avatar, Change, Entity, Frame, Motion, Seat};
 use std::sync::Arc;
 use wire::terse::AVATAR_BLOCK_LEN;
 
@@ -44,6 +44,7 @@ impl Scene {
             id: LocalId(id),
             audience,
             motion: Motion { position, ..Motion::default() },
+            seat: None,
             avatar: Avatar {
                 session,
                 agent: AgentId(Uuid::from_u128(u128::from(id))),
@@ -71,6 +72,10 @@ impl Scene {
 
     pub(super) fn rest(&mut self, id: u32, position: Vec3) {
         self.changes.push(Change::Moved(LocalId(id), Motion { position, ..Motion::default() }));
+    }
+
+    pub(super) fn seat(&mut self, id: u32, seat: Option<Seat>) {
+        self.changes.push(Change::Seated(LocalId(id), seat));
     }
 
     pub(super) fn tick(&mut self) {

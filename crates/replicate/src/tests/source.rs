@@ -100,6 +100,8 @@ fn config() -> WorldConfig {
         local_ids: 1..100_000,
         terrain: Arc::new(Terrain::flat(256, 21.0)),
         scenery: Arc::default(),
+        objects: None,
+        land: None,
         cast: None,
         water_m: 20.0,
         max_avatars: WorldConfig::MAX_AVATARS,

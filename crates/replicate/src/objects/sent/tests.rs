@@ -1,0 +1,216 @@
+//! Order, forms and reach of the prims that one client is sent.
+
+use super::*;
+use crate::objects::{FrameTime, ObjectEncoder};
+use ids::{AgentId, Instant, Uuid};
+use link::{Motion, ObjectChange, ObjectMask, PrimFlags, PrimMotion, VersionedBody};
+use prim::{Body, Shape};
+use std::sync::Arc;
+
+const EYE: Vec3 = Vec3::new(100.0, 100.0, 20.0);
+/// The avatar of the client, and another one.
+const OWN: LocalId = LocalId(1);
+const OTHER: LocalId = LocalId(2);
+/// State of a prim on the screen: attachment point 35, halves of the byte swapped.
+const SCREEN: u8 = 35_u8.rotate_left(4);
+
+/// A client that displays its own avatar, and the other one if that is near.
+struct Eye {
+    is_other_near: bool,
+}
+
+impl Onlooker for Eye {
+    fn eye(&self) -> Vec3 {
+        EYE
+    }
+
+    fn draw_m(&self) -> f32 {
+        256.0
+    }
+
+    fn distance_to_wearer(&self, wearer: LocalId, is_on_screen: bool) -> Option<f32> {
+        let is_displayed = wearer == OWN || wearer == OTHER && self.is_other_near && !is_on_screen;
+        is_displayed.then_some(5.0)
+    }
+
+    fn wearers(&self) -> impl Iterator<Item = LocalId> {
+        [OWN, OTHER].into_iter().filter(move |&wearer| self.distance_to_wearer(wearer, false).is_some())
+    }
+}
+
+const NEAR: Eye = Eye { is_other_near: true };
+
+fn id(n: u32) -> LocalId {
+    LocalId((1 << 20) + n)
+}
+
+fn at(x: f32) -> PrimMotion {
+    PrimMotion { motion: Motion { position: EYE.with_x(EYE.x + x), ..Motion::default() }, ..PrimMotion::NONE }
+}
+
+fn worn(wearer: LocalId) -> PrimMotion {
+    PrimMotion { parent: wearer, ..PrimMotion::NONE }
+}
+
+#[derive(Default)]
+struct World {
+    encoder: ObjectEncoder,
+    tick: u32,
+}
+
+impl World {
+    fn publish(&mut self, objects: &mut ObjectReplica, changes: &[ObjectChange]) {
+        self.tick += 1;
+        let at = Instant(u64::from(self.tick) * 50_000_000);
+        let time = FrameTime { at, tick: self.tick, tick_s: 0.05, has_dead_reckoning: true };
+        let mut encoded = Vec::new();
+        self.encoder.encode(time, changes, &mut encoded);
+        encoded.iter().for_each(|change| objects.apply(self.tick, change));
+    }
+}
+
+fn set(n: u32, motion: PrimMotion, state: u8, version: u32) -> ObjectChange {
+    let owner = AgentId(Uuid::from_u128(1));
+    let body =
+        Body { state, ..Body::new(Uuid::from_u128(u128::from(n) + 1), Shape::BOX, Arc::default(), owner, 0) };
+    let body = VersionedBody { version, body: Arc::new(body) };
+    ObjectChange::Set { id: id(n), motion, body, mask: ObjectMask::CREATED }
+}
+
+/// Chooses, and sends all that is chosen.
+fn send(sent: &mut SentSet, objects: &ObjectReplica, eye: &Eye, most: usize) -> Vec<LocalId> {
+    let (mut kills, mut due) = (Vec::new(), Vec::new());
+    sent.follow(objects, &mut kills);
+    sent.choose(objects, eye, most, &mut due);
+    assert!(due.len() <= most);
+    for due in &due {
+        sent.mark_sent(due.id, false);
+        sent.settle(due.id, false);
+    }
+    due.iter().map(|due| due.id).collect()
+}
+
+#[test]
+fn a_changed_or_doubtful_prim_is_plain_and_one_that_is_asked_for_is_not() {
+    let (mut world, mut objects, mut sent) =
+        (World::default(), ObjectReplica::new(256.0), SentSet::default());
+    world.publish(&mut objects, &[0, 1, 2].map(|n| set(n, at(1.0), 0, 1)));
+    assert_eq!(send(&mut sent, &objects, &NEAR, 10).len(), 3);
+    world.publish(&mut objects, &[set(0, at(1.0), 0, 2), set(3, at(1.0), 0, 1)]);
+    sent.mark_doubtful(id(1));
+    sent.mark_asked(id(2));
+    assert_eq!(send(&mut sent, &objects, &NEAR, 10), [0, 1, 2, 3].map(id));
+    assert_eq!([0, 1, 2, 3].map(|n| sent.is_plain(id(n))), [true, true, false, false]);
+    assert_eq!([0, 1, 2, 3].map(|n| sent.is_asked(id(n))), [false, false, true, false]);
+    world.publish(&mut objects, &[ObjectChange::Removed(id(0)), ObjectChange::Removed(id(2))]);
+    sent.follow(&objects, &mut Vec::new());
+    assert!(!sent.is_plain(id(0)) && !sent.is_asked(id(2)), "another prim may get the local id");
+}
+
+#[test]
+fn a_mover_that_comes_into_reach_of_a_standing_client_is_sent() {
+    let (mut world, mut objects, mut sent) =
+        (World::default(), ObjectReplica::new(256.0), SentSet::default());
+    let body = |x: f32| {
+        let mut prim = PrimMotion { flags: PrimFlags::PHYSICS, ..at(x) };
+        prim.motion.velocity = -Vec3::X;
+        prim
+    };
+    world.publish(&mut objects, &[set(0, body(150.0), 0, 1)]);
+    assert_eq!(send(&mut sent, &objects, &NEAR, 10), []);
+    for x in [140.0, 130.0, 120.0] {
+        world.publish(&mut objects, &[ObjectChange::Moved(id(0), body(x))]);
+        sent.follow(&objects, &mut Vec::new());
+        assert!(!sent.is_due(&objects, EYE, 256.0), "a far mover costs nothing");
+    }
+    world.publish(&mut objects, &[ObjectChange::Moved(id(0), body(10.0))]);
+    assert_eq!(send(&mut sent, &objects, &NEAR, 10), [id(0)]);
+    world.publish(&mut objects, &[ObjectChange::Moved(id(0), body(20.0))]);
+    sent.follow(&objects, &mut Vec::new());
+    assert!(!sent.is_due(&objects, EYE, 256.0), "a known mover costs nothing");
+    world.publish(&mut objects, &[set(1, body(150.0), 0, 1)]);
+    assert_eq!(send(&mut sent, &objects, &NEAR, 10), []);
+    for n in 0..5_000 {
+        let x = 10.0 + (n % 2) as f32 * 10.0;
+        world.publish(&mut objects, &[ObjectChange::Moved(id(n % 4 / 2), body(x))]);
+    }
+    assert_eq!(send(&mut sent, &objects, &NEAR, 10), [id(1)], "the list of filed movers has lapsed");
+}
+
+#[test]
+fn all_worn_prims_of_a_crowd_are_sent_and_screens_of_others_are_not_due() {
+    let (mut world, mut objects, mut sent) =
+        (World::default(), ObjectReplica::new(256.0), SentSet::default());
+    let n_worn = 2 * LISTED_MAX as u32;
+    let changes: Vec<ObjectChange> = (0..n_worn).map(|n| set(n, worn(OTHER), 0, 1)).collect();
+    world.publish(&mut objects, &changes);
+    let mut got = Vec::new();
+    for _ in 0..n_worn {
+        sent.note_wearer(&objects, OTHER, false);
+        got.extend(send(&mut sent, &objects, &NEAR, 100));
+    }
+    got.sort_unstable();
+    assert_eq!(got, (0..n_worn).map(id).collect::<Vec<_>>());
+    world
+        .publish(&mut objects, &[set(n_worn, worn(OTHER), SCREEN, 1), set(n_worn + 1, worn(OWN), SCREEN, 1)]);
+    assert_eq!(send(&mut sent, &objects, &NEAR, 100), [id(n_worn + 1)]);
+    sent.note_wearer(&objects, OTHER, false);
+    assert!(!sent.is_due(&objects, EYE, 256.0));
+}
+
+#[test]
+fn a_worn_prim_that_changes_far_from_the_client_is_sent_when_its_wearer_comes_back() {
+    let (mut world, mut objects, mut sent) =
+        (World::default(), ObjectReplica::new(256.0), SentSet::default());
+    world.publish(&mut objects, &[set(0, worn(OTHER), 0, 1)]);
+    assert_eq!(send(&mut sent, &objects, &NEAR, 10), [id(0)]);
+    world.publish(&mut objects, &[set(0, worn(OTHER), 0, 2)]);
+    assert_eq!(send(&mut sent, &objects, &Eye { is_other_near: false }, 10), []);
+    sent.note_wearer(&objects, OTHER, false);
+    assert_eq!(send(&mut sent, &objects, &NEAR, 10), [id(0)]);
+}
+
+#[test]
+fn changes_leave_half_of_a_send_to_a_scene_that_waits() {
+    let (mut world, mut objects, mut sent) =
+        (World::default(), ObjectReplica::new(256.0), SentSet::default());
+    let changes = |of: std::ops::Range<u32>, x, version| -> Vec<ObjectChange> {
+        of.map(|n| set(n, at(x), 0, version)).collect()
+    };
+    world.publish(&mut objects, &changes(0..100, 1.0, 1));
+    assert_eq!(send(&mut sent, &objects, &NEAR, 100).len(), 100);
+    world.publish(&mut objects, &changes(100..200, 20.0, 1));
+    // A search finds the scene.
+    sent.follow(&objects, &mut Vec::new());
+    sent.searched = None;
+    assert_eq!(send(&mut sent, &objects, &NEAR, 10).len(), 10);
+    world.publish(&mut objects, &changes(0..100, 1.0, 2));
+    let now = send(&mut sent, &objects, &NEAR, 10);
+    assert_eq!(now.iter().filter(|&&of| of < id(100)).count(), 5, "{now:?}");
+    assert_eq!(now.len(), 10);
+}
+
+#[test]
+fn unsent_prims_are_the_first_of_the_next_send_without_a_search() {
+    let (mut world, mut objects, mut sent) =
+        (World::default(), ObjectReplica::new(256.0), SentSet::default());
+    let n = 2 * LISTED_MAX as u32;
+    let changes: Vec<ObjectChange> = (0..n).map(|n| set(n, at(1.0), 0, 1)).collect();
+    world.publish(&mut objects, &changes);
+    let mut due = Vec::new();
+    sent.follow(&objects, &mut Vec::new());
+    sent.choose(&objects, &NEAR, n as usize - 10, &mut due);
+    let first: Vec<LocalId> = due.iter().take(20).map(|due| due.id).collect();
+    sent.put_back(&mut due);
+    assert!(sent.searched.is_some() && sent.listed.is_empty());
+    assert_eq!(sent.backlog.len(), n as usize);
+    assert_eq!(send(&mut sent, &objects, &NEAR, 20), first);
+    due.clear();
+    let mut one = DueObject { size: 1.0, root: id(0), link_number: 0, id: id(0) };
+    for n in 0..2 * BACKLOG_MAX as u32 {
+        (one.root, one.id) = (id(n), id(n));
+        due.push(one);
+    }
+    sent.put_back(&mut due);
+    assert!(sent.backlog.len() == BACKLOG_MAX && sent.is_more, "a search finds the last ones");
+}
