@@ -68,7 +68,7 @@ const PROBE_BYTES: usize = 16 * 1024;
 /// Prefixes of the server's own files.
 const FILES: [&str; 5] = [DATABASE_FILE, RUN_FILE, TOKEN_FILE, "tuning.toml", lock::LOCK_FILE];
 /// Names of the server's own directories.
-const DIRECTORIES: [&str; 4] = ["captures", "crashes", "recordings", "symbols"];
+const DIRECTORIES: [&str; 6] = ["captures", "crashes", "recordings", "regions", "symbols", "terrain"];
 
 /// Reads the operator's token of the server on this directory.
 ///
@@ -82,6 +82,18 @@ pub fn read_token(data: &Path) -> io::Result<String> {
 #[must_use]
 pub fn recordings_path(data: &Path) -> PathBuf {
     data.join("recordings")
+}
+
+/// Region files of a data directory, on their way out or in.
+#[must_use]
+pub fn regions_path(data: &Path) -> PathBuf {
+    data.join("regions")
+}
+
+/// The directory of a data directory for grounds on their way between server and operator.
+#[must_use]
+pub fn terrain_path(data: &Path) -> PathBuf {
+    data.join("terrain")
 }
 
 /// The captures of a data directory.
@@ -195,6 +207,18 @@ impl DataDir {
     #[must_use]
     pub fn recordings(&self) -> PathBuf {
         recordings_path(&self.path)
+    }
+
+    /// Directory of region files.
+    #[must_use]
+    pub fn regions(&self) -> PathBuf {
+        regions_path(&self.path)
+    }
+
+    /// Directory of grounds on their way between server and operator.
+    #[must_use]
+    pub fn terrain(&self) -> PathBuf {
+        terrain_path(&self.path)
     }
 
     /// Reads a small file.

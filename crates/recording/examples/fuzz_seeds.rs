@@ -32,6 +32,8 @@ fn record() -> io::Result<Vec<u8>> {
         size_m: 256,
         local_ids: 1..100_000,
         scenery: Arc::new(Scenery::boxes(3, &terrain, 1)),
+        objects: None,
+        land: None,
         cast: None,
         terrain,
         water_m: 20.0,

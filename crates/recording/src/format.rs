@@ -148,6 +148,8 @@ impl About {
             local_ids: self.local_ids.clone(),
             terrain,
             scenery,
+            objects: None,
+            land: None,
             cast,
             water_m: self.water_m,
             max_avatars: self.max_avatars as usize,

@@ -116,14 +116,15 @@ fn every_file_belongs_to_a_format_and_is_named_after_the_versions_in_it() {
     assert_eq!(n_files, n_golden + 1, "a file beside README.md is not read by any test");
 }
 
-/// Tag, version and golden file of each part, as the document lists them, and the whole document.
+/// Tag, version and golden file of each part, as the document lists them, and the whole document. Parts of regions are those of crate `keeper`,
+/// whose tests read their golden files.
 fn documented() -> (Vec<(String, u16, String)>, String) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/internals/formats.md");
     let text = std::fs::read_to_string(path).unwrap();
     let row = |line: &str| {
         let cells: Vec<&str> = line.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
         let [_, tag, version, file, _, _] = cells[..] else { return None };
-        (tag.len() == 4).then_some(())?;
+        (tag.len() == 4 && !file.contains("/keeper/")).then_some(())?;
         Some((tag.to_owned(), version.parse().ok()?, file.to_owned()))
     };
     (text.lines().filter_map(row).collect(), text)

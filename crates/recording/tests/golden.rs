@@ -151,6 +151,8 @@ fn config() -> WorldConfig {
         local_ids: 1..2_000,
         terrain,
         scenery,
+        objects: None,
+        land: None,
         cast: Some(Arc::new(cast)),
         water_m: 20.0,
         max_avatars: 100,

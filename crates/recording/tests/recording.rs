@@ -24,6 +24,8 @@ fn config() -> WorldConfig {
         local_ids: 1..100_000,
         terrain: Arc::new(Terrain::hills(256, 5)),
         scenery: Arc::default(),
+        objects: None,
+        land: None,
         cast: None,
         water_m: 20.0,
         max_avatars: 100,

@@ -2,14 +2,22 @@
 
 use crate::damage::hexadecimal;
 use crate::engine::{Engine, EngineError, Session, Sql};
+use crate::held_objects::damaged;
 use crate::instance::{DAMAGED_VISIT, ReadInstances, read_all};
 use crate::instance_state::read_states;
+use crate::object_damage::{ObjectDamage, ObjectPart};
+use crate::region;
+use crate::region_objects::{damage, read_rows};
 use crate::schema;
 use crate::tables::{TableDigest, digest};
 use crate::{Store, StoreError, StoreUrl};
+use ids::LocalId;
 
 /// Problems reported of one kind at most.
 const PROBLEMS_MAX: usize = 100;
+
+/// Rows of objects that are looked through at once.
+const ROWS_AT_ONCE: i64 = 1_000;
 
 /// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +67,8 @@ pub fn check(url: &StoreUrl) -> Result<CheckReport, StoreError> {
         let looked: Result<_, EngineError> = store.snapshot(|session| {
             let mut problems = if is_file { file_problems(session)? } else { Vec::new() };
             problems.extend(instance_problems(session)?);
+            problems.extend(object_problems(session)?);
+            problems.extend(held_problems(session)?);
             // Cells that cannot be read are among the problems of the file.
             let tables =
                 if problems.is_empty() { digest(session)? } else { digest(session).unwrap_or_default() };
@@ -72,8 +82,16 @@ pub fn check(url: &StoreUrl) -> Result<CheckReport, StoreError> {
 /// SQLite's own look at its pages, indexes and references.
 fn file_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> {
     let integrity = Sql::same("PRAGMA integrity_check(100)");
-    let mut problems = session.query(integrity, &[], |row| row.get::<String>(0))?;
-    problems.retain(|line| line != "ok");
+    let mut problems = Vec::new();
+    let looked = session.query(integrity, &[], |row| {
+        problems.extend(Some(row.get::<String>(0)?).filter(|line| line != "ok"));
+        Ok(())
+    });
+    match looked {
+        // The look ends with a page that it cannot read.
+        Err(why) if why.is_damage() => problems.push(why.to_string()),
+        looked => drop(looked?),
+    }
     let references = Sql::same("SELECT \"table\", parent FROM pragma_foreign_key_check LIMIT 100");
     problems.extend(session.query(references, &[], |row| {
         Ok(format!("a row of {} refers to none of {}", row.get::<String>(0)?, row.get::<String>(1)?))
@@ -93,6 +111,50 @@ fn instance_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineErr
                 problems.push(format!("instance {}, {part}: {why}", listed.instance.id));
             }
         }
+    }
+    problems.truncate(PROBLEMS_MAX);
+    Ok(problems)
+}
+
+/// Damaged rows of regions, their objects and their land. Damaged pages are among the problems of the file.
+fn object_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> {
+    let mut problems = Vec::new();
+    let regions = match region::read_all(session) {
+        Err(why) if why.is_damage() => Vec::new(),
+        regions => regions?,
+    };
+    for (region, row) in regions {
+        if let Err(why) = row {
+            let damage =
+                ObjectDamage { region, object: LocalId(0), part: ObjectPart::Region, why: why.to_owned() };
+            problems.push(damage.to_string());
+        }
+    }
+    for part in [ObjectPart::Body, ObjectPart::State, ObjectPart::Land] {
+        let mut last = Some(i64::MIN);
+        while let Some(before) = last.filter(|_| problems.len() < PROBLEMS_MAX) {
+            let read = read_rows(session, part, [before, i64::MAX, ROWS_AT_ONCE], |key, value| {
+                problems.extend(value.err().map(|why| damage(part, key, why).to_string()));
+            });
+            last = match read {
+                Err(why) if why.is_damage() => None,
+                last => last?,
+            };
+        }
+    }
+    problems.truncate(PROBLEMS_MAX);
+    Ok(problems)
+}
+
+/// Damaged rows of held objects.
+fn held_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> {
+    let mut problems = Vec::new();
+    let mut last = Some(-1);
+    while let Some(before) = last.filter(|_| problems.len() < PROBLEMS_MAX) {
+        last = match damaged(session, before, ROWS_AT_ONCE, |damage| problems.push(damage.to_string())) {
+            Err(why) if why.is_damage() => None,
+            last => last?,
+        };
     }
     problems.truncate(PROBLEMS_MAX);
     Ok(problems)

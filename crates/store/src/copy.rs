@@ -103,7 +103,9 @@ const END: Sql = Sql {
     sqlite: "DROP TABLE copy_in_progress",
     postgres: "DROP TABLE copy_in_progress; \
                SELECT setval(pg_get_serial_sequence('instances_set_aside', 'number'), max(number)) \
-               FROM instances_set_aside HAVING max(number) IS NOT NULL",
+               FROM instances_set_aside HAVING max(number) IS NOT NULL; \
+               SELECT setval(pg_get_serial_sequence('objects_set_aside', 'number'), max(number)) \
+               FROM objects_set_aside HAVING max(number) IS NOT NULL",
 };
 
 /// Copies everything from one database to another, which is empty or an unfinished copy. `report_progress` is called after each

@@ -58,14 +58,19 @@ const SET_ROW_ASIDE: Sql = Sql {
                || coalesce(upper(encode(owner, 'hex')), '') || chr(10) || created_s, 'UTF8') \
                FROM instances WHERE instance = $3",
 };
-const SET_IMAGE_ASIDE: Sql = Sql::same(
-    "INSERT INTO instances_set_aside (instance, part, why, content) \
-     SELECT instance, $1, $2, state FROM instance_images WHERE instance = $3",
-);
-const SET_JOURNAL_ASIDE: Sql = Sql::same(
-    "INSERT INTO instances_set_aside (instance, part, why, content) \
-     SELECT instance, $1, $2, state FROM instance_journal WHERE instance = $3",
-);
+// Damage may have changed the type of a cell, and SQLite's tables are strict.
+const SET_IMAGE_ASIDE: Sql = Sql {
+    sqlite: "INSERT INTO instances_set_aside (instance, part, why, content) \
+             SELECT instance, $1, $2, coalesce(CAST(state AS BLOB), X'') FROM instance_images WHERE instance = $3",
+    postgres: "INSERT INTO instances_set_aside (instance, part, why, content) \
+               SELECT instance, $1, $2, state FROM instance_images WHERE instance = $3",
+};
+const SET_JOURNAL_ASIDE: Sql = Sql {
+    sqlite: "INSERT INTO instances_set_aside (instance, part, why, content) \
+             SELECT instance, $1, $2, coalesce(CAST(state AS BLOB), X'') FROM instance_journal WHERE instance = $3",
+    postgres: "INSERT INTO instances_set_aside (instance, part, why, content) \
+               SELECT instance, $1, $2, state FROM instance_journal WHERE instance = $3",
+};
 const REMOVE_ROW: Sql = Sql::same("DELETE FROM instances WHERE instance = $1");
 const REMOVE_IMAGE: Sql = Sql::same("DELETE FROM instance_images WHERE instance = $1");
 const REMOVE_JOURNAL: Sql = Sql::same("DELETE FROM instance_journal WHERE instance = $1");

@@ -169,6 +169,13 @@ impl Store {
         self.engine.write(work)
     }
 
+    pub(crate) fn read_view<T>(
+        &self,
+        work: impl FnMut(&mut Session<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        self.engine.read_view(work)
+    }
+
     pub(crate) fn snapshot<T, E: From<EngineError>>(
         &self,
         work: impl FnOnce(&mut Session<'_>) -> Result<T, E>,

@@ -1,5 +1,5 @@
-//! Durable rows: accounts and their inventories, the states of instances, and tokens of the operator's API, in an SQLite file or in a
-//! PostgreSQL database.
+//! Durable rows: accounts and their inventories, the states of instances, the objects and the land of regions, and tokens of the operator's API, in an SQLite
+//! file or in a PostgreSQL database.
 //!
 //! This is the only crate that knows SQL. It holds rows and keeps them whole; it does not know what a name may look
 //! like, which folders an account needs or how a password is hashed: that is `grid`. Times of rows are arguments.
@@ -17,9 +17,16 @@ mod damage;
 mod database;
 mod engine;
 mod error;
+mod held_objects;
 mod instance;
 mod instance_state;
 mod inventory;
+mod object_damage;
+mod object_rows;
+mod region;
+mod region_land;
+mod region_materials;
+mod region_objects;
 mod schema;
 mod tables;
 #[cfg(test)]
@@ -33,9 +40,15 @@ pub use copy::{CopyError, CopyProgress, CopyReport, copy};
 pub use damage::{Damage, Part, SET_ASIDE_MAX};
 pub use database::Store;
 pub use error::{DatabaseFailure, StoreError};
+pub use held_objects::{HeldChange, HeldEntry, HeldFilter, HeldPage, HeldRow, TakeHeld};
 pub use instance::{Instance, InstanceList, InstanceOrigin, Listed};
 pub use instance_state::{InstanceState, State};
 pub use inventory::{Folder, Item, Permissions, Sale};
+pub use object_damage::{OBJECTS_SET_ASIDE_MAX, ObjectDamage, ObjectPart};
+pub use object_rows::{KeyedRows, ObjectRows};
+pub use region::RegionRow;
+pub use region_land::{LandChanges, LandKey, LandKind, LandRows};
+pub use region_objects::{RegionChanges, StoredRegion};
 pub use tables::TableDigest;
 pub use token::{ApiToken, TOKEN_HASH_BYTES};
 pub use url::{StoreUrl, StoreUrlError};

@@ -51,6 +51,13 @@ const DESCRIPTIONS: &[(&str, &str, usize)] = &[
     ("api_tokens", "name; hash, scopes, created_s, expires_s, worlds_max", SMALL),
     ("api_worlds", "instance; token", SMALL),
     ("counters", "name; value", SMALL),
+    ("regions", "region; epoch, sequence, cache_id, state, checksum, name, ticket", LARGE),
+    ("object_bodies", "object; value, checksum", SMALL),
+    ("object_states", "object; value, checksum", SMALL),
+    ("region_land", "land; value, checksum", SMALL),
+    ("held_objects", "held; owner, kind, author, held_s, value, checksum, taken_by", LARGE),
+    ("objects_set_aside", "number; object, part, why, content", SMALL),
+    ("region_materials", "region, material; value", SMALL),
 ];
 
 /// All tables with rows of their own.

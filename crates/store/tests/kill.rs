@@ -1,6 +1,6 @@
 //! Acknowledged writes are there after a kill: of the process that has an SQLite file open, and of a PostgreSQL server and its connections.
 
-use ids::{AgentId, Uuid};
+use ids::{AgentId, Epoch, HeldKey, LocalId, SessionKey, Ticket, Uuid, WorldId};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
@@ -9,7 +9,9 @@ use std::sync::mpsc::channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::{
-    ApiToken, Instance, InstanceOrigin, NewAccount, PasswordHash, State, Store, StoreError, StoreUrl,
+    ApiToken, HeldChange, HeldFilter, HeldRow, Instance, InstanceOrigin, LandChanges, LandKey, LandKind,
+    NewAccount, ObjectRows, PasswordHash, RegionChanges, RegionRow, State, Store, StoreError, StoreUrl,
+    StoredRegion,
 };
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
@@ -40,6 +42,53 @@ fn make_instance(store: &Store) {
     store.create_instance(&instance, 0, &InstanceOrigin::Operator).unwrap();
 }
 
+/// A row of the land that changes in each frame.
+const PARCEL: LandKey = LandKey::new(LandKind::Parcel, 1);
+
+/// Object `n` is new, another one is held, object 1 is moved, and a parcel changes: frame `n` of a region.
+fn save_region(store: &Store, n: u64) -> Result<(), StoreError> {
+    let ticket = Ticket(u32::try_from(n).unwrap());
+    let row = RegionRow {
+        epoch: Epoch(0),
+        sequence: n,
+        cache_id: ONE,
+        state: Vec::new(),
+        name: "Harbour".into(),
+        ticket,
+    };
+    let held = HeldRow {
+        key: HeldKey { region: WorldId(1), ticket },
+        owner: AgentId(ONE),
+        kind: 9,
+        by: SessionKey::NODE,
+        held_s: 0,
+        value: bytes(n).into(),
+    };
+    let (mut bodies, mut states) = (ObjectRows::default(), ObjectRows::default());
+    bodies.push(LocalId(u32::try_from(n).unwrap()), &bytes(n));
+    states.push(LocalId(1), &n.to_le_bytes());
+    let mut land = LandChanges::default();
+    land.rows.push(PARCEL, &n.to_le_bytes());
+    let held = vec![(ticket, HeldChange::Insert(held))];
+    store.save_region(WorldId(1), &RegionChanges { row, bodies, states, gone: Vec::new(), land, held })
+}
+
+/// Number of the frame that is kept of the region; it is whole.
+fn last_frame(store: &Store) -> u64 {
+    let StoredRegion { row, bodies, states, land, damages, .. } = store.region_objects(WorldId(1)).unwrap();
+    assert_eq!(damages, []);
+    let Some(row) = row else { return 0 };
+    let objects: Vec<u64> = bodies.iter().map(|(object, _)| object.0.into()).collect();
+    assert_eq!(objects, (1..=row.sequence).collect::<Vec<u64>>());
+    assert!(bodies.iter().all(|(object, body)| body == bytes(object.0.into())));
+    assert_eq!(states.iter().collect::<Vec<_>>(), [(LocalId(1), &row.sequence.to_le_bytes()[..])]);
+    assert_eq!(land.iter().collect::<Vec<_>>(), [(PARCEL, &row.sequence.to_le_bytes()[..])]);
+    let held = store.held_objects(HeldFilter::default(), None, 1_000_000).unwrap();
+    let tickets: Vec<u64> = held.entries.iter().map(|entry| entry.row.key.ticket.0.into()).collect();
+    assert_eq!((tickets, held.damages), (objects, Vec::new()));
+    row.sequence
+}
+
 /// A journal, or every fifth time a whole state.
 fn save(store: &Store, n: u64) -> Result<usize, StoreError> {
     let state = State { id: ONE, sequence: n, bytes: bytes(n) };
@@ -59,6 +108,8 @@ fn last_number(store: &Store) -> u64 {
 fn assert_kept(store: &Store, acknowledged: u64) {
     let last = last_number(store);
     assert!(last >= acknowledged, "{acknowledged} was acknowledged, and {last} is the last");
+    let frame = last_frame(store);
+    assert!(frame >= acknowledged, "{acknowledged} was acknowledged, and {frame} is the last frame");
     for n in 1..=acknowledged {
         assert!(store.account(account(n).agent).unwrap().is_some(), "account {n} was acknowledged");
     }
@@ -75,6 +126,8 @@ fn writer() {
             Ok(()) | Err(StoreError::NameTaken { .. }) => {}
             Err(why) => panic!("{why}"),
         }
+        // Before the state, which is the number to begin from.
+        save_region(&store, n).unwrap();
         save(&store, n).unwrap();
         let mut out = std::io::stdout();
         writeln!(out, "{n}").and_then(|()| out.flush()).unwrap();
@@ -318,6 +371,8 @@ fn postgres_keeps_acknowledged_writes_and_none_twice_when_it_is_killed() {
     let (acknowledge, acknowledged) = channel();
     let last = std::thread::scope(|scope| {
         let writing = scope.spawn(|| {
+            // Gone with a panic, which ends the wait of the other side.
+            let acknowledge = acknowledge;
             let mut n = 0;
             while !is_over.load(Ordering::Relaxed) {
                 n += 1;
@@ -331,6 +386,7 @@ fn postgres_keeps_acknowledged_writes_and_none_twice_when_it_is_killed() {
                     }),
                     1
                 );
+                save_region(&store, n).unwrap_or_else(why);
                 acknowledge.send(n).unwrap();
             }
             n

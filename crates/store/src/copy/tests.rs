@@ -5,9 +5,12 @@ use crate::account::tests::new_account;
 use crate::engine::values;
 use crate::instance::tests::instance;
 use crate::testing::{TestDatabase, tamper};
-use crate::{ApiToken, InstanceOrigin, Location, NewAccount, State, TOKEN_HASH_BYTES, check};
+use crate::{
+    ApiToken, HeldChange, HeldRow, InstanceOrigin, LandChanges, LandKey, LandKind, LandRows, Location,
+    NewAccount, ObjectRows, RegionChanges, RegionRow, State, TOKEN_HASH_BYTES, check,
+};
 use glam::Vec3;
-use ids::{AgentId, RegionHandle, Uuid};
+use ids::{AgentId, Epoch, HeldKey, LocalId, RegionHandle, SessionKey, Ticket, Uuid, WorldId};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// At least one row in each table, and more than a page of some.
@@ -59,6 +62,41 @@ fn fill(database: &TestDatabase) {
     store.create_token(&token("page", None)).unwrap();
     store.create_token(&token("backend", Some(u32::MAX))).unwrap();
     store.note_world_of_token("backend", Uuid::from_u128(1)).unwrap();
+    fill_region(&store);
+}
+
+/// A region with more objects than a page has rows, of which one is set aside.
+fn fill_region(store: &Store) {
+    let (mut bodies, mut states) = (ObjectRows::default(), ObjectRows::default());
+    for n in 1..=600 {
+        bodies.push(LocalId(u32::MAX - 600 + n), &n.to_le_bytes());
+        states.push(LocalId(u32::MAX - 600 + n), &[]);
+    }
+    let (region, ticket) = (WorldId(2_047), Ticket(u32::MAX));
+    let row = RegionRow {
+        epoch: Epoch(u32::MAX),
+        sequence: u64::MAX,
+        cache_id: Uuid::nil(),
+        state: vec![1, 2, 3],
+        name: "Ünal".into(),
+        ticket,
+    };
+    let mut rows = LandRows::default();
+    rows.push(LandKey::new(LandKind::Estate, 0), b"estate");
+    rows.push(LandKey::new(LandKind::Baked, u16::MAX), b"");
+    let land = LandChanges { rows, gone: Vec::new() };
+    let held = HeldRow {
+        key: HeldKey { region, ticket },
+        owner: AgentId(Uuid::from_u128(1)),
+        kind: u8::MAX,
+        by: SessionKey(u64::MAX),
+        held_s: -1,
+        value: vec![0; 5_000].into(),
+    };
+    let held = vec![(ticket, HeldChange::Insert(held))];
+    store.save_region(region, &RegionChanges { row, bodies, states, gone: Vec::new(), land, held }).unwrap();
+    store.set_objects_aside(WorldId(2_047), &[(LocalId(u32::MAX), "no root".into())]).unwrap();
+    assert!(store.add_region_materials(region, &[(Uuid::from_u128(u128::MAX), vec![0xC5; 300])], 1).unwrap());
 }
 
 fn is_well(database: &TestDatabase) -> Vec<TableDigest> {
@@ -92,6 +130,8 @@ fn is_usable(database: &TestDatabase) {
     tamper(&store, spoil, values![Uuid::from_u128(5)]);
     assert_eq!(store.instance_state(Uuid::from_u128(5)).unwrap().damages.len(), 1);
     assert_eq!(crate::instance::tests::aside(&store).len(), 2);
+    store.set_objects_aside(WorldId(2_047), &[(LocalId(u32::MAX - 1), "no root".into())]).unwrap();
+    assert_eq!(store.count_region_objects(WorldId(2_047)).unwrap(), 598);
 }
 
 #[test]

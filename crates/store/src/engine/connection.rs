@@ -107,6 +107,17 @@ impl Connection {
         self.noting(changed).map(|n| usize::try_from(n).unwrap_or(usize::MAX))
     }
 
+    /// Carries out a statement whose parameters are arrays, all of one length.
+    pub(super) fn execute_columns(
+        &mut self,
+        sql: &'static str,
+        columns: &[Vec<Value<'_>>],
+    ) -> Result<(), EngineError> {
+        let statement = self.statement(sql)?;
+        let changed = wait(&self.runtime, self.limit, self.client.execute_raw(&statement, columns));
+        self.noting(changed).map(drop)
+    }
+
     pub(super) fn query(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, EngineError> {
         let statement = self.statement(sql)?;
         let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as _).collect();

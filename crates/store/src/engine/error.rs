@@ -23,6 +23,8 @@ pub(crate) enum Cause {
     Busy(Duration),
     /// The connection broke after COMMIT was sent, and the outcome could not be determined.
     CommitUnknown(Box<EngineError>),
+    /// Rows came in another order than that of their keys.
+    Disorder,
     /// Something that is not as the store needs it.
     Unfit(String),
 }
@@ -55,6 +57,19 @@ impl EngineError {
 
     pub(crate) fn unfit(why: impl Into<String>) -> Self {
         Self(Cause::Unfit(why.into()))
+    }
+
+    pub(crate) const fn disorder() -> Self {
+        Self(Cause::Disorder)
+    }
+
+    /// True if pages of the database's file are damaged.
+    pub(crate) fn is_damage(&self) -> bool {
+        match &self.0 {
+            Cause::Sqlite(error) => error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseCorrupt),
+            Cause::Disorder => true,
+            _ => false,
+        }
     }
 
     /// True if the outcome of a write is not known: it was carried out wholly or not at all.
@@ -157,6 +172,7 @@ impl fmt::Display for EngineError {
                     "the connection broke during COMMIT, and it is not known whether the change was made: {why}"
                 )
             }
+            Cause::Disorder => f.write_str("rows come in another order than that of their keys"),
             Cause::Unfit(why) => f.write_str(why),
         }
     }

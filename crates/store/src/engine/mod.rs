@@ -7,6 +7,7 @@ mod claim;
 mod connection;
 mod error;
 mod pool;
+mod salvage;
 mod sqlite;
 mod value;
 
@@ -15,7 +16,7 @@ pub(crate) use connection::Connection;
 pub(crate) use error::{Conflict, EngineError};
 pub(crate) use pool::{Patience, Pool};
 pub(crate) use sqlite::Sqlite;
-pub(crate) use value::{Parameter, Row, Value, values};
+pub(crate) use value::{ColumnValue, Parameter, Row, Value, values};
 
 /// One statement in both dialects. Parameters are `$1`, `$2`, …; each appears for the first time in this order, since SQLite numbers them
 /// by that.
@@ -32,6 +33,9 @@ impl Sql {
     }
 }
 
+/// Rows that PostgreSQL gets at once. A statement with these takes milliseconds.
+const BULK_ROWS: usize = 1_000;
+
 /// A connection that is one caller's for as long as it is borrowed, inside a transaction or outside.
 pub(crate) enum Session<'a> {
     Sqlite(&'a rusqlite::Connection),
@@ -44,6 +48,29 @@ impl Session<'_> {
         match self {
             Self::Sqlite(connection) => sqlite::execute(connection, sql.sqlite, values),
             Self::Postgres(connection) => connection.execute(sql.postgres, values),
+        }
+    }
+
+    /// Carries out a statement for each of many rows. SQLite gets one row after the other; PostgreSQL gets up to [`BULK_ROWS`] at once, each
+    /// parameter as an array with a cell of every row.
+    pub(crate) fn execute_many<'v, const N: usize>(
+        &mut self,
+        sql: Sql,
+        rows: impl Iterator<Item = [Value<'v>; N]>,
+    ) -> Result<(), EngineError> {
+        match self {
+            Self::Sqlite(connection) => sqlite::execute_many(connection, sql.sqlite, rows),
+            Self::Postgres(connection) => {
+                let mut rows = rows.peekable();
+                while rows.peek().is_some() {
+                    let mut columns = vec![Vec::with_capacity(BULK_ROWS); N];
+                    for row in rows.by_ref().take(BULK_ROWS) {
+                        columns.iter_mut().zip(row).for_each(|(column, cell)| column.push(cell));
+                    }
+                    connection.execute_columns(sql.postgres, &columns)?;
+                }
+                Ok(())
+            }
         }
     }
 
@@ -101,6 +128,17 @@ impl Engine {
         }
     }
 
+    /// Carries out statements that read, from one unchanging view of everything. `work` may be called several times, each time with another view.
+    pub(crate) fn read_view<T>(
+        &self,
+        work: impl FnMut(&mut Session<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.snapshot(work),
+            Self::Postgres(pool) => pool.read_view(work),
+        }
+    }
+
     /// Carries out a transaction, on the disk before this returns; nothing of it when `work` fails. `work` may be called several times,
     /// each time in a new transaction after the former one was found to have had no effect.
     pub(crate) fn write<T>(
@@ -110,6 +148,15 @@ impl Engine {
         match self {
             Self::Sqlite(sqlite) => sqlite.write(work),
             Self::Postgres(pool) => pool.write(work),
+        }
+    }
+
+    /// Builds a table anew if rows of it cannot be read because pages of its file are damaged; the name under which the former one is kept then.
+    /// `key` is the column of the table's row ids. A PostgreSQL server mends its own files.
+    pub(crate) fn rebuild(&self, table: &str, key: &str) -> Result<Option<String>, EngineError> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.rebuild(table, key),
+            Self::Postgres(_) => Ok(None),
         }
     }
 

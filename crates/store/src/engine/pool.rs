@@ -164,6 +164,26 @@ impl Pool {
         result
     }
 
+    pub(super) fn read_view<T>(
+        &self,
+        mut work: impl FnMut(&mut Session<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let mut attempts = Attempts::new(self);
+        loop {
+            let read = self.borrow(attempts.end).and_then(|mut one| {
+                let connection = one.connection();
+                connection.begin_snapshot()?;
+                let result = work(&mut Session::Postgres(connection));
+                connection.roll_back();
+                result
+            });
+            match read {
+                Err(why) if why.is_passing() && attempts.pause() => {}
+                read => return read,
+            }
+        }
+    }
+
     /// Has the time of a call to itself: the server may have been silent for that of the write.
     fn resolve(&self, mark: &TransactionMark) -> Result<CommitOutcome, EngineError> {
         let mut attempts = Attempts::new(self);

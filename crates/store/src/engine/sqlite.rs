@@ -1,6 +1,6 @@
 //! SQLite: one connection to one file, which callers use in turn.
 
-use super::{EngineError, Row, Session, Value};
+use super::{EngineError, Row, Session, Value, salvage};
 use rusqlite::{CachedStatement, OpenFlags, TransactionBehavior, params_from_iter};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -103,6 +103,11 @@ impl Sqlite {
         work(&mut Session::Sqlite(&transaction))
     }
 
+    /// Builds a table anew if rows of it cannot be read; the name under which the former one is kept then.
+    pub(super) fn rebuild(&self, table: &str, key: &str) -> Result<Option<String>, EngineError> {
+        salvage::rebuild(&mut self.lock(), table, key)
+    }
+
     /// Takes the connection. A thread that panicked while it held it left no half-done work behind, since an
     /// unfinished transaction rolls back when it is dropped; so the poison is ignored.
     fn lock(&self) -> MutexGuard<'_, rusqlite::Connection> {
@@ -117,6 +122,16 @@ pub(super) fn execute(
     values: &[Value<'_>],
 ) -> Result<usize, EngineError> {
     Ok(prepare(connection, sql)?.execute(params_from_iter(values))?)
+}
+
+pub(super) fn execute_many<'v, const N: usize>(
+    connection: &rusqlite::Connection,
+    sql: &str,
+    mut rows: impl Iterator<Item = [Value<'v>; N]>,
+) -> Result<(), EngineError> {
+    let mut statement = prepare(connection, sql)?;
+    rows.try_for_each(|row| statement.execute(params_from_iter(row)).map(drop))?;
+    Ok(())
 }
 
 pub(super) fn query<T>(

@@ -1,0 +1,408 @@
+//! The core: frames in, batches out.
+
+use crate::escrow::{Escrow, RestoreError, RestoreOrder, RestoreOutcome};
+use crate::land::{FlownLand, TakenLand, TrackedLand, WholeLand};
+use crate::load::{LoadError, LoadedObjects, LoadedRegion, Loading, RegionIds, load};
+use crate::load_land::{LoadedLand, NewLand, load_land};
+use crate::rows::push_region;
+use crate::tracked::{Flown, SeenPrim, Taken, TrackedObjects};
+use ids::{Epoch, Instant, LocalId, Ticket, Uuid, WorldId};
+use link::{Action, Frame, ObjectChange, ObjectPage, SnapshotChunk};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{RegionChanges, RegionRow, StoredRegion};
+
+/// Pauses after failed saves: the first one, doubled with each further failure, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+
+/// Settings of a keeper.
+#[derive(Clone, Debug)]
+pub struct KeeperConfig {
+    /// Its region.
+    pub region: WorldId,
+    /// Name of the region.
+    pub name: String,
+    /// Name under which it was saved before, if it has another one now.
+    pub former_name: Option<String>,
+    /// Land of a region that has none yet.
+    pub land: NewLand,
+    /// Local ids of the region's objects.
+    pub ids: RegionIds,
+    /// Time between the first unsaved change and its batch: changes of that time share a transaction.
+    pub save: Duration,
+    /// Bytes of rows of moving objects that are written per second; with 0 they are written at rest and on order only.
+    pub moving_bytes_per_s: u64,
+    /// Seconds since 1970 at [`Instant::ZERO`].
+    pub unix_start_s: i64,
+}
+
+/// State of the keeper with respect to its world's frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Following {
+    /// It has all of them.
+    Current,
+    /// A gap or a new epoch: send [`link::Action::Resync`] to the world.
+    NeedsSnapshot,
+    /// It waits for the snapshot that was asked for.
+    Waiting,
+    /// A snapshot of a later life has no objects at all, and the region on the disk has some. Nothing is removed: such a world was rather begun without its
+    /// objects. It waits for a snapshot with some.
+    Emptied,
+}
+
+/// Rows for one transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// Number of the batch, for [`Keeper::handle_saved`].
+    pub id: u64,
+    /// Its region.
+    pub region: WorldId,
+    /// For [`store::Store::save_region`].
+    pub changes: RegionChanges,
+    /// Time of the first change in it, without movements; `None` with movements only.
+    pub since: Option<Instant>,
+}
+
+/// Follows one region's frames and keeps its objects and its land on the disk.
+///
+/// Call [`handle_frame`](Self::handle_frame) with each frame in order and [`poll_batch`](Self::poll_batch) after each, and at
+/// [`poll_timeout`](Self::poll_timeout). Save the batch and give its outcome to [`handle_saved`](Self::handle_saved); until then there is no other
+/// one. A batch holds everything that has changed up to its frame: after it the region on the disk is the one of that frame, but for the places of
+/// objects in motion.
+#[derive(Debug)]
+pub struct Keeper {
+    region: WorldId,
+    name: String,
+    save: Duration,
+    objects: TrackedObjects,
+    escrow: Escrow,
+    land: TrackedLand,
+    flight: Option<Flight>,
+    cache_id: Uuid,
+    /// Time of the last frame.
+    last_at: Option<Instant>,
+    /// The next frame expected; `None` before the first.
+    expected: Option<(Epoch, u64)>,
+    /// The last frame whose changes it has.
+    cut: Option<(Epoch, u64)>,
+    /// Time at which it lost the frames.
+    lost_at: Option<Instant>,
+    frames_waited: u32,
+    /// A save was ordered, at once and with everything.
+    is_ordered: bool,
+    next_batch: u64,
+    failures: u32,
+    /// No batch before this.
+    rests_until: Instant,
+    /// No batch with movements alone before this.
+    next_moving_at: Instant,
+}
+
+/// A batch that is being saved.
+#[derive(Debug)]
+struct Flight {
+    id: u64,
+    objects: BTreeMap<LocalId, Flown>,
+    land: FlownLand,
+    since: Option<Instant>,
+    is_ordered: bool,
+    ticket: Ticket,
+}
+
+impl Keeper {
+    /// Frames in which a snapshot that was asked for may not come before it is asked for again.
+    pub const RESYNC_FRAMES_MAX: u32 = 100;
+
+    /// A keeper of a region as it is stored, and the region for its world. `fresh` becomes the id of the clients' caches of a region that has
+    /// none yet.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn load(
+        config: &KeeperConfig,
+        stored: &StoredRegion,
+        fresh: Uuid,
+    ) -> Result<(Self, LoadedRegion), LoadError> {
+        let KeeperConfig {
+            region: number,
+            name,
+            former_name,
+            land: new_land,
+            ids,
+            save,
+            moving_bytes_per_s,
+            unix_start_s,
+        } = config;
+        let saved_as = stored.row.as_ref().map(|row| &row.name[..]);
+        if let Some(found) = saved_as.filter(|found| !is_name(found, name, former_name.as_deref())) {
+            return Err(LoadError::OtherName { number: number.0, found: found.to_owned() });
+        }
+        let Loading { region, rows, state } = load(ids, stored, fresh)?;
+        let LoadedObjects { objects, cache_id, damaged, n_mended } = region;
+        let LoadedLand { land, damaged: damaged_land, disk } =
+            load_land(new_land, &stored.land, &stored.damages, fresh)
+                .map_err(|(key, why)| LoadError::OtherLand { key, why })?;
+        let keeper = Self {
+            region: *number,
+            name: name.clone(),
+            save: *save,
+            objects: TrackedObjects::new(ids, rows, &state, *moving_bytes_per_s),
+            escrow: Escrow::new(*number, *unix_start_s, objects.transfers.last),
+            land: TrackedLand::new(Arc::clone(&new_land.terrain), land.last_number, disk),
+            flight: None,
+            cache_id,
+            last_at: None,
+            expected: None,
+            cut: None,
+            lost_at: None,
+            frames_waited: 0,
+            // A name that the row does not have yet.
+            is_ordered: saved_as.is_some_and(|found| found != name),
+            next_batch: 1,
+            failures: 0,
+            rests_until: Instant::ZERO,
+            next_moving_at: Instant::ZERO,
+        };
+        Ok((keeper, LoadedRegion { objects, land, cache_id, damaged, n_mended, damaged_land }))
+    }
+
+    /// Takes the changes of a frame.
+    pub fn handle_frame(&mut self, now: Instant, frame: &Frame) -> Following {
+        let is_first = self.expected.is_none() && (frame.epoch, frame.sequence) == (Epoch(0), 0);
+        let is_next = is_first || self.expected == Some((frame.epoch, frame.sequence));
+        self.expected = Some((frame.epoch, frame.sequence + 1));
+        self.objects.pass(self.last_at.map_or(Duration::ZERO, |last_at| frame.at.since(last_at)));
+        self.last_at = Some(frame.at);
+        if is_first {
+            // The world's very first frame has all of its objects and its land.
+            return self.take_whole(now, frame, &prims_of_changes(&frame.objects), None);
+        }
+        if is_next && self.lost_at.is_none() {
+            frame.objects.iter().for_each(|change| self.objects.take_change(now, change));
+            self.land.take_frame(now, frame);
+            self.escrow.take_events(now, &frame.events);
+            self.cut = Some((frame.epoch, frame.sequence));
+            return Following::Current;
+        }
+        if !is_next {
+            self.lost_at.get_or_insert(now);
+            self.frames_waited = 0;
+        }
+        // All objects and the land are in the first part, as they are after this frame.
+        if let Some(part) = frame.snapshot.as_ref().filter(|part| part.index == 0) {
+            let whole: Vec<SeenPrim<'_>> = part.objects.iter().flat_map(ObjectPage::prims).collect();
+            return self.take_whole(now, frame, &whole, Some(part));
+        }
+        self.frames_waited += 1;
+        if !is_next || self.frames_waited > Self::RESYNC_FRAMES_MAX {
+            self.frames_waited = 0;
+            return Following::NeedsSnapshot;
+        }
+        Following::Waiting
+    }
+
+    /// The next batch, if one is due and none is under way.
+    pub fn poll_batch(&mut self, now: Instant) -> Option<Batch> {
+        let (epoch, sequence) = self.cut?;
+        if self.poll_timeout().is_none_or(|due_at| due_at > now) {
+            return None;
+        }
+        let is_ordered = std::mem::take(&mut self.is_ordered);
+        let Taken { rows, objects, since } = self.objects.take_batch(now, is_ordered);
+        let TakenLand { changes: land, flown, since: land_since } = self.land.take_batch();
+        self.next_moving_at = now + self.save;
+        let (ticket, held) = self.escrow.batch();
+        if objects.is_empty() && flown.is_empty() && held.is_empty() && !is_ordered {
+            return None;
+        }
+        let id = self.next_batch;
+        self.next_batch += 1;
+        // Rows that turned out to be as on the disk do not count.
+        let land_since = land_since.filter(|_| !flown.is_empty());
+        let since = [since, land_since, self.escrow.since()].into_iter().flatten().min();
+        self.flight = Some(Flight { id, objects, land: flown, since, is_ordered, ticket });
+        let mut state = Vec::new();
+        push_region(&mut state, &self.objects.region_state());
+        let name = self.name.clone();
+        let row = RegionRow { epoch, sequence, cache_id: self.cache_id, state, name, ticket };
+        let changes =
+            RegionChanges { row, bodies: rows.bodies, states: rows.states, gone: rows.gone, land, held };
+        Some(Batch { id, region: self.region, changes, since })
+    }
+
+    /// Takes the outcome of a batch. Of a failed one it is not known whether it was saved; its changes are part of the next batch, as far as there
+    /// are no newer ones.
+    ///
+    /// # Panics
+    /// When this batch is not under way.
+    pub fn handle_saved(&mut self, now: Instant, id: u64, is_saved: bool) {
+        let flight = self.flight.take().filter(|flight| flight.id == id);
+        let flight = flight.expect("an outcome is that of the batch under way");
+        if is_saved {
+            self.failures = 0;
+            self.rests_until = now;
+            flight.objects.iter().for_each(|(id, flown)| self.objects.note_saved(*id, flown));
+            self.escrow.note_saved(flight.ticket);
+            self.land.note_saved(flight.land);
+        } else {
+            let (first, most) = PAUSES;
+            self.rests_until = now + first.saturating_mul(1 << self.failures.min(16)).min(most);
+            self.failures += 1;
+            self.is_ordered |= flight.is_ordered;
+            let since = flight.since.unwrap_or(now);
+            flight.objects.into_iter().for_each(|(id, flown)| self.objects.put_back(id, flown, since));
+            self.land.put_back(flight.land, since);
+        }
+    }
+
+    /// Its region.
+    #[must_use]
+    pub const fn region(&self) -> WorldId {
+        self.region
+    }
+
+    /// Time of the next batch; `None` while there is nothing to save or a batch is under way.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        if self.flight.is_some() || self.cut.is_none() {
+            return None;
+        }
+        let ordered_at = self.is_ordered.then_some(Instant::ZERO);
+        let edits_at = self.edited_since().map(|since| since + self.save);
+        let moving_at = self.objects.movers().next_at().map(|at| at.max(self.next_moving_at));
+        let next_at = [ordered_at, edits_at, moving_at].into_iter().flatten().min()?;
+        Some(next_at.max(self.rests_until))
+    }
+
+    /// Orders a batch at once, also without changes and with all objects in motion. A pause after a failure remains.
+    pub const fn order_save(&mut self) {
+        self.is_ordered = true;
+    }
+
+    /// Changes the pace of saves: [`KeeperConfig::save`] and [`KeeperConfig::moving_bytes_per_s`].
+    pub const fn set_pace(&mut self, save: Duration, moving_bytes_per_s: u64) {
+        self.save = save;
+        self.objects.set_moving_rate(moving_bytes_per_s);
+    }
+
+    /// Voids the clients' caches, and orders a save: local ids have other objects now.
+    pub const fn replace_cache_id(&mut self, fresh: Uuid) {
+        self.cache_id = fresh;
+        self.is_ordered = true;
+    }
+
+    /// Orders that a linkset, which the store has marked for this region, comes into its world. [`Self::send_orders`] hands the order out, again after
+    /// each loss of frames, and [`Self::poll_outcome`] gives its outcome when that is on the disk.
+    ///
+    /// # Errors
+    /// [`RestoreError`]; then this order is not under way. The linkset's mark is to be taken back, but for [`RestoreError::Twice`].
+    pub fn order_restore(&mut self, order: RestoreOrder) -> Result<(), RestoreError> {
+        self.escrow.order(order)
+    }
+
+    /// Hands out commands of the node for the world, until `send` has no room for one; the rest comes with the next call. To be called after each frame,
+    /// each saved batch and each order.
+    pub fn send_orders(&mut self, send: impl FnMut(Action) -> bool) {
+        self.escrow.send_orders(send);
+    }
+
+    /// The next outcome of an order that is on the disk.
+    pub fn poll_outcome(&mut self) -> Option<RestoreOutcome> {
+        self.escrow.poll_outcome()
+    }
+
+    /// Time of the first change that is not on the disk, without movements; or time since which frames are missing.
+    #[must_use]
+    pub fn unsaved_since(&self) -> Option<Instant> {
+        let flight = self.flight.as_ref().and_then(|flight| flight.since);
+        [self.edited_since(), flight, self.lost_at].into_iter().flatten().min()
+    }
+
+    /// Time of the first change beside those of a batch under way; of transfers, those of the batch included.
+    fn edited_since(&self) -> Option<Instant> {
+        let since = [self.objects.unsaved().since(), self.land.since(), self.escrow.since()];
+        since.into_iter().flatten().min()
+    }
+
+    /// The last frame whose changes it has; none before the first one.
+    #[must_use]
+    pub const fn cut(&self) -> Option<(Epoch, u64)> {
+        self.cut
+    }
+
+    /// True while frames are missing: a batch has the region as it was before the gap.
+    #[must_use]
+    pub const fn is_behind(&self) -> bool {
+        self.lost_at.is_some()
+    }
+
+    /// Failed saves in a row.
+    #[must_use]
+    pub const fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// Time by which the save of an object in motion is overdue at most.
+    #[must_use]
+    pub fn moving_lag(&self, now: Instant) -> Duration {
+        self.objects.movers().lag(now)
+    }
+
+    /// Objects with unsaved changes beside those of a batch under way, and objects in motion.
+    #[must_use]
+    pub fn n_unsaved(&self) -> (usize, usize) {
+        (self.objects.unsaved().len(), self.objects.movers().len())
+    }
+
+    /// Takes all objects and the land of a world, as they are after a frame: the first one, or one with this part of a snapshot.
+    fn take_whole(
+        &mut self,
+        now: Instant,
+        frame: &Frame,
+        whole: &[SeenPrim<'_>],
+        part: Option<&SnapshotChunk>,
+    ) -> Following {
+        // In one life a world loses its objects by edits only.
+        let is_same_life = self.cut.is_some_and(|(epoch, _)| epoch == frame.epoch);
+        if !self.objects.take_whole(now, whole, is_same_life) {
+            self.lost_at.get_or_insert(now);
+            return Following::Emptied;
+        }
+        if let Some(land) = part.map_or_else(|| WholeLand::of_first_frame(frame), WholeLand::of_snapshot) {
+            self.land.take_whole(now, land);
+        }
+        match part {
+            Some(part) => self.escrow.take_snapshot(now, &part.transfers),
+            None => self.escrow.take_events(now, &frame.events),
+        }
+        self.lost_at = None;
+        self.frames_waited = 0;
+        self.cut = Some((frame.epoch, frame.sequence));
+        Following::Current
+    }
+}
+
+/// True for a name under which a region may have been saved: its own, the one before, or none, as in rows from before there was a name. Without regard
+/// to case, as names of regions are compared.
+fn is_name(found: &str, name: &str, former: Option<&str>) -> bool {
+    found.is_empty()
+        || found.eq_ignore_ascii_case(name)
+        || former.is_some_and(|former| found.eq_ignore_ascii_case(former))
+}
+
+/// Prims that a frame introduces. A prim that it changes as well is in it twice, the newer state behind.
+fn prims_of_changes(changes: &[ObjectChange]) -> Vec<SeenPrim<'_>> {
+    let mut prims = Vec::new();
+    for change in changes {
+        match change {
+            ObjectChange::Pages(pages) => prims.extend(pages.iter().flat_map(ObjectPage::prims)),
+            ObjectChange::Set { id, motion, body, .. } => prims.push((*id, motion, body)),
+            ObjectChange::Moved(..) | ObjectChange::Removed(_) => {}
+        }
+    }
+    prims
+}
+
+#[cfg(test)]
+mod tests;

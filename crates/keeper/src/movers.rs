@@ -1,0 +1,196 @@
+//! Objects in motion, whose places are saved now and then.
+//!
+//! A moving object changes with every frame, and its place of a moment ago is worth little. It is saved [`PERIOD`] after its first unsaved movement,
+//! the longest overdue first, as far as a budget of bytes reaches; at rest it is saved like an edit. The time by which the first one is overdue is
+//! the lag.
+
+use ids::{Instant, LocalId};
+use link::PrimMotion;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// Time between two saves of an object that keeps moving.
+pub(crate) const PERIOD: Duration = Duration::from_secs(5);
+/// Time for which an unspent budget is kept: a transaction with more would keep edits waiting.
+const UNSPENT_MAX: Duration = Duration::from_millis(500);
+
+/// Moving objects with unsaved places.
+#[derive(Debug)]
+pub(crate) struct Movers {
+    objects: BTreeMap<LocalId, Mover>,
+    /// The same, by the time of their save.
+    queue: BTreeSet<(Instant, LocalId)>,
+    bytes_per_s: u64,
+    /// Bytes × 10^9 that may be written; negative after a row that was larger than the rest.
+    unspent: i128,
+    filled_at: Instant,
+}
+
+/// An object in motion.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Mover {
+    pub(crate) motion: PrimMotion,
+    /// Time of its save.
+    pub(crate) due_at: Instant,
+}
+
+impl Movers {
+    pub(crate) const fn new(bytes_per_s: u64) -> Self {
+        Self {
+            objects: BTreeMap::new(),
+            queue: BTreeSet::new(),
+            bytes_per_s,
+            unspent: 0,
+            filled_at: Instant::ZERO,
+        }
+    }
+
+    /// Changes the bytes that may be written per second.
+    pub(crate) const fn set_rate(&mut self, bytes_per_s: u64) {
+        self.bytes_per_s = bytes_per_s;
+    }
+
+    /// Notes the newest place of an object.
+    pub(crate) fn put(&mut self, id: LocalId, motion: PrimMotion, now: Instant) {
+        let mover = self.objects.entry(id).or_insert(Mover { motion, due_at: now + PERIOD });
+        mover.motion = motion;
+        self.queue.insert((mover.due_at, id));
+    }
+
+    /// Gives an object back whose save has failed: beneath a newer place, if there is one.
+    pub(crate) fn put_back(&mut self, id: LocalId, former: Mover) {
+        let motion = self.remove(id).map_or(former.motion, |newer| newer.motion);
+        self.objects.insert(id, Mover { motion, ..former });
+        self.queue.insert((former.due_at, id));
+    }
+
+    /// Takes an object out.
+    pub(crate) fn remove(&mut self, id: LocalId) -> Option<Mover> {
+        let mover = self.objects.remove(&id)?;
+        self.queue.remove(&(mover.due_at, id));
+        Some(mover)
+    }
+
+    /// Takes overdue objects out, as far as the budget reaches. `bytes_of` estimates the row of each.
+    pub(crate) fn take_due(
+        &mut self,
+        now: Instant,
+        bytes_of: impl Fn(LocalId) -> usize,
+    ) -> Vec<(LocalId, Mover)> {
+        self.fill(now);
+        let mut taken = Vec::new();
+        while let Some(&(due_at, id)) = self.queue.first()
+            && due_at <= now
+            && self.unspent > 0
+        {
+            self.unspent -= bytes_of(id) as i128 * 1_000_000_000;
+            taken.extend(self.remove(id).map(|mover| (id, mover)));
+        }
+        taken
+    }
+
+    /// Takes all of them out, whatever they cost.
+    pub(crate) fn take_all(&mut self) -> Vec<(LocalId, Mover)> {
+        self.queue.clear();
+        std::mem::take(&mut self.objects).into_iter().collect()
+    }
+
+    /// Time at which the first one is due and the budget allows its save.
+    pub(crate) fn next_at(&self) -> Option<Instant> {
+        let &(due_at, _) = self.queue.first()?;
+        let missing = u64::try_from(1 - self.unspent).unwrap_or(0);
+        // A budget of 0 never allows one.
+        let wait_ns = missing.checked_div(self.bytes_per_s)?.saturating_add(u64::from(missing > 0));
+        Some(due_at.max(self.filled_at + Duration::from_nanos(wait_ns)))
+    }
+
+    /// Time by which the first one is overdue.
+    pub(crate) fn lag(&self, now: Instant) -> Duration {
+        self.queue.first().map_or(Duration::ZERO, |&(due_at, _)| now.since(due_at))
+    }
+
+    pub(crate) fn contains(&self, id: LocalId) -> bool {
+        self.objects.contains_key(&id)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    fn fill(&mut self, now: Instant) {
+        let rate = i128::from(self.bytes_per_s);
+        let most = rate * UNSPENT_MAX.as_nanos() as i128;
+        self.unspent = (self.unspent + rate * now.since(self.filled_at).as_nanos() as i128).min(most);
+        self.filled_at = self.filled_at.max(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYTES: usize = 100;
+
+    fn ms(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    fn put(movers: &mut Movers, id: u32, now: Instant) {
+        movers.put(LocalId(id), PrimMotion { link_number: id as u8, ..PrimMotion::NONE }, now);
+    }
+
+    fn due(movers: &mut Movers, now: Instant) -> Vec<u32> {
+        movers.take_due(now, |_| BYTES).into_iter().map(|(LocalId(id), _)| id).collect()
+    }
+
+    #[test]
+    fn an_object_is_due_five_seconds_after_its_first_movement() {
+        let mut movers = Movers::new(1_000_000);
+        put(&mut movers, 1, ms(0));
+        put(&mut movers, 2, ms(1_000));
+        put(&mut movers, 1, ms(4_000));
+        assert_eq!(movers.next_at(), Some(ms(5_000)));
+        assert_eq!((due(&mut movers, ms(4_999)), due(&mut movers, ms(5_000))), (vec![], vec![1]));
+        put(&mut movers, 1, ms(5_100));
+        assert_eq!((due(&mut movers, ms(6_000)), due(&mut movers, ms(10_100))), (vec![2], vec![1]));
+        assert_eq!((movers.len(), movers.next_at()), (0, None));
+    }
+
+    #[test]
+    fn the_longest_overdue_come_first_and_the_lag_is_theirs() {
+        let mut movers = Movers::new(1_000);
+        (1..=4).for_each(|id| put(&mut movers, id, ms(u64::from(id))));
+        // 500 bytes are unspent: after five rows of 100 none is left.
+        assert_eq!(due(&mut movers, ms(5_002)), [1, 2]);
+        (5..=9).for_each(|id| put(&mut movers, id, ms(10)));
+        assert_eq!(due(&mut movers, ms(6_000)), [3, 4, 5, 6, 7]);
+        assert_eq!(movers.lag(ms(6_000)), Duration::from_millis(990));
+        assert_eq!(due(&mut movers, ms(6_000)), [0; 0], "nothing is left of the budget");
+        assert_eq!(movers.next_at(), Some(Instant(6_000_000_001)));
+        assert_eq!(due(&mut movers, ms(6_001)), [8]);
+        assert_eq!(movers.next_at(), Some(Instant(6_001_000_000 + 99_000_001)));
+        assert_eq!(due(&mut movers, ms(7_000)), [9]);
+        assert_eq!(movers.lag(ms(7_000)), Duration::ZERO);
+    }
+
+    #[test]
+    fn an_object_whose_save_failed_is_overdue_with_its_newest_place() {
+        let mut movers = Movers::new(1_000_000);
+        put(&mut movers, 1, ms(0));
+        put(&mut movers, 2, ms(0));
+        let taken = movers.take_due(ms(5_000), |_| BYTES);
+        movers.put(LocalId(1), PrimMotion { link_number: 9, ..PrimMotion::NONE }, ms(5_100));
+        taken.into_iter().for_each(|(id, mover)| movers.put_back(id, mover));
+        let again = movers.take_due(ms(5_200), |_| BYTES);
+        let again: Vec<_> = again.into_iter().map(|(id, mover)| (id.0, mover.motion.link_number)).collect();
+        assert_eq!(again, [(1, 9), (2, 2)]);
+    }
+
+    #[test]
+    fn without_a_budget_only_an_order_saves_them() {
+        let mut movers = Movers::new(0);
+        put(&mut movers, 1, ms(0));
+        assert_eq!((due(&mut movers, ms(60_000)), movers.next_at()), (vec![], None));
+        assert_eq!((movers.take_all().len(), movers.len(), movers.lag(ms(60_000))), (1, 0, Duration::ZERO));
+    }
+}

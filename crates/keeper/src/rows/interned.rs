@@ -1,0 +1,58 @@
+//! Fields that many prims have alike, once in memory.
+
+use prim::{ExtraParamError, ExtraParams, Ownership};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Fields that were decoded before. Real regions have one texture entry for five to ten prims.
+#[derive(Debug, Default)]
+pub(crate) struct Interned {
+    bytes: BTreeSet<Arc<[u8]>>,
+    texts: BTreeSet<Arc<str>>,
+    extra_params: BTreeMap<Box<[u8]>, ExtraParams>,
+    /// That of the prim before: prims of one linkset often share it, and seldom others.
+    ownership: Option<Arc<Ownership>>,
+}
+
+impl Interned {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Arc<[u8]> {
+        if bytes.is_empty() {
+            return Arc::default();
+        }
+        if let Some(known) = self.bytes.get(bytes) {
+            return Arc::clone(known);
+        }
+        let new: Arc<[u8]> = bytes.into();
+        self.bytes.insert(Arc::clone(&new));
+        new
+    }
+
+    pub(crate) fn text(&mut self, text: &str) -> Arc<str> {
+        if text.is_empty() {
+            return Arc::default();
+        }
+        if let Some(known) = self.texts.get(text) {
+            return Arc::clone(known);
+        }
+        let new: Arc<str> = text.into();
+        self.texts.insert(Arc::clone(&new));
+        new
+    }
+
+    /// Bytes that were checked before are not checked again.
+    pub(crate) fn extra_params(&mut self, bytes: &[u8]) -> Result<ExtraParams, ExtraParamError> {
+        if let Some(known) = self.extra_params.get(bytes) {
+            return Ok(known.clone());
+        }
+        let new = ExtraParams::parse(bytes)?;
+        self.extra_params.insert(bytes.into(), new.clone());
+        Ok(new)
+    }
+
+    pub(crate) fn ownership(&mut self, ownership: Ownership) -> Arc<Ownership> {
+        match &self.ownership {
+            Some(known) if **known == ownership => Arc::clone(known),
+            _ => Arc::clone(self.ownership.insert(Arc::new(ownership))),
+        }
+    }
+}

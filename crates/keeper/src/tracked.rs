@@ -1,0 +1,302 @@
+//! Objects of a region: the newest state that frames have shown of each, and the part of it that the disk lacks.
+
+use crate::batch_rows::{BatchRows, OnDisk, Values};
+use crate::load::{RegionIds, RowContents};
+use crate::movers::{Mover, Movers};
+use crate::rows::{RegionState, state_len};
+use crate::unsaved::Unsaved;
+use crate::used_ids::UsedIds;
+use ids::{Instant, LocalId};
+use link::{ObjectChange, ObjectPage, PAGE_PRIMS, PrimFlags, PrimMotion, RestingIds, VersionedBody};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An object with its place, as frames have it.
+pub(crate) type SeenPrim<'a> = (LocalId, &'a PrimMotion, &'a VersionedBody);
+
+/// The objects of a region, and those whose rows may still be there.
+#[derive(Debug)]
+pub(crate) struct TrackedObjects {
+    ids: RegionIds,
+    objects: BTreeMap<LocalId, Tracked>,
+    unsaved: Unsaved,
+    movers: Movers,
+    /// Local ids in use whose objects are not kept.
+    unkept: BTreeSet<LocalId>,
+    kept_ids: UsedIds,
+    temporary_ids: UsedIds,
+    /// World time, nanoseconds.
+    now_ns: u64,
+    /// Memory for a comparison.
+    values: Values,
+}
+
+#[derive(Debug)]
+struct Tracked {
+    /// The newest body; `None` if it is gone.
+    body: Option<VersionedBody>,
+    disk: OnDisk,
+}
+
+/// An object of a batch.
+#[derive(Debug)]
+pub(crate) struct Flown {
+    /// `None` if it is gone.
+    place: Option<PrimMotion>,
+    /// Its rows after the batch.
+    disk: OnDisk,
+    /// Time at which it was due, of an object in motion.
+    due_at: Option<Instant>,
+}
+
+/// Everything that the disk lacks.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) rows: BatchRows,
+    pub(crate) objects: BTreeMap<LocalId, Flown>,
+    /// Time of the first change, without movements.
+    pub(crate) since: Option<Instant>,
+}
+
+impl TrackedObjects {
+    /// Objects as they are stored: each with its body and the contents of its rows, or without for rows that cannot be read.
+    pub(crate) fn new(
+        ids: &RegionIds,
+        rows: Vec<(LocalId, Option<(VersionedBody, RowContents)>)>,
+        state: &RegionState,
+        moving_bytes_per_s: u64,
+    ) -> Self {
+        let objects = rows.into_iter().map(|(id, object)| {
+            let object = match object {
+                Some((body, contents)) => Tracked { body: Some(body), disk: OnDisk::Rows(contents) },
+                None => Tracked { body: None, disk: OnDisk::Unknown },
+            };
+            (id, object)
+        });
+        Self {
+            objects: objects.collect(),
+            unsaved: Unsaved::default(),
+            movers: Movers::new(moving_bytes_per_s),
+            unkept: BTreeSet::new(),
+            kept_ids: UsedIds::new(ids.kept.clone(), &state.kept),
+            temporary_ids: UsedIds::new(ids.temporary.clone(), &state.temporary),
+            now_ns: state.now_ns,
+            values: Values::default(),
+            ids: ids.clone(),
+        }
+    }
+
+    /// Counts the time of a frame.
+    pub(crate) fn pass(&mut self, passed: std::time::Duration) {
+        self.now_ns = self.now_ns.saturating_add(u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    pub(crate) const fn unsaved(&self) -> &Unsaved {
+        &self.unsaved
+    }
+
+    pub(crate) const fn movers(&self) -> &Movers {
+        &self.movers
+    }
+
+    /// Changes the bytes of rows of moving objects that are written per second.
+    pub(crate) const fn set_moving_rate(&mut self, bytes_per_s: u64) {
+        self.movers.set_rate(bytes_per_s);
+    }
+
+    /// Objects that are there or may have rows.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Takes a change of a frame.
+    pub(crate) fn take_change(&mut self, now: Instant, change: &ObjectChange) {
+        match change {
+            ObjectChange::Removed(id) => self.take_out(now, *id),
+            ObjectChange::Pages(pages) => pages.iter().for_each(|page| self.take_page(now, page)),
+            ObjectChange::Set { id, motion, body, .. } => self.set(now, *id, motion, body),
+            ObjectChange::Moved(id, motion) => self.set_place(now, *id, motion),
+        }
+    }
+
+    /// Takes all objects of a world. False, and no change, if it has none that are kept and there are some here, unless it may have lost all of them.
+    pub(crate) fn take_whole(&mut self, now: Instant, whole: &[SeenPrim<'_>], may_be_empty: bool) -> bool {
+        let is_any_there = self.objects.values().any(|object| object.body.is_some());
+        if is_any_there && !may_be_empty && !whole.iter().any(|(id, place, _)| is_kept(&self.ids, *id, place))
+        {
+            return false;
+        }
+        let present: BTreeSet<LocalId> = whole.iter().map(|(id, ..)| *id).collect();
+        let known = self.objects.iter().filter(|(_, object)| object.body.is_some()).map(|(id, _)| *id);
+        let known = known.chain(self.unkept.iter().copied());
+        let gone: Vec<LocalId> = known.filter(|id| !present.contains(id)).collect();
+        gone.into_iter().for_each(|id| self.take_out(now, id));
+        whole.iter().for_each(|(id, place, body)| self.compare(now, *id, place, body));
+        true
+    }
+
+    /// Takes out everything that the disk lacks; of objects in motion those that are due, or `all` of them.
+    pub(crate) fn take_batch(&mut self, now: Instant, all: bool) -> Taken {
+        let (places, since) = self.unsaved.take();
+        let movers = if all { self.movers.take_all() } else { self.take_due_movers(now) };
+        let mut changed: BTreeMap<LocalId, (Option<PrimMotion>, Option<Instant>)> =
+            places.into_iter().map(|(id, place)| (id, (place, None))).collect();
+        let movers =
+            movers.into_iter().map(|(id, Mover { motion, due_at })| (id, (Some(motion), Some(due_at))));
+        changed.extend(movers);
+        let mut taken = Taken { since, ..Taken::default() };
+        for (id, (place, due_at)) in changed {
+            let object = self.objects.get_mut(&id).expect("an unsaved object is a tracked one");
+            let disk = match place.as_ref().zip(object.body.as_ref()) {
+                Some((place, body)) => taken.rows.push(&self.ids, id, place, body, object.disk),
+                None => taken.rows.remove(id),
+            };
+            if disk != object.disk {
+                object.disk = OnDisk::Unknown;
+                taken.objects.insert(id, Flown { place, disk, due_at });
+            }
+        }
+        taken
+    }
+
+    /// Notes the rows of an object after its batch.
+    pub(crate) fn note_saved(&mut self, id: LocalId, flown: &Flown) {
+        let object = self.objects.get_mut(&id).expect("rows are those of a tracked object");
+        object.disk = flown.disk;
+        if object.body.is_none() && flown.disk == OnDisk::Nothing {
+            self.objects.remove(&id);
+            self.unsaved.remove(id);
+        }
+    }
+
+    /// Takes an object of a failed batch back, beneath its newer changes. `since` is the time of the first change of the batch.
+    pub(crate) fn put_back(&mut self, id: LocalId, flown: Flown, since: Instant) {
+        match (flown.place, flown.due_at) {
+            (Some(motion), Some(due_at)) if !self.unsaved.contains(id) => {
+                self.movers.put_back(id, Mover { motion, due_at });
+            }
+            (_, Some(_)) => {}
+            (place, None) => {
+                // A movement since then is part of the edit's state.
+                let newer = self.movers.remove(id).map(|mover| mover.motion);
+                self.unsaved.put_back(id, newer.or(place), since);
+            }
+        }
+    }
+
+    /// State of the region beside its objects.
+    pub(crate) fn region_state(&mut self) -> RegionState {
+        let Self { unkept, kept_ids, temporary_ids, now_ns, .. } = self;
+        let now_ns = *now_ns;
+        // Objects that are not kept are gone at the next start, when clients may still show them.
+        let resting = |ids: &mut UsedIds| -> RestingIds {
+            let others: Vec<LocalId> = unkept.iter().copied().filter(|id| ids.contains(*id)).collect();
+            ids.resting(now_ns, others.into_iter())
+        };
+        RegionState { now_ns, kept: resting(kept_ids), temporary: resting(temporary_ids) }
+    }
+
+    /// Takes a new or changed object.
+    fn set(&mut self, now: Instant, id: LocalId, place: &PrimMotion, body: &VersionedBody) {
+        if !is_kept(&self.ids, id, place) {
+            self.forget(now, id);
+            self.note_use(id, false);
+            return;
+        }
+        self.note_use(id, true);
+        let object = self.objects.entry(id).or_insert(Tracked { body: None, disk: OnDisk::Nothing });
+        object.body = Some(body.clone());
+        self.movers.remove(id);
+        self.unsaved.put(id, Some(*place), now);
+    }
+
+    fn set_place(&mut self, now: Instant, id: LocalId, place: &PrimMotion) {
+        if self.objects.get(&id).is_none_or(|object| object.body.is_none()) {
+            return;
+        }
+        if !is_kept(&self.ids, id, place) {
+            self.forget(now, id);
+            self.note_use(id, false);
+        } else if place.motion.at_rest() || self.unsaved.contains(id) {
+            self.movers.remove(id);
+            self.unsaved.put(id, Some(*place), now);
+        } else {
+            self.movers.put(id, *place, now);
+        }
+    }
+
+    /// Takes an object whose last change is not known. If the disk has it as it is, that costs nothing more.
+    fn compare(&mut self, now: Instant, id: LocalId, place: &PrimMotion, body: &VersionedBody) {
+        let is_pending = self.unsaved.contains(id) || self.movers.contains(id);
+        let tracked = self.objects.get_mut(&id).filter(|_| !is_pending && is_kept(&self.ids, id, place));
+        if let Some(object) = tracked
+            && object.disk == OnDisk::Rows(self.values.encode(&self.ids, place, body))
+        {
+            object.body = Some(body.clone());
+            self.note_use(id, true);
+            return;
+        }
+        self.set(now, id, place, body);
+    }
+
+    fn take_page(&mut self, now: Instant, page: &ObjectPage) {
+        let ids = page.first..LocalId(page.first.0.saturating_add(PAGE_PRIMS as u32));
+        let known = self.objects.range(ids.clone()).filter(|(_, object)| object.body.is_some());
+        let known: Vec<LocalId> = known.map(|(id, _)| *id).chain(self.unkept.range(ids).copied()).collect();
+        let present: BTreeSet<LocalId> = page.prims().map(|(id, ..)| id).collect();
+        known.iter().filter(|id| !present.contains(id)).for_each(|id| self.take_out(now, *id));
+        page.prims().for_each(|(id, place, body)| self.compare(now, id, place, body));
+    }
+
+    /// Takes note that a world's object is gone, and frees its local id.
+    fn take_out(&mut self, now: Instant, id: LocalId) {
+        self.forget(now, id);
+        self.unkept.remove(&id);
+        let now_ns = self.now_ns;
+        for ids in [&mut self.kept_ids, &mut self.temporary_ids] {
+            if ids.contains(id) {
+                ids.free(id, now_ns);
+            }
+        }
+    }
+
+    /// Removes an object from those that are kept.
+    fn forget(&mut self, now: Instant, id: LocalId) {
+        let Some(object) = self.objects.get_mut(&id) else { return };
+        if object.body.take().is_none() {
+            return;
+        }
+        self.movers.remove(id);
+        if object.disk == OnDisk::Nothing {
+            self.objects.remove(&id);
+            self.unsaved.remove(id);
+        } else {
+            self.unsaved.put(id, None, now);
+        }
+    }
+
+    fn note_use(&mut self, id: LocalId, is_kept: bool) {
+        for ids in [&mut self.kept_ids, &mut self.temporary_ids] {
+            if ids.contains(id) {
+                ids.take(id);
+            }
+        }
+        if is_kept {
+            self.unkept.remove(&id);
+        } else {
+            self.unkept.insert(id);
+        }
+    }
+
+    fn take_due_movers(&mut self, now: Instant) -> Vec<(LocalId, Mover)> {
+        let Self { objects, movers, .. } = self;
+        let body_of = |id: LocalId| objects.get(&id).and_then(|object| object.body.as_ref());
+        movers.take_due(now, |id| body_of(id).map_or(0, state_len))
+    }
+}
+
+/// True for an object that is stored: no temporary one, and none that an avatar wears.
+pub(crate) fn is_kept(ids: &RegionIds, id: LocalId, place: &PrimMotion) -> bool {
+    let is_worn = place.parent != LocalId(0) && !ids.kept.contains(&place.parent.0);
+    ids.kept.contains(&id.0) && !is_worn && !place.flags.any(PrimFlags::TEMPORARY)
+}

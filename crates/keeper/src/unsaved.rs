@@ -1,0 +1,52 @@
+//! Changes that are not on the disk: of each object the newest state.
+
+use ids::{Instant, LocalId};
+use link::PrimMotion;
+use std::collections::BTreeMap;
+
+/// Changed objects: each with its place, or `None` if it is gone. Their bodies are those of the keeper.
+#[derive(Debug, Default)]
+pub(crate) struct Unsaved {
+    objects: BTreeMap<LocalId, Option<PrimMotion>>,
+    /// Time of the first change.
+    since: Option<Instant>,
+}
+
+impl Unsaved {
+    /// Notes the newest state of an object.
+    pub(crate) fn put(&mut self, id: LocalId, place: Option<PrimMotion>, now: Instant) {
+        self.objects.insert(id, place);
+        self.since.get_or_insert(now);
+    }
+
+    /// Gives an object back whose save has failed: beneath a newer state, if there is one.
+    pub(crate) fn put_back(&mut self, id: LocalId, place: Option<PrimMotion>, since: Instant) {
+        self.objects.entry(id).or_insert(place);
+        self.since = Some(self.since.map_or(since, |newer| newer.min(since)));
+    }
+
+    /// Forgets the change of an object that no row will have.
+    pub(crate) fn remove(&mut self, id: LocalId) {
+        self.objects.remove(&id);
+        if self.objects.is_empty() {
+            self.since = None;
+        }
+    }
+
+    /// All of them, with the time of the first change.
+    pub(crate) fn take(&mut self) -> (BTreeMap<LocalId, Option<PrimMotion>>, Option<Instant>) {
+        (std::mem::take(&mut self.objects), self.since.take())
+    }
+
+    pub(crate) fn contains(&self, id: LocalId) -> bool {
+        self.objects.contains_key(&id)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    pub(crate) const fn since(&self) -> Option<Instant> {
+        self.since
+    }
+}

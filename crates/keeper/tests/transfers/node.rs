@@ -1,0 +1,453 @@
+//! A process with two regions, as far as linksets travel between them and the database: worlds, their keepers, and the queues in between, moved by hand.
+//!
+//! Everything but the database is lost when the process ends. Its content is compared with the law of transfers: each linkset is whole, and
+//! in one place.
+
+use glam::Vec3;
+use ids::{AgentId, Epoch, HeldKey, Instant, LocalId, SessionKey, Tick, Uuid, WorldId};
+use keeper::{Batch, Following, Keeper, KeeperConfig, NewLand, RegionIds, RestoreOrder, held_linkset};
+use link::{
+    Action, Command, Derez, DerezKind, Estate, Frame, Motion, ObjectChange, ObjectCommand, ObjectLimits,
+    ObjectPage, PrimMotion, RestingIds, StoredLand, StoredObjects, Terrain, VersionedBody, index_in_page,
+    kept_object_ids, shared_local_ids, temporary_object_ids,
+};
+use prim::{Body, Shape};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+use store::{HeldFilter, Store, TakeHeld};
+use world::{Life, WorldConfig};
+
+static GROUND: LazyLock<Arc<Terrain>> = LazyLock::new(|| Arc::new(Terrain::flat(256, 21.0)));
+
+const TICK: Duration = Duration::from_millis(50);
+/// Linksets in the first region at the begin, with 1, 2, 3, 1, … prims.
+const LINKSETS: u32 = 6;
+/// Rounds without a fault until nothing is under way.
+const ROUNDS_MAX: usize = 60;
+
+/// One movement within the process. Regions are 0 and 1; other numbers choose among what there is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Deed {
+    /// The operator takes a linkset out of a region, or deletes it.
+    Leave(usize, DerezKind, usize),
+    /// The operator orders a held linkset into a region.
+    Restore(usize, usize),
+    /// The region may have no more than this number of prims.
+    Limit(usize, u32),
+    /// The world steps, and sends a frame.
+    Step(usize),
+    /// The world panics in a step and begins again.
+    Panic(usize),
+    /// The keeper hears a frame, or the frame is lost.
+    Hear(usize, bool),
+    /// The keeper gives a batch out.
+    Poll(usize),
+    /// The database carries the batch out.
+    Write(usize),
+    /// The keeper gets an answer: the true one, or that the outcome is unknown.
+    Answer(usize, bool),
+    /// The process is killed, and another one begins.
+    Crash,
+}
+
+/// A running process with its database.
+pub(crate) struct Node<'a> {
+    store: &'a Store,
+    first: u32,
+    regions: Vec<Region>,
+    now: Instant,
+    /// Prims of each linkset, by the id of its root.
+    linksets: BTreeMap<Uuid, usize>,
+    deleted: BTreeSet<Uuid>,
+    n_ids: u128,
+}
+
+struct Region {
+    world: WorldId,
+    life: Life,
+    keeper: Keeper,
+    inbox: Vec<Command>,
+    n_commands: u64,
+    tick: u64,
+    panics: u32,
+    frames: VecDeque<Frame>,
+    /// Roots in the newest frame.
+    roots: BTreeMap<LocalId, Uuid>,
+    under_way: Option<Flight>,
+}
+
+struct Flight {
+    batch: Batch,
+    is_written: bool,
+}
+
+impl<'a> Node<'a> {
+    /// A process that begins with a database without the regions `first` and the one behind it.
+    pub(crate) fn new(store: &'a Store, first: u32) -> Self {
+        let linksets = (0..LINKSETS).map(|n| (linkset_id(first, n), n as usize % 3 + 1)).collect();
+        let (regions, deleted) = (Vec::new(), BTreeSet::new());
+        let mut node = Self { store, first, regions, now: Instant::ZERO, linksets, deleted, n_ids: 0 };
+        node.begin([objects(first, first, LINKSETS), objects(first, first + 1, 0)].map(Some));
+        for region in 0..2 {
+            node.do_all(&[Deed::Step(region), Deed::Hear(region, false), Deed::Poll(region)]);
+            node.do_all(&[Deed::Write(region), Deed::Answer(region, true)]);
+        }
+        node.check();
+        node
+    }
+
+    /// Begins the process: regions have these objects, or those of the database.
+    fn begin(&mut self, objects: [Option<StoredObjects>; 2]) {
+        self.store.release_all_held().expect("a database");
+        let regions =
+            (self.first..).zip(objects).map(|(n, objects)| Region::begin(self.store, WorldId(n), objects));
+        self.regions = regions.collect();
+    }
+
+    pub(crate) fn do_all(&mut self, deeds: &[Deed]) {
+        deeds.iter().for_each(|deed| self.do_deed(*deed));
+    }
+
+    pub(crate) fn do_deed(&mut self, deed: Deed) {
+        self.now += TICK;
+        let now = self.now;
+        match deed {
+            Deed::Leave(n, kind, which) => self.leave(n, kind, which),
+            Deed::Restore(n, which) => self.restore(n, which),
+            Deed::Limit(n, objects_max) => {
+                let limits = ObjectLimits { objects_max, ..ObjectLimits::default() };
+                self.regions[n].push(Action::ObjectLimits(limits));
+            }
+            Deed::Step(n) => self.regions[n].step(now),
+            Deed::Panic(n) => self.regions[n].panic(now),
+            Deed::Hear(n, is_lost) => self.regions[n].hear(now, is_lost),
+            Deed::Poll(n) => self.now = self.regions[n].poll(now),
+            Deed::Write(n) => self.regions[n].write(self.store),
+            Deed::Answer(n, is_true) => self.regions[n].answer(now, is_true),
+            Deed::Crash => {
+                self.check();
+                self.begin([None, None]);
+            }
+        }
+    }
+
+    fn leave(&mut self, n: usize, kind: DerezKind, which: usize) {
+        let region = &mut self.regions[n];
+        let linksets = &self.linksets;
+        let roots: Vec<(LocalId, Uuid)> = region
+            .roots
+            .iter()
+            .filter(|(_, id)| linksets.contains_key(*id))
+            .map(|(root, id)| (*root, *id))
+            .collect();
+        let Some(&(root, id)) = roots.get(which % roots.len().max(1)) else { return };
+        if kind == DerezKind::Delete {
+            self.deleted.insert(id);
+        }
+        let (folder, transaction) = (Uuid::nil(), Uuid::nil());
+        let derez = Derez { objects: vec![root], kind, folder, transaction };
+        region.push(Action::Object(Box::new(ObjectCommand::Derez(derez))));
+    }
+
+    fn restore(&mut self, n: usize, which: usize) {
+        let held: Vec<HeldKey> = self.held().into_iter().map(|(key, _)| key).collect();
+        let Some(&key) = held.get(which % held.len().max(1)) else { return };
+        let region = &mut self.regions[n];
+        match self.store.take_held(key, region.world).expect("a database") {
+            TakeHeld::Taken(row) => {
+                self.n_ids += 1;
+                let order = RestoreOrder { row, position: None, ids: Uuid::from_u128(self.n_ids << 64) };
+                if region.keeper.order_restore(order).is_err() {
+                    self.store.release_held(key).expect("a database");
+                }
+                region.send_orders();
+            }
+            TakeHeld::Busy(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Held linksets of the two regions: each with the id of its root and its number of prims.
+    fn held(&self) -> Vec<(HeldKey, (Uuid, usize))> {
+        let mut held = Vec::new();
+        for region in &self.regions {
+            let filter = HeldFilter { region: Some(region.world), ..HeldFilter::default() };
+            let page = self.store.held_objects(filter, None, 1_000).expect("a database");
+            assert_eq!((page.damages, page.next), (Vec::new(), None));
+            held.extend(page.entries.iter().map(|entry| {
+                let linkset = held_linkset(&entry.row).expect("of this build");
+                (entry.row.key, (linkset.prims[0].1.body.id, linkset.prims.len()))
+            }));
+        }
+        held
+    }
+
+    /// The law, in the database: each linkset is in one place and whole. One that was deleted may be nowhere.
+    pub(crate) fn check(&self) {
+        let mut found: BTreeMap<Uuid, Vec<usize>> = BTreeMap::new();
+        for region in &self.regions {
+            for (id, n_prims) in stored_linksets(self.store, region.world) {
+                found.entry(id).or_default().push(n_prims);
+            }
+        }
+        for (_, (id, n_prims)) in self.held() {
+            found.entry(id).or_default().push(n_prims);
+        }
+        for (id, n_prims) in &self.linksets {
+            let places = found.remove(id).unwrap_or_default();
+            let is_gone = places.is_empty() && self.deleted.contains(id);
+            assert!(is_gone || places == [*n_prims], "{id}, {n_prims} prims: {places:?}");
+        }
+        assert_eq!(found.len(), 2, "an anchor in each region: {found:?}");
+    }
+
+    /// Linksets in the database: those of each region with its anchor, and those that are held.
+    pub(crate) fn places(&self) -> (Vec<usize>, usize) {
+        let in_region = |region: &Region| stored_linksets(self.store, region.world).len();
+        (self.regions.iter().map(in_region).collect(), self.held().len())
+    }
+
+    /// Lets everything that is under way come to its end, without another fault.
+    pub(crate) fn settle(&mut self) {
+        for _ in 0..ROUNDS_MAX {
+            if self.is_settled() {
+                self.check();
+                return;
+            }
+            for n in 0..2 {
+                self.do_all(&[Deed::Write(n), Deed::Answer(n, true), Deed::Step(n)]);
+                while !self.regions[n].frames.is_empty() {
+                    self.do_deed(Deed::Hear(n, false));
+                }
+                self.do_all(&[Deed::Poll(n), Deed::Write(n), Deed::Answer(n, true)]);
+            }
+        }
+        panic!("it does not come to an end");
+    }
+
+    /// True if worlds, keepers and database have forgotten all transfers.
+    fn is_settled(&mut self) -> bool {
+        let is_quiet = |region: &mut Region| {
+            region.keeper.unsaved_since().is_none() && region.under_way.is_none() && region.is_world_settled()
+        };
+        let are_quiet = self.regions.iter_mut().all(is_quiet);
+        let filter = HeldFilter::default();
+        let page = self.store.held_objects(filter, None, 10_000).expect("a database");
+        are_quiet && page.entries.iter().all(|entry| entry.taken_by.is_none())
+    }
+}
+
+impl Region {
+    fn begin(store: &Store, world: WorldId, objects: Option<StoredObjects>) -> Self {
+        let stored = store.region_objects(world).expect("a database");
+        assert_eq!(stored.damages, []);
+        let (keeper, loaded) =
+            Keeper::load(&keeper_config(world), &stored, Uuid::from_u128(9)).expect("of this build");
+        assert_eq!((loaded.damaged, loaded.n_mended), (Vec::new(), 0));
+        let objects = objects.unwrap_or(loaded.objects);
+        Self {
+            world,
+            life: Life::new(world_config(world, objects, loaded.land), 0.0),
+            keeper,
+            inbox: Vec::new(),
+            n_commands: 0,
+            tick: 0,
+            panics: 0,
+            frames: VecDeque::new(),
+            roots: BTreeMap::new(),
+            under_way: None,
+        }
+    }
+
+    fn push(&mut self, action: Action) {
+        self.inbox.push(Command::by_node(SessionKey::NODE, self.n_commands, action));
+        self.n_commands += 1;
+    }
+
+    fn send_orders(&mut self) {
+        let Self { keeper, inbox, n_commands, .. } = self;
+        keeper.send_orders(|action| {
+            inbox.push(Command::by_node(SessionKey::NODE, *n_commands, action));
+            *n_commands += 1;
+            true
+        });
+    }
+
+    fn step(&mut self, now: Instant) {
+        let mut frame = Frame::empty();
+        self.life.step(now, Tick(self.tick), TICK, 1.0, &mut std::mem::take(&mut self.inbox), &mut frame);
+        self.tick += 1;
+        self.panics = 0;
+        self.show(&frame);
+        self.frames.push_back(frame);
+    }
+
+    /// The commands of the step are lost.
+    fn panic(&mut self, now: Instant) {
+        self.life.arm(Box::new(|| panic!("a fault of this test")));
+        let (life, tick, mut commands) = (&mut self.life, Tick(self.tick), std::mem::take(&mut self.inbox));
+        let step = || life.step(now, tick, TICK, 1.0, &mut commands, &mut Frame::empty());
+        assert!(catch_unwind(AssertUnwindSafe(step)).is_err());
+        self.tick += 1;
+        self.panics += 1;
+        drop(self.life.begin_again(self.panics));
+    }
+
+    fn show(&mut self, frame: &Frame) {
+        let show_pages = |roots: &mut BTreeMap<LocalId, Uuid>, pages: &[ObjectPage]| {
+            let prims = pages.iter().flat_map(ObjectPage::prims);
+            roots.extend(
+                prims.filter(|(_, place, _)| place.link_number == 0).map(|(id, _, body)| (id, body.body.id)),
+            );
+        };
+        for change in &frame.objects {
+            match change {
+                ObjectChange::Pages(pages) => show_pages(&mut self.roots, pages),
+                ObjectChange::Set { id, motion, body, .. } if motion.link_number == 0 => {
+                    self.roots.insert(*id, body.body.id);
+                }
+                ObjectChange::Set { id, .. } | ObjectChange::Removed(id) => {
+                    self.roots.remove(id);
+                }
+                ObjectChange::Moved(..) => {}
+            }
+        }
+        if let Some(part) = frame.snapshot.as_ref().filter(|part| part.index == 0) {
+            self.roots.clear();
+            show_pages(&mut self.roots, &part.objects);
+        }
+    }
+
+    fn hear(&mut self, now: Instant, is_lost: bool) {
+        let Some(frame) = self.frames.pop_front().filter(|_| !is_lost) else { return };
+        match self.keeper.handle_frame(now, &frame) {
+            Following::NeedsSnapshot => self.push(Action::Resync),
+            Following::Current | Following::Waiting => {}
+            Following::Emptied => panic!("the anchor stays"),
+        }
+        self.send_orders();
+    }
+
+    /// The time of the batch, which may have to wait after a failure.
+    fn poll(&mut self, now: Instant) -> Instant {
+        let due_at = self.keeper.poll_timeout().map_or(now, |due_at| due_at.max(now));
+        if let Some(batch) = self.keeper.poll_batch(due_at) {
+            assert!(self.under_way.is_none(), "one at a time");
+            self.under_way = Some(Flight { batch, is_written: false });
+        }
+        due_at
+    }
+
+    fn write(&mut self, store: &Store) {
+        if let Some(Flight { batch, is_written }) = &mut self.under_way {
+            store.save_region(self.world, &batch.changes).expect("a database");
+            *is_written = true;
+        }
+    }
+
+    fn answer(&mut self, now: Instant, is_true: bool) {
+        let Some(Flight { batch, is_written }) = self.under_way.take() else { return };
+        self.keeper.handle_saved(now, batch.id, is_written && is_true);
+        while let Some(outcome) = self.keeper.poll_outcome() {
+            assert_ne!(outcome.key.ticket, ids::Ticket(0));
+        }
+        self.send_orders();
+    }
+
+    /// True if the world has no transfer, by its own snapshot, and no command to carry out.
+    fn is_world_settled(&mut self) -> bool {
+        if !self.inbox.is_empty() {
+            return false;
+        }
+        // A world beside it, which goes again.
+        let world = world::World::resume(self.life.config().clone(), &self.life.world().checkpoint());
+        let mut world = world.expect("its own checkpoint");
+        let mut commands = vec![Command::by_node(SessionKey::NODE, u64::MAX, Action::Resync)];
+        let mut frame = Frame::empty();
+        world.step(Tick(self.tick), TICK, 1.0, &mut commands, &mut frame);
+        frame.snapshot.is_some_and(|part| part.transfers.is_empty())
+    }
+}
+
+/// Linksets of a region in the database, each with the id of its root and its number of prims.
+fn stored_linksets(store: &Store, world: WorldId) -> Vec<(Uuid, usize)> {
+    let stored = store.region_objects(world).expect("a database");
+    let (_, loaded) =
+        Keeper::load(&keeper_config(world), &stored, Uuid::from_u128(9)).expect("of this build");
+    assert_eq!((loaded.damaged, loaded.n_mended), (Vec::new(), 0));
+    let mut linksets: BTreeMap<LocalId, (Uuid, usize)> = BTreeMap::new();
+    for (id, place, body) in loaded.objects.pages.iter().flat_map(ObjectPage::prims) {
+        let root = if place.link_number == 0 { id } else { place.parent };
+        let linkset = linksets.entry(root).or_insert((Uuid::nil(), 0));
+        linkset.1 += 1;
+        if root == id {
+            linkset.0 = body.body.id;
+        }
+    }
+    linksets.into_values().collect()
+}
+
+fn linkset_id(first: u32, n: u32) -> Uuid {
+    Uuid::from_u128(u128::from(first) << 32 | u128::from(n) << 8)
+}
+
+/// An anchor that stays, and this number of linksets.
+fn objects(first: u32, world: u32, n_linksets: u32) -> StoredObjects {
+    let start = kept_object_ids(&shared_local_ids(WorldId(world))).start;
+    let mut prims: Vec<(PrimMotion, Uuid)> =
+        vec![(PrimMotion::NONE, Uuid::from_u128(u128::from(world) << 96))];
+    for n in 0..n_linksets {
+        let root = LocalId(start + prims.len() as u32);
+        for number in 0..=(n % 3) as u8 {
+            let parent = if number == 0 { LocalId(0) } else { root };
+            let id = Uuid::from_u128(linkset_id(first, n).as_u128() + u128::from(number));
+            prims.push((PrimMotion { parent, link_number: number, ..PrimMotion::NONE }, id));
+        }
+    }
+    let mut page = ObjectPage::empty(LocalId(start));
+    let n_used = prims.len() as u32;
+    for ((place, id), n) in prims.into_iter().zip(start..) {
+        let motion = Motion { position: Vec3::new(20.0, 20.0, 30.0), ..place.motion };
+        let body = Body::new(id, Shape::BOX, Arc::default(), AgentId(Uuid::from_u128(1)), 0);
+        Arc::make_mut(&mut page.motions)[index_in_page(LocalId(n))] = PrimMotion { motion, ..place };
+        Arc::make_mut(&mut page.bodies)[index_in_page(LocalId(n))] =
+            Some(VersionedBody { version: 1, body: Arc::new(body) });
+    }
+    let kept = RestingIds { n_used, resting: Vec::new() };
+    StoredObjects { pages: vec![page], kept, ..StoredObjects::default() }
+}
+
+fn keeper_config(region: WorldId) -> KeeperConfig {
+    let all = shared_local_ids(region);
+    let ids = RegionIds { kept: kept_object_ids(&all), temporary: temporary_object_ids(&all) };
+    let estate = Estate::new("Estate", None, 20.0);
+    KeeperConfig {
+        region,
+        name: "Harbour".into(),
+        former_name: None,
+        land: NewLand { terrain: Arc::clone(&GROUND), estate, now_s: 0 },
+        ids,
+        save: Duration::from_millis(250),
+        moving_bytes_per_s: 4 << 20,
+        unix_start_s: 0,
+    }
+}
+
+fn world_config(id: WorldId, objects: StoredObjects, land: StoredLand) -> WorldConfig {
+    WorldConfig {
+        id,
+        epoch: Epoch(0),
+        size_m: 256,
+        local_ids: shared_local_ids(id),
+        terrain: Arc::clone(&GROUND),
+        scenery: Arc::default(),
+        objects: Some(objects),
+        land: Some(land),
+        cast: None,
+        water_m: 20.0,
+        max_avatars: 10,
+        seed: 1,
+    }
+}
