@@ -13,7 +13,9 @@ pub struct FrameFollower {
     /// Buffers to be filled again.
     spare: EncodedFrame,
     scene: Arc<Scene>,
-    request_snapshot: Box<dyn FnMut() + Send>,
+    request_snapshot: Box<dyn FnMut() -> bool + Send>,
+    /// The world has had no room for the request.
+    is_request_due: bool,
 }
 
 /// Totals of a follower.
@@ -28,10 +30,14 @@ pub struct FollowerTotals {
 }
 
 impl FrameFollower {
-    /// For the world of this scene. Without `dead_reckoning` every movement is sent. `request_snapshot` asks the world for a snapshot; it may
-    /// fail, since it is called again while the snapshot does not come.
+    /// For the world of this scene. Without `dead_reckoning` every movement is sent. `request_snapshot` asks the world for a snapshot; false
+    /// if that has no room for the request, which is repeated at the next frame then.
     #[must_use]
-    pub fn new(scene: &Arc<Scene>, dead_reckoning: bool, request_snapshot: Box<dyn FnMut() + Send>) -> Self {
+    pub fn new(
+        scene: &Arc<Scene>,
+        dead_reckoning: bool,
+        request_snapshot: Box<dyn FnMut() -> bool + Send>,
+    ) -> Self {
         let mut encoder = Encoder::new(scene.dt());
         if !dead_reckoning {
             encoder.stop_dead_reckoning();
@@ -42,6 +48,7 @@ impl FrameFollower {
             spare: EncodedFrame::default(),
             scene: Arc::clone(scene),
             request_snapshot,
+            is_request_due: false,
         }
     }
 
@@ -50,14 +57,18 @@ impl FrameFollower {
         let mut encoded = std::mem::take(&mut self.spare);
         match self.encoder.encode(frame, &mut encoded) {
             Intake::Ready => {
+                self.is_request_due = false;
                 self.spare = self.publisher.publish(encoded);
                 self.scene.feed.publish(Arc::clone(self.publisher.current()));
             }
             Intake::NeedsSnapshot => {
                 self.spare = encoded;
-                (self.request_snapshot)();
+                self.is_request_due = true;
             }
             Intake::Waiting => self.spare = encoded,
+        }
+        if self.is_request_due {
+            self.is_request_due = !(self.request_snapshot)();
         }
     }
 
@@ -93,9 +104,8 @@ mod tests {
         let requests = Arc::new(AtomicU32::new(0));
         let count = {
             let requests = Arc::clone(&requests);
-            Box::new(move || {
-                requests.fetch_add(1, Ordering::Relaxed);
-            })
+            // The world has no room for the first one.
+            Box::new(move || requests.fetch_add(1, Ordering::Relaxed) > 0)
         };
         let mut follower = FrameFollower::new(scene, true, count);
         let mut shown_after = |sequence, snapshot| {
@@ -105,7 +115,9 @@ mod tests {
         let first = shown_after(0, None);
         assert_eq!(shown_after(1, None), (first.0 + 1, 0, 0));
         assert_eq!(shown_after(3, None), (first.0 + 1, 1, 1), "the world has not answered yet");
-        let whole = SnapshotChunk { index: 0, count: 1, entities: Vec::new() };
-        assert_eq!(shown_after(4, Some(whole)), (first.0 + 4, 1, 1));
+        let whole = SnapshotChunk { index: 0, count: 1, ..SnapshotChunk::default() };
+        assert_eq!(shown_after(4, None), (first.0 + 1, 2, 1), "it is asked again at once");
+        assert_eq!(shown_after(5, None), (first.0 + 1, 2, 1));
+        assert_eq!(shown_after(6, Some(whole)), (first.0 + 6, 2, 1));
     }
 }

@@ -4,7 +4,7 @@
 use crate::places::PlaceId;
 use glam::Vec3;
 use ids::{AgentId, CircuitCode, Instant, RegionHandle, SessionId, Uuid, WorldId};
-use link::{Appearance, CircuitKey, EntryRefusal, Event};
+use link::{Appearance, CircuitKey, EntryRefusal, Event, LandEdit, ObjectCommand};
 use std::sync::Arc;
 use wire::llsd::Llsd;
 use wire::messages::MessageNumber;
@@ -118,8 +118,12 @@ pub enum ToShard {
     },
     /// A message that came on an earlier circuit of the session, as if it had come on this one.
     HandedOn(CircuitKey, RawMessage),
+    /// A change of objects that the client of a circuit has requested over HTTP.
+    Object(CircuitKey, Box<ObjectCommand>),
     /// End a circuit.
     Close(CircuitKey, Ending),
+    /// Changes of land that a client has asked for by a capability.
+    Land(CircuitKey, Vec<LandEdit>),
     /// Events of a world.
     Events(WorldId, Arc<[Event]>),
 }
@@ -251,6 +255,15 @@ pub enum Request {
         name: &'static str,
         /// Its content.
         body: Llsd,
+    },
+    /// Send users away from a region, by those who manage its estate.
+    SendAway {
+        /// The region's world.
+        world: WorldId,
+        /// The users, as far as they are there.
+        agents: Vec<AgentId>,
+        /// Home, or off the grid.
+        goes_home: bool,
     },
     /// Describe the parcel; the answer goes through the event queue.
     ParcelProperties {

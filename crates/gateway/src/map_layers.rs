@@ -16,7 +16,7 @@ pub(crate) fn map_layers(places: &Places) -> impl Iterator<Item = MapLayerReplyL
 fn layer(place: &Place) -> MapLayerReplyLayerData {
     let (left, bottom) = place.handle.grid();
     let squares = place.ground().size_m / RegionHandle::GRID_M;
-    let image_id = place.ground().map_image();
+    let image_id = place.scene.map_image();
     MapLayerReplyLayerData { left, right: left + squares, top: bottom + squares, bottom, image_id }
 }
 

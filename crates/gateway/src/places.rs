@@ -12,22 +12,23 @@ pub use grounds::EncodedGrounds;
 
 use crate::feed::Feed;
 use crate::lock_order::PLACES;
-use crate::region_map::RegionMap;
+use crate::region_map::{MapScene, RegionMap};
+use arc_swap::ArcSwapOption;
 use glam::Vec3;
 use ids::{Epoch, RegionHandle, Uuid, WorldId};
-use link::{GroundSpec, Terrain, WorldSpec};
+use link::{GroundSpec, Scenery, Terrain, WorldSpec};
 use replicate::Replica;
 use replicate::scenery::{self, StaticObjects};
 use std::collections::BTreeMap;
 use std::io;
-use std::ops::{Deref, Range};
+use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use telemetry::Held;
 use wire::messages::{
     LayerData, LayerDataLayerData, LayerDataLayerID, ParcelOverlay, ParcelOverlayParcelData,
 };
-use wire::terrain::{Layer, PATCH_SAMPLES, PATCH_SIDE};
+use wire::terrain::{EncodedPatch, FieldWriter, Layer, PATCH_SAMPLES, PATCH_SIDE};
 
 /// Index into [`Places`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +45,8 @@ pub struct Place {
     pub region_id: Uuid,
     /// Id of the one parcel that covers it.
     pub parcel_id: Uuid,
+    /// Id of the clients' caches, which belong to the place: an instance behind it leaves them valid.
+    pub cache_id: Uuid,
     /// The world behind it.
     pub scene: Arc<Scene>,
 }
@@ -56,6 +59,8 @@ pub struct Scene {
     pub ground: Arc<EncodedGround>,
     /// Its newest state.
     pub feed: Feed,
+    /// Its pictures since it was changed.
+    redrawn: ArcSwapOption<RegionMap>,
 }
 
 /// A ground with the messages that describe it to clients.
@@ -64,11 +69,15 @@ pub struct EncodedGround {
     spec: Arc<GroundSpec>,
     /// The static objects as clients are sent them, but for the local ids of each world.
     pub objects: Arc<StaticObjects>,
-    /// LayerData messages (number and body) of the whole ground.
+    /// Its patches, compressed, row by row from the south-west.
+    pub patches: Arc<[EncodedPatch]>,
+    /// LayerData messages (number and body) of the whole ground, for worlds that are not built on.
     pub layers: Arc<[Vec<u8>]>,
     /// ParcelOverlay messages of its one parcel.
     pub overlay: Arc<[Vec<u8>]>,
-    /// Its pictures, once they are drawn.
+    /// Squares of 4 m on which static objects stand, counted row by row from the south-west and ascending, with their numbers.
+    pub objects_by_square: Arc<[(u32, u32)]>,
+    /// Pictures of the description, once they are drawn.
     pub map: Option<Arc<RegionMap>>,
 }
 
@@ -95,9 +104,12 @@ impl EncodedGround {
     #[must_use]
     pub fn new(spec: impl Into<Arc<GroundSpec>>) -> Self {
         let spec = spec.into();
+        let patches = encoded_patches(&spec.terrain, spec.size_m);
         Self {
-            layers: layer_messages(&spec.terrain, spec.size_m).into(),
+            layers: layer_messages(spec.size_m, &patches).into(),
+            patches: patches.into(),
             overlay: overlay_messages(spec.size_m).into(),
+            objects_by_square: objects_by_square(&spec.scenery, spec.size_m),
             map: None,
             objects: Arc::new(StaticObjects::new(&spec.scenery, spec.size_m as f32)),
             spec,
@@ -116,15 +128,8 @@ impl EncodedGround {
     ///
     /// Those of [`RegionMap::draw`]; the map has no picture of the region then.
     pub fn draw_map(&mut self) -> io::Result<()> {
-        self.map =
-            Some(Arc::new(RegionMap::draw(&self.spec.terrain, &self.spec.scenery, self.spec.water_m)?));
+        self.map = Some(Arc::new(RegionMap::draw(&MapScene::described(&self.spec))?));
         Ok(())
-    }
-
-    /// Id of its picture on the map, or null.
-    #[must_use]
-    pub fn map_image(&self) -> Uuid {
-        self.map.as_ref().map_or(Uuid::nil(), |map| map.id)
     }
 }
 
@@ -149,8 +154,8 @@ impl Scene {
             "world {} is shown with another ground than its own",
             spec.world.0
         );
-        let feed = Feed::new(replica_of(spec.world, &spec.local_ids, &ground));
-        Self { spec, ground, feed }
+        let feed = Feed::new(replica_of(&spec, &ground));
+        Self { spec, ground, feed, redrawn: ArcSwapOption::empty() }
     }
 
     /// The description.
@@ -159,10 +164,32 @@ impl Scene {
         &self.spec
     }
 
+    /// Its newest pictures: those that were shown last, or those of the ground.
+    #[must_use]
+    pub fn map(&self) -> Option<Arc<RegionMap>> {
+        self.redrawn().or_else(|| self.ground.map.clone())
+    }
+
+    /// Its pictures since it was changed.
+    pub(crate) fn redrawn(&self) -> Option<Arc<RegionMap>> {
+        self.redrawn.load_full()
+    }
+
+    /// Id of its picture on the map, or null.
+    #[must_use]
+    pub fn map_image(&self) -> Uuid {
+        self.map().map_or(Uuid::nil(), |map| map.id)
+    }
+
+    /// Replaces its pictures.
+    pub fn show_map(&self, map: Arc<RegionMap>) {
+        self.redrawn.store(Some(map));
+    }
+
     /// Initial replica, before the first frame.
     #[must_use]
     pub fn replica(&self) -> Replica {
-        replica_of(self.world, &self.local_ids, &self.ground)
+        replica_of(&self.spec, &self.ground)
     }
 }
 
@@ -174,9 +201,9 @@ impl Deref for Scene {
     }
 }
 
-fn replica_of(world: WorldId, local_ids: &Range<u32>, ground: &EncodedGround) -> Replica {
-    let scenery = scenery::SceneryReplica::new(Arc::clone(&ground.objects), local_ids.start);
-    Replica::new(world, ground.size_m as f32, scenery)
+fn replica_of(spec: &WorldSpec, ground: &EncodedGround) -> Replica {
+    let scenery = scenery::SceneryReplica::new(Arc::clone(&ground.objects), spec.avatar_ids().start);
+    Replica::new(spec.world, ground.size_m as f32, scenery)
 }
 
 /// Sizes that worlds may have.
@@ -197,8 +224,10 @@ impl Place {
         };
         let bare = EncodedGround {
             spec: Arc::new(ground),
+            patches: Arc::default(),
             layers: Arc::default(),
             overlay: Arc::default(),
+            objects_by_square: Arc::default(),
             map: None,
             objects: Arc::default(),
         };
@@ -208,11 +237,13 @@ impl Place {
             is_shared: true,
             name: String::new(),
             max_avatars: 0,
+            max_objects: 0,
             hz: 0,
             local_ids: 0..0,
             ground: Arc::clone(&bare.spec),
             portals: Arc::default(),
             seed: 0,
+            cache_id: Uuid::nil(),
         };
         Self::new(PlaceId(FIRST_APART + n), PlaceSettings { grid, spec, ground: Arc::new(bare) })
     }
@@ -226,6 +257,7 @@ impl Place {
             handle,
             region_id: Uuid::from_u64_pair(REGION_ID_SPACE, handle.0),
             parcel_id: Uuid::from_u64_pair(PARCEL_ID_SPACE, handle.0),
+            cache_id: spec.cache_id,
             scene: Arc::new(Scene::new(spec, ground)),
         }
     }
@@ -272,9 +304,6 @@ const REGION_ID_SPACE: u64 = 0x7468_726f_6e67_4000;
 
 /// The same for parcels.
 const PARCEL_ID_SPACE: u64 = 0x7468_726f_6e67_4001;
-
-/// Number of the one parcel within its region.
-pub const PARCEL_LOCAL_ID: i32 = 1;
 
 /// All places of the node, fixed while it runs, and the instances that are in memory, which come and go.
 #[derive(Debug)]
@@ -419,25 +448,42 @@ impl Places {
     }
 }
 
-fn layer_messages(terrain: &Terrain, size_m: u32) -> Vec<Vec<u8>> {
+fn encoded_patches(terrain: &Terrain, size_m: u32) -> Vec<EncodedPatch> {
     let layer = Layer::for_region(size_m);
     let side = size_m as usize / PATCH_SIDE;
-    let patches: Vec<[f32; PATCH_SAMPLES]> =
-        (0..side * side).map(|n| patch(terrain, n % side, n / side)).collect();
-    let numbered =
-        patches.iter().enumerate().map(|(n, heights)| ((n % side) as u16, (n / side) as u16, heights));
-    wire::terrain::encode_patches(layer, numbered, LAYER_BYTES)
-        .into_iter()
-        .map(|data| {
-            let mut message = Vec::new();
-            LayerData {
-                layer_id: LayerDataLayerID { r#type: layer.code() },
-                layer_data: LayerDataLayerData { data },
-            }
-            .encode(&mut message);
-            message
-        })
-        .collect()
+    let encode = |n: usize| {
+        let (x, y) = (n % side, n / side);
+        EncodedPatch::new(layer, x as u16, y as u16, &patch(terrain, x, y))
+    };
+    (0..side * side).map(encode).collect()
+}
+
+fn layer_messages(size_m: u32, patches: &[EncodedPatch]) -> Vec<Vec<u8>> {
+    let mut messages = Vec::new();
+    let mut rest = patches;
+    while !rest.is_empty() {
+        let (message, n) = layer_message(size_m, rest.iter());
+        messages.push(message);
+        rest = &rest[n..];
+    }
+    messages
+}
+
+/// A LayerData message (number and body) of a region of this width with the first of these patches, as many as it holds, and their number.
+pub(crate) fn layer_message<'a>(
+    size_m: u32,
+    patches: impl Iterator<Item = &'a EncodedPatch>,
+) -> (Vec<u8>, usize) {
+    let layer = Layer::for_region(size_m);
+    let mut field = FieldWriter::new(layer, LAYER_BYTES);
+    let n = patches.take_while(|patch| field.push(patch)).count();
+    let mut message = Vec::new();
+    LayerData {
+        layer_id: LayerDataLayerID { r#type: layer.code() },
+        layer_data: LayerDataLayerData { data: field.finish() },
+    }
+    .encode(&mut message);
+    (message, n)
 }
 
 /// The samples of one patch, row by row from the south.
@@ -470,6 +516,18 @@ fn overlay_messages(size_m: u32) -> Vec<Vec<u8>> {
             message
         })
         .collect()
+}
+
+fn objects_by_square(scenery: &Scenery, size_m: u32) -> Arc<[(u32, u32)]> {
+    let side = size_m / OVERLAY_SQUARE_M;
+    // A NaN becomes 0, and places outside count as the nearest border.
+    let square = |metres: f32| ((metres / OVERLAY_SQUARE_M as f32) as u32).min(side - 1);
+    let mut numbers = BTreeMap::new();
+    for object in scenery.prims() {
+        let at = square(object.position.y) * side + square(object.position.x);
+        *numbers.entry(at).or_insert(0) += 1;
+    }
+    numbers.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -1,17 +1,22 @@
-//! Pictures of a region from above, for the maps of viewers: ground, water and boxes.
+//! Pictures of a region from above, for the maps of viewers: ground, water and objects ([`crate::map_boxes`]).
 //!
-//! Drawn once when the ground is made. One picture of the whole region is a texture (JPEG 2000), whose id is in MapBlockReply and
+//! Drawn when the ground is made, and again after the region has changed. One picture of the whole region is a texture (JPEG 2000), whose id is in MapBlockReply and
 //! MapLayerReply; one picture of each grid square is a JPEG, for viewers that read the map over HTTP (`map-1-X-Y-objects.jpg`).
 //! Start with [`RegionMap::draw`].
 
-use glam::{Quat, Vec2, Vec3};
+use crate::map_boxes::{
+    BarePrim, MapBox, MapFrame, MapPixel, Outline, boxes, built_prims, outlines, static_prims,
+};
+use glam::{Vec2, Vec3};
 use ids::{RegionHandle, Uuid};
-use link::{Scenery, StaticObject, Terrain};
+use link::{GroundSpec, Terrain};
 use md5::{Digest, Md5};
 use openjp2::{
     Codec, OPJ_CLRSPC_SRGB, OPJ_CODEC_J2K, Stream, opj_cparameters_t, opj_image, opj_image_comptparm,
 };
+use replicate::Replica;
 use std::io;
+use std::sync::Arc;
 
 /// Pixels along a side of each picture.
 pub const SIDE: usize = 256;
@@ -33,7 +38,6 @@ const GROUND: [(f32, Vec3); 4] = [
 const SHALLOW: Vec3 = Vec3::new(96.0, 142.0, 168.0);
 const DEEP: Vec3 = Vec3::new(38.0, 76.0, 116.0);
 const DEEP_M: f32 = 12.0;
-const BOX: Vec3 = Vec3::new(178.0, 146.0, 98.0);
 /// Light comes from the north-west, and this much of it from everywhere.
 const LIGHT: Vec3 = Vec3::new(-0.5, 0.5, 0.707);
 const AMBIENT: f32 = 0.45;
@@ -49,25 +53,57 @@ pub struct RegionMap {
     squares: Vec<Vec<u8>>,
     /// Grid squares along a side.
     squares_per_side: u32,
+    /// Prims in it.
+    pub n_prims: usize,
+    /// Their outlines, at most [`OUTLINES_MAX`](crate::map_boxes::OUTLINES_MAX).
+    pub outlines: Vec<Outline>,
+}
+
+/// Ground and objects of a region, to be drawn.
+#[derive(Debug)]
+pub struct MapScene {
+    terrain: Arc<Terrain>,
+    water_m: f32,
+    prims: Vec<BarePrim>,
+}
+
+impl MapScene {
+    /// A region as it is described, with static objects only.
+    #[must_use]
+    pub fn described(ground: &GroundSpec) -> Self {
+        let terrain = Arc::clone(&ground.terrain);
+        Self { terrain, water_m: ground.water_m, prims: static_prims(&ground.scenery) }
+    }
+
+    /// The same with edited ground, users' objects, and the estate's water.
+    pub(crate) fn with(self, replica: &Replica, water_m: f32) -> Self {
+        let Self { mut terrain, mut prims, .. } = self;
+        let edited = replica.land().into_iter().flat_map(|land| land.patches());
+        edited.for_each(|patch| Arc::make_mut(&mut terrain).set_patch(&patch.patch));
+        prims.extend(built_prims(replica.objects()));
+        Self { terrain, water_m, prims }
+    }
 }
 
 impl RegionMap {
-    /// Draws a region.
+    /// Draws a region. 100,000 prims take about a second.
     ///
     /// # Errors
     ///
     /// The encoder of the texture writes into a temporary file; no such file can be written.
-    pub fn draw(terrain: &Terrain, scenery: &Scenery, water_m: f32) -> io::Result<Self> {
+    pub fn draw(scene: &MapScene) -> io::Result<Self> {
+        let MapScene { terrain, water_m, prims } = scene;
         let size_m = terrain.size_m() as f32;
-        let scene = DrawnRegion { terrain, scenery, water_m };
+        let drawn = DrawnRegion { terrain, boxes: boxes(prims), water_m: *water_m };
         let squares_per_side = terrain.size_m() / RegionHandle::GRID_M;
         let square_m = RegionHandle::GRID_M as f32;
         let corners = (0..squares_per_side.pow(2))
             .map(|n| Vec2::new((n % squares_per_side) as f32, (n / squares_per_side) as f32) * square_m);
-        let squares = corners.map(|corner| jpeg(&scene.pixels(corner, square_m))).collect();
-        let codestream = codestream(&scene.pixels(Vec2::ZERO, size_m))?;
+        let squares = corners.map(|corner| jpeg(&drawn.pixels(corner, square_m))).collect();
+        let codestream = codestream(&drawn.pixels(Vec2::ZERO, size_m))?;
         let id = uuid::Builder::from_md5_bytes(Md5::digest(&codestream).into()).into_uuid();
-        Ok(Self { id, codestream, squares, squares_per_side })
+        let (n_prims, outlines) = (prims.len(), outlines(prims));
+        Ok(Self { id, codestream, squares, squares_per_side, n_prims, outlines })
     }
 
     /// The JPEG of a grid square, counted from the region's corner.
@@ -81,7 +117,7 @@ impl RegionMap {
 /// A region while it is drawn.
 struct DrawnRegion<'a> {
     terrain: &'a Terrain,
-    scenery: &'a Scenery,
+    boxes: Vec<MapBox>,
     water_m: f32,
 }
 
@@ -89,19 +125,19 @@ impl DrawnRegion<'_> {
     /// Red, green and blue of each pixel of a square piece, from its north-west corner.
     fn pixels(&self, corner: Vec2, length_m: f32) -> Vec<u8> {
         let pixel_m = length_m / SIDE as f32;
-        let mut colours = Vec::with_capacity(SIDE * SIDE);
+        let frame = MapFrame { corner, pixel_m, side: SIDE };
+        let mut pixels = Vec::with_capacity(SIDE * SIDE);
         for row in 0..SIDE {
             for column in 0..SIDE {
                 let at = corner + Vec2::new(column as f32 + 0.5, (SIDE - row) as f32 - 0.5) * pixel_m;
-                colours.push(self.ground(at));
+                let height_m = self.terrain.height(at.x, at.y);
+                pixels.push(MapPixel { colour: self.ground(at), top_m: height_m.max(self.water_m) });
             }
         }
-        for object in self.scenery.prims() {
-            draw_box(object, corner, pixel_m, &mut colours);
-        }
-        colours
+        self.boxes.iter().for_each(|one| one.draw(&frame, &mut pixels));
+        pixels
             .iter()
-            .flat_map(|colour| colour.clamp(Vec3::ZERO, Vec3::splat(255.0)).to_array())
+            .flat_map(|pixel| pixel.colour.clamp(Vec3::ZERO, Vec3::splat(255.0)).to_array())
             .map(|part| part as u8)
             .collect()
     }
@@ -117,38 +153,6 @@ impl DrawnRegion<'_> {
         let light = self.terrain.normal(at.x, at.y).dot(LIGHT).max(0.0);
         colour * (AMBIENT + (1.0 - AMBIENT) * light / LIGHT.z)
     }
-}
-
-/// Fills the outline of a box as seen from above, one pixel at least.
-fn draw_box(object: &StaticObject, corner: Vec2, pixel_m: f32, colours: &mut [Vec3]) {
-    let (half, centre) = (object.prim.scale / 2.0, object.position.truncate() - corner);
-    // Its reach along both axes, however it is turned.
-    let reach = |axis: Vec3| {
-        let turned = object.rotation.inverse() * axis;
-        turned.abs().dot(half)
-    };
-    let reach = Vec2::new(reach(Vec3::X), reach(Vec3::Y)).max(Vec2::splat(pixel_m / 2.0));
-    let (low, high) = ((centre - reach) / pixel_m, (centre + reach) / pixel_m);
-    let side = SIDE as f32;
-    if high.x < 0.0 || high.y < 0.0 || low.x >= side || low.y >= side {
-        return;
-    }
-    let clamp = |pixel: f32| pixel.clamp(0.0, side - 1.0) as usize;
-    for y in clamp(low.y)..=clamp(high.y) {
-        for x in clamp(low.x)..=clamp(high.x) {
-            let at = Vec2::new(x as f32 + 0.5, y as f32 + 0.5) * pixel_m - centre;
-            if covers(object.rotation, half, at, pixel_m) {
-                colours[(SIDE - 1 - y) * SIDE + x] = BOX;
-            }
-        }
-    }
-}
-
-/// True if a box covers the middle of a pixel, or is smaller than one. Only its turn about the upright axis counts; a tilt is ignored.
-fn covers(rotation: Quat, half: Vec3, at: Vec2, pixel_m: f32) -> bool {
-    let within = rotation.inverse() * at.extend(0.0);
-    let half = half.max(Vec3::splat(pixel_m / 2.0));
-    within.x.abs() <= half.x && within.y.abs() <= half.y
 }
 
 fn jpeg(pixels: &[u8]) -> Vec<u8> {
@@ -202,12 +206,18 @@ fn encode(pixels: &[u8], stream: &mut Stream) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use glam::Quat;
     use hayro_jpeg2000::{DecodeSettings, DecoderContext, Image};
+    use link::{Scenery, StaticObject};
 
     /// The pixel of a picture at metres from the corner of a region of 256 m.
     fn at(pixels: &[u8], x: usize, y: usize) -> [u8; 3] {
         let from = ((SIDE - 1 - y) * SIDE + x) * 3;
         [pixels[from], pixels[from + 1], pixels[from + 2]]
+    }
+
+    fn scene(terrain: Terrain, scenery: Scenery) -> MapScene {
+        MapScene::described(&GroundSpec::new(Arc::new(terrain), Arc::new(scenery), 20.0))
     }
 
     fn decoded(map: &RegionMap) -> Vec<u8> {
@@ -220,9 +230,10 @@ mod tests {
     fn the_texture_is_the_picture_to_another_decoder() {
         let terrain = Terrain::hills(256, 1);
         let scenery = Scenery::boxes(200, &terrain, 1);
-        let scene = DrawnRegion { terrain: &terrain, scenery: &scenery, water_m: 20.0 };
-        let map = RegionMap::draw(&terrain, &scenery, 20.0).expect("a picture");
-        assert_eq!(decoded(&map), scene.pixels(Vec2::ZERO, 256.0), "lossless");
+        let boxes = boxes(&static_prims(&scenery));
+        let drawn = DrawnRegion { terrain: &terrain, boxes, water_m: 20.0 }.pixels(Vec2::ZERO, 256.0);
+        let map = RegionMap::draw(&scene(terrain, scenery)).expect("a picture");
+        assert_eq!(decoded(&map), drawn, "lossless");
         assert!(map.square(0, 0).is_some_and(|jpeg| jpeg.starts_with(&[0xFF, 0xD8, 0xFF])));
         assert!(map.square(1, 0).is_none() && map.square(0, 1).is_none());
     }
@@ -242,7 +253,7 @@ mod tests {
             prim(Vec3::new(150.5, 90.5, 32.0), Vec3::splat(0.1)),
         ])
         .expect("boxes");
-        let pixels = decoded(&RegionMap::draw(&terrain, &scenery, 20.0).expect("a picture"));
+        let pixels = decoded(&RegionMap::draw(&scene(terrain, scenery)).expect("a picture"));
         let brown = [178, 146, 98];
         assert_eq!(at(&pixels, 2, 128), [38, 76, 116], "deep water");
         for (x, y, is_box) in [
@@ -261,10 +272,8 @@ mod tests {
 
     #[test]
     fn another_picture_has_another_id_and_a_large_region_has_a_picture_of_each_square() {
-        let map = |seed| {
-            let terrain = Terrain::hills(512, seed);
-            RegionMap::draw(&terrain, &Scenery::default(), 20.0).expect("a picture")
-        };
+        let map =
+            |seed| RegionMap::draw(&scene(Terrain::hills(512, seed), Scenery::default())).expect("a picture");
         let (one, other) = (map(1), map(2));
         assert_eq!(one.id, map(1).id);
         assert_ne!(one.id, other.id);

@@ -23,13 +23,24 @@ pub enum TokenScope {
     WorldsWrite,
     /// To have templates read again.
     TemplatesWrite,
+    /// To see regions, their objects and saves.
+    RegionsRead,
+    /// To return and delete objects, and to save, export and import regions. Includes [`TokenScope::RegionsRead`].
+    RegionsWrite,
     /// Everything else: captures, tuning, recordings, faults, alerts and kicks.
     Operate,
 }
 
 impl TokenScope {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::WorldsRead, Self::WorldsWrite, Self::TemplatesWrite, Self::Operate];
+    pub const ALL: [Self; 6] = [
+        Self::WorldsRead,
+        Self::WorldsWrite,
+        Self::TemplatesWrite,
+        Self::RegionsRead,
+        Self::RegionsWrite,
+        Self::Operate,
+    ];
 
     /// As it is written.
     #[must_use]
@@ -38,13 +49,19 @@ impl TokenScope {
             Self::WorldsRead => "worlds:read",
             Self::WorldsWrite => "worlds:write",
             Self::TemplatesWrite => "templates:write",
+            Self::RegionsRead => "regions.read",
+            Self::RegionsWrite => "regions.write",
             Self::Operate => "operate",
         }
     }
 
     /// True if this scope suffices where `needed` is required.
     const fn includes(self, needed: Self) -> bool {
-        self as u8 == needed as u8 || matches!((self, needed), (Self::WorldsWrite, Self::WorldsRead))
+        self as u8 == needed as u8
+            || matches!(
+                (self, needed),
+                (Self::WorldsWrite, Self::WorldsRead) | (Self::RegionsWrite, Self::RegionsRead)
+            )
     }
 }
 
@@ -258,11 +275,15 @@ mod tests {
         let caller = tokens.caller(&shown, 1_000).unwrap();
         assert_eq!((caller.name.as_str(), caller.worlds_max), ("back-end", Some(5)));
         let may = TokenScope::ALL.map(|scope| caller.has_scope(scope));
-        assert_eq!(may, [true, true, false, false]);
+        assert_eq!(may, [true, true, false, false, false, false]);
+        let shown = tokens.create(&new("builder", &[TokenScope::RegionsWrite]), 1_000).unwrap();
+        let may = TokenScope::ALL.map(|scope| tokens.caller(&shown, 1_000).unwrap().has_scope(scope));
+        assert_eq!(may, [false, false, false, true, true, false]);
         let shown =
             tokens.create(&new("page", &[TokenScope::WorldsRead, TokenScope::Operate]), 1_000).unwrap();
         let caller = tokens.caller(&shown, 1_000).unwrap();
-        assert_eq!(TokenScope::ALL.map(|scope| caller.has_scope(scope)), [true, false, false, true]);
+        let may = TokenScope::ALL.map(|scope| caller.has_scope(scope));
+        assert_eq!(may, [true, false, false, false, false, true]);
         assert!(TokenScope::ALL.into_iter().all(|scope| Caller::operator().has_scope(scope)));
         assert!(Caller::operator().is_operator() && !caller.is_operator());
     }
@@ -324,6 +345,7 @@ mod tests {
         let twice = tokens.create(&new("a", &[TokenScope::Operate]), 0).unwrap_err();
         assert_eq!(twice.to_string(), "there is already a token named a");
         let scope = "world:read".parse::<TokenScope>().unwrap_err();
-        assert!(scope.contains("there are: worlds:read, worlds:write, templates:write, operate"), "{scope}");
+        let all = "worlds:read, worlds:write, templates:write, regions.read, regions.write, operate";
+        assert!(scope.contains(&format!("there are: {all}")), "{scope}");
     }
 }

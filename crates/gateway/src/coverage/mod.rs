@@ -94,8 +94,6 @@ messages::message_table!(rows!());
 /// A missing part of the protocol, or a thing that does not exist. Refusals name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
-    /// Attachments.
-    Attachments,
     /// A list of blocked users that outlives the client.
     MuteList,
     /// Profiles with texts, picks and settings.
@@ -104,15 +102,19 @@ pub enum Feature {
     Friends,
     /// The directory.
     Search,
-    /// Objects that users make, change and take.
+    /// Changes of objects, in a world that is not built on.
     Building,
+    /// Objects that are spun by the pointer.
+    Spin,
     /// Scripts and the contents of objects.
     Scripts,
     /// Changes of the inventory.
     Inventory,
-    /// Changes of land and parcels.
+    /// Objects that come out of the inventory, or go into it.
+    InventoryObjects,
+    /// Changes of land and parcels, in a world that is not built on.
     Land,
-    /// Estate tools.
+    /// Estate tools beside those of land.
     Estate,
     /// Commands of administrators in a viewer.
     Administration,
@@ -138,16 +140,17 @@ pub enum Feature {
 impl fmt::Display for Feature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Attachments => "Attachments are not available on this server.",
             Self::MuteList => "This server does not keep a block list: your viewer forgets it at logout.",
             Self::Profiles => "Profiles cannot be changed on this server.",
             Self::Friends => "Friends are not available on this server.",
             Self::Search => "This server has no directory to search.",
-            Self::Building => "Objects cannot be built or changed on this server.",
+            Self::Building => "Objects cannot be built or changed here.",
+            Self::Spin => "Objects cannot be spun on this server.",
             Self::Scripts => "Scripts and contents of objects are not available on this server.",
             Self::Inventory => "The inventory cannot be changed on this server.",
-            Self::Land => "Land cannot be changed on this server.",
-            Self::Estate => "Estate tools are not available on this server.",
+            Self::InventoryObjects => "Inventories hold no objects on this server.",
+            Self::Land => "Land cannot be changed here.",
+            Self::Estate => "This estate tool is not available on this server.",
             Self::Administration => "Administration from a viewer is not possible on this server.",
             Self::Reports => "This server takes no reports and sends no postcards.",
             Self::Money => "There is no money on this server.",

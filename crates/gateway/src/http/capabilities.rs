@@ -2,7 +2,7 @@
 //! request.
 
 use super::reply::{error, failed, llsd, read_llsd, read_map};
-use super::{HttpState, blocking};
+use super::{HttpState, blocking, land, object_capabilities};
 use crate::coverage::is_granted;
 use crate::hub::Holder;
 use crate::map_layers::map_layers_llsd;
@@ -58,6 +58,10 @@ pub(super) async fn call(
 ) -> Response {
     let Some((secret, holder)) = holder(&state, &secret) else { return unknown() };
     let query = query.unwrap_or_default();
+    let base = base_url(&state, &holder, secret);
+    if let Some(response) = land::call(&state, &holder, &name, &method, &query, &body, &base) {
+        return response;
+    }
     match name.as_str() {
         "FetchInventoryDescendents2" | "FetchInventory2" | "FetchLibDescendents2" | "FetchLib2" => {
             inventory(&state, &holder, name, &body).await
@@ -70,21 +74,33 @@ pub(super) async fn call(
             map_server_url: Some(state.map_url(holder.server_ip)),
             ..state.settings.features.clone()
         })),
-        "ExtEnvironment" if method == Method::GET => llsd(&capability::environment(holder.place.region_id)),
         "MapLayer" if method == Method::POST => match read_map(&body) {
             Ok(request) => {
                 llsd(&map_layers_llsd(&state.places, request.get("Flags").as_i32().unwrap_or_default()))
             }
             Err(response) => *response,
         },
-        "RenderMaterials" => llsd(&capability::no_materials()),
+        "RenderMaterials" if [Method::GET, Method::POST, Method::PUT].contains(&method) => {
+            object_capabilities::render_materials(&state, &holder, &method, &body).await
+        }
+        "ObjectMedia"
+        | "ObjectMediaNavigate"
+        | "ModifyMaterialParams"
+        | "GetObjectCost"
+        | "GetObjectPhysicsData"
+        | "ResourceCostSelected"
+            if method == Method::POST =>
+        {
+            object_capabilities::post(&state, &holder, &name, &body)
+        }
+        "AttachmentResources" if method == Method::GET => object_capabilities::attachment_resources(&holder),
         "ViewerAsset" | "GetTexture" if method == Method::GET => {
             let range = headers.get(header::RANGE).and_then(|range| range.to_str().ok());
             asset(capability::viewer_asset(&state.textures, &query, range))
         }
         "UploadBakedTexture" if method == Method::POST => llsd(&Llsd::map([
             ("state", Llsd::from("upload")),
-            ("uploader", format!("{}/{BAKE_UPLOADER}", base_url(&state, &holder, secret)).into()),
+            ("uploader", format!("{base}/{BAKE_UPLOADER}").into()),
         ])),
         BAKE_UPLOADER if method == Method::POST => match state.textures.keep_texture(holder.agent, &body) {
             Ok(id) => llsd(&Llsd::map([

@@ -5,6 +5,7 @@
 use super::figures::{FigureHistory, FigureLog, Figures};
 use super::map::{self, MapObjects, positions};
 use super::{HttpState, Peer};
+use crate::land::water_m;
 use axum::Json;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{ConnectInfo, Path, State};
@@ -231,7 +232,7 @@ impl HttpState {
                         x,
                         y,
                         size_m: place.ground().size_m,
-                        water_m: place.ground().water_m,
+                        water_m: water_m(place.ground(), &place.scene.feed.current()),
                     }
                 })
                 .collect(),
@@ -252,7 +253,7 @@ pub(super) async fn heights(State(state): State<Arc<HttpState>>, Path(id): Path<
     let Some(place) = state.places.iter().find(|place| place.id.0 == id) else {
         return (StatusCode::NOT_FOUND, Json("no such region")).into_response();
     };
-    let bytes = map::heights(place.ground());
+    let bytes = map::heights(&place.scene);
     ([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response()
 }
 

@@ -1,8 +1,11 @@
 //! Data of a world's map: its ground, and its avatars with their positions. All browsers get those of regions ([`super::live`]), the
 //! operator's also those of instances.
 
-use crate::places::{EncodedGround, Scene};
+use crate::land::water_m;
+use crate::map_boxes::{Outline, outlines, static_prims};
+use crate::places::Scene;
 use axum::body::Bytes;
+use glam::Vec2;
 use ids::SessionKey;
 use link::PortalTo;
 use replicate::Replica;
@@ -11,8 +14,6 @@ use utoipa::ToSchema;
 
 /// Samples along a side of the height map.
 const HEIGHTS_SIDE: u32 = 128;
-/// Boxes on a map. With more than these a picture of some hundred pixels shows no more, and the answer stays below 300 kB.
-pub const MAP_BOXES_MAX: usize = 10_000;
 /// Kind of a binary frame.
 const POSITIONS: u8 = 1;
 
@@ -46,20 +47,21 @@ impl Map {
     /// Map of a world's present state.
     #[must_use]
     pub fn of(scene: &Scene) -> Self {
-        let (size_m, water_m) = (scene.ground.size_m, scene.ground.water_m);
-        let avatars = present(&scene.feed.current());
+        let (size_m, replica) = (scene.ground.size_m, scene.feed.current());
+        let (water_m, avatars) = (water_m(&scene.ground, &replica), present(&replica));
         Self { world: scene.world.0, name: scene.name.clone(), size_m, water_m, avatars }
     }
 }
 
-/// The static objects and portals of a world, as seen from above.
+/// The objects and portals of a world, as seen from above.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct MapObjects {
-    /// Boxes in the world; [`Self::boxes`] has the first [`MAP_BOXES_MAX`] of them.
+    /// Prims in the world; [`Self::boxes`] has 10,000 of them at most, the largest.
     pub n_boxes: usize,
-    /// Each box: x and y of its centre, width and depth, all in decimetres, and its turn about the upright axis in degrees
+    /// The box around each prim: x and y of its centre, width and depth, all in decimetres, and its turn about the upright axis in degrees
     /// (0 to 359, counter-clockwise from east).
-    pub boxes: Vec<[i32; 5]>,
+    #[schema(value_type = Vec<[i32; 5]>)]
+    pub boxes: Vec<Outline>,
     /// Portals.
     pub portals: Vec<MapPortal>,
 }
@@ -78,18 +80,16 @@ pub struct MapPortal {
 }
 
 impl MapObjects {
-    /// Objects of a world. They never change while it lives.
+    /// Objects of a world: those of its newest picture if it was changed, else those of its description.
     #[must_use]
     pub fn of(scene: &Scene) -> Self {
-        let prims = scene.ground.scenery.prims();
-        let decimetres = |metres: f32| (metres * 10.0).round() as i32;
-        let boxes = prims.iter().take(MAP_BOXES_MAX).map(|object| {
-            let facing = object.rotation * glam::Vec3::X;
-            let turn = facing.y.atan2(facing.x).to_degrees().round() as i32;
-            let (at, scale) = (object.position, object.prim.scale);
-            let [x, y, width, depth] = [at.x, at.y, scale.x, scale.y].map(decimetres);
-            [x, y, width, depth, turn.rem_euclid(360)]
-        });
+        let (n_boxes, boxes) = match scene.redrawn() {
+            Some(map) => (map.n_prims, map.outlines.clone()),
+            None => {
+                let prims = static_prims(&scene.ground.scenery);
+                (prims.len(), outlines(&prims))
+            }
+        };
         let portals = scene.portals.iter().map(|portal| MapPortal {
             x: portal.at.x,
             y: portal.at.y,
@@ -99,7 +99,7 @@ impl MapObjects {
                 PortalTo::Back => None,
             },
         });
-        Self { n_boxes: prims.len(), boxes: boxes.collect(), portals: portals.collect() }
+        Self { n_boxes, boxes, portals: portals.collect() }
     }
 }
 
@@ -115,12 +115,17 @@ pub(super) fn present(replica: &Replica) -> Vec<Present> {
         .collect()
 }
 
-/// 128² little-endian `f32` in metres, rows from south to north.
+/// Ground of a world's newest state: 128² little-endian `f32` in metres, rows from south to north.
 #[must_use]
-pub fn heights(ground: &EncodedGround) -> Vec<u8> {
+pub fn heights(scene: &Scene) -> Vec<u8> {
+    let (ground, replica) = (&scene.ground, scene.feed.current());
     let step = ground.size_m as f32 / HEIGHTS_SIDE as f32;
     let centre = |n: u32| (n as f32 + 0.5) * step;
-    let height = |n: u32| ground.terrain.height(centre(n % HEIGHTS_SIDE), centre(n / HEIGHTS_SIDE));
+    let height = |n: u32| {
+        let at = Vec2::new(centre(n % HEIGHTS_SIDE), centre(n / HEIGHTS_SIDE));
+        let edited = replica.land().and_then(|land| land.edited_height(at));
+        edited.unwrap_or_else(|| ground.terrain.height(at.x, at.y))
+    };
     (0..HEIGHTS_SIDE * HEIGHTS_SIDE).flat_map(|n| height(n).to_le_bytes()).collect()
 }
 

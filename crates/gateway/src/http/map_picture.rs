@@ -10,15 +10,15 @@ use axum::response::{IntoResponse, Response};
 use ids::RegionHandle;
 use std::sync::Arc;
 
-/// The picture of a region changes with the configuration only.
-const CACHE: &str = "public, max-age=3600";
+/// Pictures are drawn again some time after a region has changed.
+const CACHE: &str = "public, max-age=300";
 
 /// `GET /map/{file}`.
 pub(super) async fn picture(State(state): State<Arc<HttpState>>, Path(file): Path<String>) -> Response {
     let found = grid_square(&file).and_then(|(x, y)| {
         let place = state.places.by_handle(RegionHandle::from_grid(x, y))?;
         let (left, bottom) = place.handle.grid();
-        place.ground().map.as_ref()?.square(x - left, y - bottom).map(<[u8]>::to_vec)
+        place.scene.map()?.square(x - left, y - bottom).map(<[u8]>::to_vec)
     });
     match found {
         Some(jpeg) => {

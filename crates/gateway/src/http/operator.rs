@@ -87,8 +87,8 @@ pub enum FaultKind {
 pub struct Fault {
     /// The fault.
     pub kind: FaultKind,
-    /// On which thread: `world:NAME`, `shard:N`, `replica`, `hub`, `passwords` (at its next check), `main` or `http`; or `instances` and
-    /// `store`, where worlds and places are written, for `fail`.
+    /// On which thread: `world:NAME`, `shard:N`, `replica`, `hub`, `passwords` (at its next check), `main` or `http`; or `instances`,
+    /// `keeper` and `store`, where worlds, objects and places are written, for `fail`.
     #[serde(rename = "where")]
     #[schema(min_length = 1, max_length = 100)]
     pub place: String,

@@ -88,8 +88,12 @@ impl Hub {
             binding.switching = None;
             binding.is_orphan = false;
             binding.tried = Vec::new();
-            // Clients show the parcel's name from now on, and do not ask for it.
-            self.answer_parcel(circuit, UNASKED_PARCEL);
+            // Clients show the parcel's name from now on, and do not ask for it. In a world that is built on the shard sends it, which knows
+            // where the avatar is.
+            let has_land = binding.place.scene.feed.current().land().is_some();
+            if !has_land {
+                self.answer_parcel(circuit, UNASKED_PARCEL);
+            }
         }
         let Some(session) = self.sessions.get_mut(&circuit.session) else { return };
         if session.pending != Some(circuit.ticket) {

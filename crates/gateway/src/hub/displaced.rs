@@ -9,7 +9,7 @@ use super::travel::{ArrivalTarget, VIA_LOCATION, landing_spot};
 use crate::mail::{Ending, Spot};
 use crate::places::Place;
 use ids::{Instant, SessionKey, WorldId};
-use link::CircuitKey;
+use link::{CircuitKey, EntryRefusal};
 use std::sync::Arc;
 
 impl Hub {
@@ -49,18 +49,30 @@ impl Hub {
 
     /// A world refused an avatar. A circuit with another world behind it by then has moved on: shards report the events of a circuit in
     /// order.
-    pub(super) fn on_refused(&mut self, now: Instant, circuit: CircuitKey, world: WorldId) {
+    pub(super) fn on_refused(
+        &mut self,
+        now: Instant,
+        circuit: CircuitKey,
+        world: WorldId,
+        reason: EntryRefusal,
+    ) {
         if self.place_of(circuit).is_none_or(|place| place.world() != world) {
             return;
         }
         let Some(session) = self.sessions.get(&circuit.session) else { return };
-        if session.root == Some(circuit.ticket) {
-            // It was put before another world, or had to come in again, into one that restarted and is full.
-            self.turn_back(now, circuit, "That world is full.");
+        let is_root = session.root == Some(circuit.ticket);
+        let why = match reason {
+            EntryRefusal::Full if is_root => "That world is full.",
+            EntryRefusal::Full => "The region is full.",
+            EntryRefusal::NotAdmitted => "The estate of that region does not admit you.",
+        };
+        if is_root {
+            // It was put before another world, or had to come in again, into one that restarted and is full; or the estate has banned its user.
+            self.turn_back(now, circuit, why);
         } else if session.pending == Some(circuit.ticket) {
             match session.root {
-                Some(_) => self.fail_teleport(now, circuit, "The region is full."),
-                None => self.close_circuit(circuit, Ending::Kicked("The region is full.".into())),
+                Some(_) => self.fail_teleport(now, circuit, why),
+                None => self.close_circuit(circuit, Ending::Kicked(why.into())),
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Messages between users: instant messages, invitations, and texts for all.
 
+use super::Hub;
 use super::messages::{Delivery, Outgoing, Receipt, instant_message};
 use super::travel::{LURES_MAX, Lure, spot_beside};
-use super::{Hub, events};
+use crate::land::{ParcelProperties, Selection, bare_parcel};
 use crate::mail::{InstantMessage, dialog};
 use glam::Vec3;
 use ids::{AgentId, Uuid};
@@ -123,7 +124,10 @@ impl Hub {
     pub(super) fn answer_parcel(&mut self, circuit: CircuitKey, sequence_id: i32) {
         let Some(place) = self.binding_mut(circuit).map(|binding| Arc::clone(&binding.place)) else { return };
         let here = self.population(place.world(), None);
-        let event = events::parcel_properties(&place, sequence_id, here);
+        let (replica, parcel) = (place.scene.feed.current(), bare_parcel(&place));
+        let selection = Selection { sequence_id, ..Selection::default() };
+        let properties = ParcelProperties::new(&place, &replica, &parcel, selection).with_population(here);
+        let event = properties.to_llsd();
         if let Some(binding) = self.binding_mut(circuit) {
             binding.queue.push("ParcelProperties", event);
         }

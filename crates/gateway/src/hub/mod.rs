@@ -39,7 +39,7 @@ use crate::mail::{FromShard, RawMessage, Request, ShardIndex, ToShard};
 use crate::places::Places;
 use event_queue::NewestPoll;
 use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid, WorldId};
-use link::{CircuitKey, TravelOrder};
+use link::{CircuitKey, LandEdit, ObjectCommand, TravelOrder};
 use messages::Delivery;
 use ports::SessionPorts;
 use records::WaitingRecords;
@@ -189,7 +189,7 @@ impl Hub {
             FromShard::Opened(circuit) => self.on_opened(from, circuit),
             FromShard::Arrived(circuit, world) => self.on_arrived(circuit, world),
             FromShard::Left { circuit, spot } => self.on_left(circuit, spot),
-            FromShard::Refused(circuit, world, _) => self.on_refused(now, circuit, world),
+            FromShard::Refused(circuit, world, reason) => self.on_refused(now, circuit, world, reason),
             FromShard::Closed { circuit, why, agent, spot, next_sequence } => {
                 // The circuit that a teleport left says where the avatar was, not where it is; but out of an instance it comes back to there.
                 let session = self.sessions.get(&circuit.session);
@@ -310,6 +310,16 @@ impl Hub {
         }
     }
 
+    /// Passes a change of objects on that a client requests over HTTP. False if its avatar is not behind the circuit.
+    pub fn change_objects(&mut self, circuit: CircuitKey, command: ObjectCommand) -> bool {
+        let root = self.sessions.get(&circuit.session).and_then(Session::root_binding);
+        let shard = root.filter(|root| root.ticket.circuit == circuit).and_then(|root| root.shard);
+        if let Some(shard) = shard {
+            self.output.push_back((Address::One(shard), ToShard::Object(circuit, Box::new(command))));
+        }
+        shard.is_some()
+    }
+
     /// Puts a user out. False if no user of that name is present.
     pub fn kick(&mut self, now: Instant, name: &str, why: &str) -> bool {
         let found = self.session_named(name);
@@ -370,6 +380,22 @@ impl Hub {
         self.sessions.values().filter(here).count() as u32
     }
 
+    /// Sends users away from a world, as its estate has decided.
+    fn send_away(&mut self, now: Instant, world: WorldId, agents: &[AgentId], goes_home: bool) {
+        for agent in agents {
+            let Some(&key) = self.by_agent.get(agent) else { continue };
+            let root = self.sessions.get(&key).and_then(Session::root_binding);
+            let Some(root) = root.filter(|root| root.place.world() == world) else { continue };
+            let circuit = root.ticket.circuit;
+            if goes_home {
+                self.notify(key, "The estate has sent you home.");
+                self.teleport_home(now, circuit);
+            } else {
+                self.end_session(now, key, "The estate has put you out.");
+            }
+        }
+    }
+
     fn on_request(&mut self, now: Instant, circuit: CircuitKey, request: Request) {
         let Some(session) = self.sessions.get(&circuit.session) else { return };
         let root = session.root.map(|ticket| session.circuit(ticket));
@@ -382,6 +408,7 @@ impl Hub {
                 | Request::InstantMessage(_)
                 | Request::SetHome(_)
                 | Request::TeleportRefused
+                | Request::SendAway { .. }
                 | Request::HandOn(_),
                 _,
             ) => circuit,
@@ -419,6 +446,7 @@ impl Hub {
                 self.offer_lure(circuit, &targets, &message, position);
             }
             Request::Portal { world, number } => self.on_portal(now, circuit, world, number),
+            Request::SendAway { world, agents, goes_home } => self.send_away(now, world, &agents, goes_home),
         }
     }
 
@@ -461,6 +489,13 @@ impl Hub {
         if let Some(shard) = self.binding_mut(circuit).and_then(|binding| binding.shard) {
             self.output.push_back((Address::One(shard), ToShard::Send(circuit, message)));
         }
+    }
+
+    /// Passes changes of land on to the shard of a circuit, for its world. False if the circuit is not open.
+    pub(crate) fn edit_land(&mut self, circuit: CircuitKey, edits: Vec<LandEdit>) -> bool {
+        let shard = self.binding_mut(circuit).and_then(|binding| binding.shard);
+        self.output.extend(shard.map(|shard| (Address::One(shard), ToShard::Land(circuit, edits))));
+        shard.is_some()
     }
 
     fn random_id(&mut self) -> Uuid {

@@ -54,6 +54,7 @@ fn are_alike(one: &GroundSpec, other: &GroundSpec) -> bool {
     (*size_m, water_m.to_bits()) == (other.size_m, other.water_m.to_bits())
         && terrain.fingerprint() == other.terrain.fingerprint()
         && scenery.fingerprint() == other.scenery.fingerprint()
+        && scenery.content_fingerprint() == other.scenery.content_fingerprint()
 }
 
 /// True if two descriptions say the same.
@@ -77,6 +78,7 @@ mod tests {
     fn share_messages(one: &EncodedGround, other: &EncodedGround) -> bool {
         let are_same = |one: &Arc<[Vec<u8>]>, other: &Arc<[Vec<u8>]>| Arc::ptr_eq(one, other);
         are_same(&one.layers, &other.layers)
+            && Arc::ptr_eq(&one.patches, &other.patches)
             && are_same(&one.overlay, &other.overlay)
             && Arc::ptr_eq(&one.objects, &other.objects)
     }

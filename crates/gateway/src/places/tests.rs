@@ -3,6 +3,7 @@
 use super::*;
 use glam::Vec3;
 use link::Scenery;
+use std::ops::Range;
 use wire::messages::Message;
 use wire::terrain;
 
@@ -13,11 +14,13 @@ fn instance_spec(world: WorldId, name: &str, local_ids: Range<u32>, ground: &Enc
         is_shared: false,
         name: name.into(),
         max_avatars: 100,
+        max_objects: 0,
         hz: 20,
         local_ids,
         ground: Arc::clone(ground.spec()),
         portals: Arc::default(),
         seed: 0,
+        cache_id: Uuid::nil(),
     }
 }
 

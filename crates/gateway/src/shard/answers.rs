@@ -2,13 +2,12 @@
 //! does not connect without several of these.
 
 use super::Shard;
-use super::greeting::{self, SIM_ACCESS};
 use super::incoming::{Handled, Incoming};
-use crate::coverage::{Feature, MessageOutcome};
+use crate::coverage::MessageOutcome;
+use crate::land::{RegionFacts, region_handshake, region_info};
 use crate::mail::{Request, StoreQuery, Ticket, pages};
 use crate::map_layers::map_layers;
-use crate::places::{PARCEL_LOCAL_ID, Place};
-use grid::inventory::LIBRARY_OWNER;
+use crate::places::Place;
 use ids::{AgentId, RegionHandle, Uuid};
 use std::sync::Arc;
 use wire::messages::*;
@@ -22,9 +21,6 @@ const MAP_ITEM_AGENTS: u32 = 6;
 const MAP_ROWS_PER_REPLY: usize = 12;
 /// Rows in MapLayerReply: 32 bytes each.
 const MAP_LAYERS_MAX: usize = 30;
-/// The one estate.
-const ESTATE_ID: u32 = 1;
-const ESTATE_NAME: &str = "Throng";
 /// Rows of AgentCachedTextureResponse in one datagram: 19 bytes each.
 const CACHED_TEXTURES_PER_REPLY: usize = 50;
 /// Rows of UUIDGroupNameReply in one datagram: 25 bytes each.
@@ -55,7 +51,9 @@ impl Shard {
     }
 
     pub(super) fn on_region_info(&mut self, at: &mut Incoming<'_>, _: RequestRegionInfo) -> Handled {
-        let info = region_info(&self.ticket(at), &self.place(at));
+        let (ticket, place) = (self.ticket(at), self.place(at));
+        let facts = RegionFacts::new(&place, &place.scene.feed.current(), ticket.agent);
+        let info = region_info(&place, &facts, receiver_of_info(&ticket));
         self.answer(at, info)
     }
 
@@ -90,27 +88,6 @@ impl Shard {
     pub(super) fn on_mute_list(&mut self, at: &mut Incoming<'_>, _: MuteListRequest) -> Handled {
         let agent_data = UseCachedMuteListAgentData { agent_id: self.ticket(at).agent.0 };
         self.answer(at, UseCachedMuteList { agent_data })
-    }
-
-    pub(super) fn on_parcel_dwell(&mut self, at: &mut Incoming<'_>, _: ParcelDwellRequest) -> Handled {
-        let agent_data = ParcelDwellReplyAgentData { agent_id: self.ticket(at).agent.0 };
-        let parcel_id = self.place(at).parcel_id;
-        let data = ParcelDwellReplyData { local_id: PARCEL_LOCAL_ID, parcel_id, dwell: 0.0 };
-        self.answer(at, ParcelDwellReply { agent_data, data })
-    }
-
-    pub(super) fn on_parcel_access_list(
-        &mut self,
-        at: &mut Incoming<'_>,
-        m: ParcelAccessListRequest,
-    ) -> Handled {
-        let data = ParcelAccessListReplyData {
-            agent_id: self.ticket(at).agent.0,
-            sequence_id: m.data.sequence_id,
-            flags: m.data.flags,
-            local_id: m.data.local_id,
-        };
-        self.answer(at, ParcelAccessListReply { data, list: Vec::new() })
     }
 
     pub(super) fn on_map_name(&mut self, at: &mut Incoming<'_>, m: MapNameRequest) -> Handled {
@@ -170,9 +147,10 @@ impl Shard {
 
     pub(super) fn on_economy_data(&mut self, at: &mut Incoming<'_>, _: EconomyDataRequest) -> Handled {
         let place = self.place(at);
+        let n_built = place.scene.feed.current().objects().len() as u32;
         let info = EconomyDataInfo {
-            object_capacity: place.ground().object_capacity().cast_signed(),
-            object_count: place.ground().n_objects().cast_signed(),
+            object_capacity: place.scene.object_capacity().cast_signed(),
+            object_count: (place.ground().n_objects() + n_built).cast_signed(),
             ..EconomyDataInfo::default()
         };
         self.answer(at, EconomyData { info })
@@ -192,80 +170,6 @@ impl Shard {
         let layer_data = map_layers(&self.places).take(MAP_LAYERS_MAX).collect();
         let agent_data = MapLayerReplyAgentData { agent_id, flags: m.agent_data.flags };
         self.answer(at, MapLayerReply { agent_data, layer_data })
-    }
-
-    pub(super) fn on_parcel_info(&mut self, at: &mut Incoming<'_>, m: ParcelInfoRequest) -> Handled {
-        let parcel_id = m.data.parcel_id;
-        let here = self.place(at);
-        let place = self.places.iter().find(|place| place.parcel_id == parcel_id).map(Arc::clone);
-        let Some(place) = place.or_else(|| (here.parcel_id == parcel_id).then_some(here)) else {
-            return Ok(self.refuse_feature(at, Feature::UnknownParcel));
-        };
-        let size_m = place.ground().size_m;
-        let area = i32::try_from(size_m * size_m).unwrap_or(i32::MAX);
-        let middle_m = size_m / 2;
-        let ground_m = place.ground().terrain.height(middle_m as f32, middle_m as f32);
-        let data = ParcelInfoReplyData {
-            parcel_id,
-            name: to_wire(place.name(), VARIABLE1_MAX),
-            desc: to_wire("", VARIABLE1_MAX),
-            actual_area: area,
-            billable_area: area,
-            global_x: (place.handle.x_m() + middle_m) as f32,
-            global_y: (place.handle.y_m() + middle_m) as f32,
-            global_z: ground_m,
-            sim_name: to_wire(place.name(), VARIABLE1_MAX),
-            ..ParcelInfoReplyData::default()
-        };
-        let agent_data = ParcelInfoReplyAgentData { agent_id: self.ticket(at).agent.0 };
-        self.answer(at, ParcelInfoReply { agent_data, data })
-    }
-
-    pub(super) fn on_parcel_object_owners(
-        &mut self,
-        at: &mut Incoming<'_>,
-        _: ParcelObjectOwnersRequest,
-    ) -> Handled {
-        let count = self.place(at).ground().n_objects().cast_signed();
-        let row = ParcelObjectOwnersReplyData {
-            owner_id: LIBRARY_OWNER,
-            count,
-            ..ParcelObjectOwnersReplyData::default()
-        };
-        let data = if count == 0 { Vec::new() } else { vec![row] };
-        self.answer(at, ParcelObjectOwnersReply { data })
-    }
-
-    pub(super) fn on_covenant(&mut self, at: &mut Incoming<'_>, _: EstateCovenantRequest) -> Handled {
-        let estate_name = to_wire(ESTATE_NAME, VARIABLE1_MAX);
-        let data = EstateCovenantReplyData { estate_name, ..EstateCovenantReplyData::default() };
-        self.answer(at, EstateCovenantReply { data })
-    }
-
-    /// The one method that only reads: the contents of the viewer's estate window.
-    pub(super) fn on_estate(&mut self, at: &mut Incoming<'_>, m: EstateOwnerMessage) -> Handled {
-        if from_wire(&m.method_data.method) != "getinfo" {
-            return Ok(self.refuse_feature(at, Feature::Estate));
-        }
-        let flags = greeting::region_flags(self.place(at).ground()).to_string();
-        let (nil, estate) = (Uuid::nil().to_string(), ESTATE_ID.to_string());
-        // Name, owner, id, flags, position of the sun, parent, covenant and its date, whether only this client is sent it, e-mail.
-        let params = [ESTATE_NAME, &nil, &estate, &flags, "0", &estate, &nil, "0", "1", ""];
-        let row = |param: &&str| EstateOwnerMessageParamList { parameter: to_wire(param, VARIABLE1_MAX) };
-        let ticket = self.ticket(at);
-        let agent_data = EstateOwnerMessageAgentData {
-            agent_id: ticket.agent.0,
-            session_id: ticket.session_id.0,
-            transaction_id: m.agent_data.transaction_id,
-        };
-        let method_data = EstateOwnerMessageMethodData {
-            method: to_wire("estateupdateinfo", VARIABLE1_MAX),
-            invoice: m.method_data.invoice,
-        };
-        self.answer(
-            at,
-            EstateOwnerMessage { agent_data, method_data, param_list: params.iter().map(row).collect() },
-        )
     }
 
     fn map_by_name(&self, m: &MapNameRequest) -> Vec<MapBlockReplyData> {
@@ -333,41 +237,17 @@ impl Shard {
     }
 
     pub(super) fn send_handshake(&mut self, at: &mut Incoming<'_>) {
-        let handshake = greeting::region_handshake(&self.place(at));
-        self.reply(at, handshake);
+        let (ticket, place) = (self.ticket(at), self.place(at));
+        let replica = place.scene.feed.current();
+        let facts = RegionFacts::new(&place, &replica, ticket.agent);
+        self.client(at.index).land.record_estate(&replica);
+        self.reply(at, region_handshake(&place, &facts));
     }
 }
 
-fn region_info(ticket: &Ticket, place: &Place) -> RegionInfo {
-    RegionInfo {
-        agent_data: RegionInfoAgentData { agent_id: ticket.agent.0, session_id: ticket.session_id.0 },
-        region_info: RegionInfoRegionInfo {
-            sim_name: to_wire(place.name(), VARIABLE1_MAX),
-            estate_id: ESTATE_ID,
-            parent_estate_id: ESTATE_ID,
-            region_flags: greeting::region_flags(place.ground()),
-            sim_access: SIM_ACCESS,
-            max_agents: u8::try_from(place.scene.max_avatars).unwrap_or(u8::MAX),
-            billable_factor: 1.0,
-            object_bonus_factor: 1.0,
-            water_height: place.ground().water_m,
-            terrain_raise_limit: 100.0,
-            terrain_lower_limit: -100.0,
-            use_estate_sun: true,
-            ..RegionInfoRegionInfo::default()
-        },
-        region_info2: RegionInfoRegionInfo2 {
-            product_sku: to_wire("throng", VARIABLE1_MAX),
-            product_name: to_wire("Throng", VARIABLE1_MAX),
-            max_agents32: place.scene.max_avatars,
-            hard_max_agents: place.scene.max_avatars,
-            hard_max_objects: place.ground().object_capacity(),
-        },
-        region_info3: vec![RegionInfoRegionInfo3 {
-            region_flags_extended: u64::from(greeting::region_flags(place.ground())),
-        }],
-        ..RegionInfo::default()
-    }
+/// Receiver of a RegionInfo.
+pub(super) fn receiver_of_info(ticket: &Ticket) -> RegionInfoAgentData {
+    RegionInfoAgentData { agent_id: ticket.agent.0, session_id: ticket.session_id.0 }
 }
 
 fn wearables(ticket: &Ticket) -> AgentWearablesUpdate {
@@ -427,14 +307,15 @@ fn cached_textures(
 
 fn map_row(place: &Place) -> MapBlockReplyData {
     let (x, y) = place.handle.grid();
+    let facts = RegionFacts::new(place, &place.scene.feed.current(), AgentId(Uuid::nil()));
     MapBlockReplyData {
         x: x as u16,
         y: y as u16,
         name: to_wire(place.name(), 64),
-        access: SIM_ACCESS,
-        region_flags: greeting::region_flags(place.ground()),
-        water_height: place.ground().water_m.clamp(0.0, 255.0) as u8,
-        map_image_id: place.ground().map_image(),
+        access: facts.access,
+        region_flags: facts.flags,
+        water_height: facts.water_m.clamp(0.0, 255.0) as u8,
+        map_image_id: place.scene.map_image(),
         ..MapBlockReplyData::default()
     }
 }

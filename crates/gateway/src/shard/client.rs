@@ -5,7 +5,10 @@ use super::egress::SentSample;
 use super::filter::UpdateFilter;
 use super::heard::HeardBudget;
 use super::held::HeldMessages;
+use super::land_stream::LandStream;
+use super::matter::SelectedMatter;
 use super::notices::Notices;
+use super::object_stream::ObjectStream;
 use super::outbox::{CircuitAddress, Outbox};
 use super::progress::{ArrivalMessages, Greeting, Stage};
 use super::scenery_stream::SceneryStream;
@@ -41,8 +44,28 @@ const ANIMATIONS_BURST: f32 = 60.0;
 const LOOKS_PER_S: f32 = 2.0;
 const LOOKS_BURST: f32 = 60.0;
 
+/// Touches that a client may send per second on average, and at once: viewers send ten while a button is held.
+const TOUCHES_PER_S: f32 = 20.0;
+const TOUCHES_BURST: f32 = 60.0;
+
+/// Effects that a client may send per second on average, and at once. Viewers send one to three.
+const EFFECTS_PER_S: f32 = 6.0;
+const EFFECTS_BURST: f32 = 20.0;
+/// Effects of others that it is sent.
+const SEEN_EFFECTS_PER_S: f32 = 20.0;
+const SEEN_EFFECTS_BURST: f32 = 40.0;
+
 /// Time after arrival in which a client has received its surroundings: two seconds of avatars, some more of static objects.
 const ARRIVAL: Duration = Duration::from_secs(20);
+
+/// Objects that a client may ask for per second on average, and at once, known to it or not. Those that it was sent before are not limited.
+const MISSES_PER_S: f32 = 8_000.0;
+const MISSES_BURST: f32 = 8_000.0;
+
+/// Draw distance of a viewer that has stated none, metres.
+const DRAW_M: f32 = 128.0;
+/// The largest draw distance that viewers have.
+pub(super) const DRAW_MAX_M: f32 = 512.0;
 
 /// Room that stays after an arrival for full updates, kills and last repetitions of rests that are under way. Without it the lists of 5,000 clients on
 /// a plaza grew anew in the busiest minutes, 13 allocations in a tick (`crowd` at b84954a). Rests need room for all shown avatars, as a crowd stops at
@@ -92,6 +115,18 @@ pub(super) struct Client {
     pub(super) rested: Vec<(u32, LocalId)>,
     /// Static objects sent to it.
     pub(super) scenery: SceneryStream,
+    /// Objects that can change, sent to it.
+    pub(super) objects: ObjectStream,
+    /// Land sent to it, in a world that is built on.
+    pub(super) land: LandStream,
+    /// Objects that it has made and selects at their next update, the newest last.
+    pub(super) created: Vec<LocalId>,
+    /// Prims that it has selected, with the matter that it knows.
+    pub(super) matter: SelectedMatter,
+    /// It pulls an object.
+    pub(super) is_pulling: bool,
+    /// Draw distance of its viewer, metres: 0 to [`DRAW_MAX_M`].
+    pub(super) draw_m: f32,
     /// Position of the round over far animations.
     pub(super) animation_cursor: Place,
     pub(super) next_second: Instant,
@@ -106,6 +141,14 @@ pub(super) struct Client {
     pub(super) hears: HeardBudget,
     pub(super) says: TokenBucket,
     pub(super) asks: TokenBucket,
+    /// Touches that it may send, …
+    pub(super) touches: TokenBucket,
+    /// … effects that it may send, …
+    pub(super) effects: TokenBucket,
+    /// … and those of others that it is sent.
+    pub(super) seen_effects: TokenBucket,
+    /// Objects that it lacks.
+    pub(super) misses: TokenBucket,
     /// Notices on messages that were not carried out.
     pub(super) notices: Notices,
     /// Version of the contents of objects as sent to it: it rises with each refused change, so that the client reads them again.
@@ -132,9 +175,13 @@ struct CommandNumbers {
 }
 
 impl CommandNumbers {
+    const fn peek(&self) -> u64 {
+        (self.ticket as u64) << 32 | self.next as u64
+    }
+
     /// The next one: those of a circuit come before those of the session's later circuits.
     fn take_next(&mut self) -> u64 {
-        let number = u64::from(self.ticket) << 32 | u64::from(self.next);
+        let number = self.peek();
         self.next = self.next.checked_add(1).expect("a circuit gives fewer than 2^32 commands");
         number
     }
@@ -173,6 +220,12 @@ impl Client {
             unkilled: Vec::new(),
             rested: Vec::new(),
             scenery: SceneryStream::default(),
+            objects: ObjectStream::default(),
+            land: LandStream::new(now),
+            created: Vec::new(),
+            matter: SelectedMatter::default(),
+            is_pulling: false,
+            draw_m: DRAW_M,
             animation_cursor: 0,
             next_second: now,
             next_dots: now,
@@ -184,6 +237,10 @@ impl Client {
             hears: HeardBudget::new(now),
             says: TokenBucket::new(now, SAID_PER_S, SAID_BURST),
             asks: TokenBucket::new(now, ASKED_PER_S, ASKED_BURST),
+            touches: TokenBucket::new(now, TOUCHES_PER_S, TOUCHES_BURST),
+            effects: TokenBucket::new(now, EFFECTS_PER_S, EFFECTS_BURST),
+            seen_effects: TokenBucket::new(now, SEEN_EFFECTS_PER_S, SEEN_EFFECTS_BURST),
+            misses: TokenBucket::new(now, MISSES_PER_S, MISSES_BURST),
             notices: Notices::default(),
             contents_serial: 0,
             uploads: VecDeque::new(),
@@ -206,6 +263,7 @@ impl Client {
             keep_room(&mut self.rested, KEPT_RESTS);
             self.unkilled.shrink_to_fit();
             self.scenery.free_spare();
+            self.objects.free_spare();
         }
     }
 
@@ -261,7 +319,12 @@ impl Client {
         !is_there && !matches!(self.stage, Stage::Leaving(..))
     }
 
-    /// Sequence of its next command.
+    /// Sequence of its next command, which is not taken.
+    pub(super) const fn next_command_sequence(&self) -> u64 {
+        self.commands.peek()
+    }
+
+    /// Takes the sequence of its next command.
     pub(super) fn command_sequence(&mut self) -> u64 {
         self.commands.take_next()
     }

@@ -48,7 +48,9 @@ impl ClientIntent {
             }
             // A moved avatar stands at its new position.
             Action::Enter(_) => self.posture = IntendedPosture::Up,
-            Action::Sit { .. } => self.posture = IntendedPosture::OnObject(action.clone()),
+            Action::Sit { .. } | Action::SitOn { .. } => {
+                self.posture = IntendedPosture::OnObject(action.clone())
+            }
             Action::Teleport { .. } => {
                 self.posture = IntendedPosture::Up;
                 self.teleport = Some(action.clone());
@@ -63,7 +65,19 @@ impl ClientIntent {
                 let too_many = self.animations.len().saturating_sub(Action::ANIMATIONS_MAX);
                 self.animations.drain(..too_many);
             }
-            Action::Leave | Action::Chat { .. } | Action::Resync | Action::ReloadBehaviors { .. } => {}
+            Action::Leave
+            | Action::Chat { .. }
+            | Action::Resync
+            | Action::ReloadBehaviors { .. }
+            | Action::Object(_)
+            | Action::EditRights(_)
+            | Action::ObjectLimits(_)
+            | Action::Restore(_)
+            | Action::Settle(_)
+            | Action::HeldFull { .. }
+            | Action::Land(_)
+            | Action::Touch(_)
+            | Action::Effect(_) => {}
         }
     }
 

@@ -91,8 +91,16 @@ pub struct ShardCounters {
     pub client_bytes_per_s: u32,
     /// Full blocks sent.
     pub full_sent: u64,
+    /// Patches of edited ground sent, and of the ground of worlds that are built on.
+    pub patches_sent: u64,
     /// Full blocks of static objects sent.
-    pub objects_sent: u64,
+    pub static_objects_sent: u64,
+    /// Objects sent as ObjectUpdate, ObjectUpdateCompressed and ObjectUpdateCached.
+    pub objects_sent: [u64; 3],
+    /// Terse blocks of prims sent.
+    pub movers_sent: u64,
+    /// Objects that viewers asked for because their cache lacked them or had another state.
+    pub cache_misses: u64,
     /// Circuits that were sent everything near them for the first time.
     pub sceneries_filled: u64,
     /// Kills of avatars sent.

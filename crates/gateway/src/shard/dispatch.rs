@@ -4,12 +4,13 @@
 //! dropped duplicates and queued the ack before a message comes here. Handlers turn it into a command for the world, an answer from the
 //! shard's data (`answers.rs`), or a request for the hub.
 
+use super::client::DRAW_MAX_M;
 use super::counters::Refused;
 use super::filter::FilterVerdict;
 use super::incoming::{Drop, Handled, Incoming};
 use super::notices::NoticeKind;
 use super::outbox::Outbox;
-use super::progress::Stage;
+use super::progress::{Stage, ViewerCache};
 use super::{COMMANDS_MAX, ClientIndex, Shard};
 use crate::coverage::{Feature, MessageOutcome, message_table};
 use crate::mail::{Closed, FromShard, InstantMessage, Request, Spot};
@@ -131,8 +132,13 @@ impl Shard {
         Ok(MessageOutcome::Done)
     }
 
-    pub(super) fn on_handshake_reply(&mut self, at: &mut Incoming<'_>, _: RegionHandshakeReply) -> Handled {
-        self.client(at.index).greeting.scene_open = true;
+    pub(super) fn on_handshake_reply(&mut self, at: &mut Incoming<'_>, m: RegionHandshakeReply) -> Handled {
+        let client = self.client(at.index);
+        client.greeting.scene_open = true;
+        // A viewer says of a filled cache what it has got from here in the meantime.
+        if !client.land.take_reply() {
+            client.greeting.cache = ViewerCache::of_flags(m.region_info.flags);
+        }
         Ok(MessageOutcome::Done)
     }
 
@@ -200,22 +206,6 @@ impl Shard {
         self.request(at, Request::SetHome(spot))
     }
 
-    pub(super) fn on_parcel_properties_by_id(
-        &mut self,
-        at: &mut Incoming<'_>,
-        m: ParcelPropertiesRequestByID,
-    ) -> Handled {
-        self.request(at, Request::ParcelProperties { sequence_id: m.parcel_data.sequence_id })
-    }
-
-    pub(super) fn on_parcel_properties(
-        &mut self,
-        at: &mut Incoming<'_>,
-        m: ParcelPropertiesRequest,
-    ) -> Handled {
-        self.request(at, Request::ParcelProperties { sequence_id: m.parcel_data.sequence_id })
-    }
-
     /// Control keys, body and camera. The most frequent message, so insignificant ones end here.
     fn on_agent_update(&mut self, at: &mut Incoming<'_>, received: &Received<'_>) -> Handled {
         let update = AgentUpdate::decode(received.body)?.agent_data;
@@ -236,6 +226,9 @@ impl Shard {
         }
         let client = self.client(index);
         let verdict = client.filter.classify(mode, &update);
+        if verdict != FilterVerdict::Dropped && update.far.is_finite() {
+            client.draw_m = update.far.clamp(0.0, DRAW_MAX_M);
+        }
         match verdict {
             FilterVerdict::Dropped => self.counters.updates_dropped += 1,
             FilterVerdict::View => {

@@ -30,7 +30,20 @@ pub fn export(table: &mut MetricTable, shards: &[&ShardFigures]) {
     table.count(datagrams.0, datagrams.1, "received", sum(|c| c.shard.datagrams_in));
     let bytes = ("throng_datagram_bytes_total", "Bytes in UDP datagrams of circuits.");
     table.count(bytes.0, bytes.1, "received", sum(|c| c.shard.bytes_in));
-    let blocks: [(&str, &str, Count); 10] = [
+    let objects =
+        ("throng_object_updates_sent_total", "Updates of objects sent, by the message that they were in.");
+    for (form, n) in [("plain", 0), ("compressed", 1), ("cached", 2)] {
+        let n = shards.iter().map(|one| one.shard.objects_sent[n]).sum();
+        table.count_by(objects.0, objects.1, &[("form", form)], n);
+    }
+    table.count_by(objects.0, objects.1, &[("form", "terse")], sum(|c| c.shard.movers_sent));
+    let cache = (
+        "throng_object_cache_total",
+        "Objects that viewers were offered from their cache, by what became of them.",
+    );
+    table.count_by(cache.0, cache.1, &[("outcome", "offered")], sum(|c| c.shard.objects_sent[2]));
+    table.count_by(cache.0, cache.1, &[("outcome", "missed")], sum(|c| c.shard.cache_misses));
+    let blocks: [(&str, &str, Count); 11] = [
         ("throng_terse_sent_total", "Blocks of ImprovedTerseObjectUpdate sent to clients.", |c| {
             c.shard.terse_sent
         }),
@@ -38,7 +51,10 @@ pub fn export(table: &mut MetricTable, shards: &[&ShardFigures]) {
             c.shard.terse_datagrams
         }),
         ("throng_objects_sent_total", "Blocks of ObjectUpdate sent of what stands in a world.", |c| {
-            c.shard.objects_sent
+            c.shard.static_objects_sent
+        }),
+        ("throng_patches_sent_total", "Patches of the ground sent of worlds that are built on.", |c| {
+            c.shard.patches_sent
         }),
         (
             "throng_sceneries_filled_total",

@@ -1,4 +1,4 @@
-//! Events of a world and their recipients: chat by distance, teleports inside a region, refusals, health, missions.
+//! Events of a world and their recipients: chat by distance, teleports inside a region, refusals, health, missions, objects.
 
 use super::outbox::Outbox;
 use super::progress::Stage;
@@ -6,13 +6,14 @@ use super::switching::WITHIN_REGION;
 use super::{ClientIndex, Shard};
 use crate::mail::FromShard;
 use ids::{Instant, SessionKey, WorldId};
-use link::{Action, Audience, Chat, CircuitKey, EntryRefusal, Event, GameEvent};
+use link::{Action, Audience, Chat, CircuitKey, EntryRefusal, Event, GameEvent, StoppedObject};
 use replicate::Replica;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use wire::messages::{
-    AgentAlertMessage, AgentAlertMessageAgentData, AgentAlertMessageAlertData, ChatFromSimulator,
-    ChatFromSimulatorChatData, HealthMessage, HealthMessageHealthData, TeleportLocal, TeleportLocalInfo,
+    AgentAlertMessage, AgentAlertMessageAgentData, AgentAlertMessageAlertData, AlertMessage,
+    AlertMessageAlertData, ChatFromSimulator, ChatFromSimulatorChatData, HealthMessage,
+    HealthMessageHealthData, TeleportLocal, TeleportLocalInfo,
 };
 use wire::text::{CHAT_MAX, VARIABLE1_MAX, to_wire};
 
@@ -39,6 +40,32 @@ impl Shard {
                 Event::Refused { session, reason } => self.on_refused(world, *session, *reason),
                 Event::Teleported(session) => self.on_teleported(now, *session, &replica, out),
                 Event::Game(audience, event) => self.on_game(now, world, *audience, event, out),
+                Event::ObjectCreated { session, id, is_selected, .. } => {
+                    self.on_object_created(now, world, *session, *id, *is_selected, out);
+                }
+                Event::ObjectsRefused { session, reason, ids } => {
+                    self.on_objects_refused(now, world, *session, *reason, ids, out);
+                }
+                // Clients see that it is gone.
+                Event::Transfer(..) => {}
+                // The node asked for it, and no client.
+                Event::ObjectsChanged { .. } => {}
+                Event::ObjectStopped(stopped) => self.on_object_stopped(now, world, stopped, out),
+                Event::Seated { session, object, position, rotation } => {
+                    let place = (*position, *rotation);
+                    self.on_seated(now, world, *session, *object, place, out);
+                }
+                Event::SitRefused { session, reason } => {
+                    self.on_sit_refused(now, world, *session, *reason, out);
+                }
+                // For scripts of the world.
+                Event::Touched(_) => {}
+                Event::Effect(effect) => {
+                    let clients: Vec<ClientIndex> =
+                        self.by_world.range(circuits_of(world)).map(|(_, &index)| index).collect();
+                    self.on_effect(now, effect, &clients, &replica, out);
+                }
+                Event::Land(session, event) => self.on_land(now, world, *session, *event, out),
             }
         }
     }
@@ -86,6 +113,20 @@ impl Shard {
         self.mail.push(FromShard::Refused(key, world, reason));
     }
 
+    /// Physics has stopped an object. Its owner learns which one, if the owner is here.
+    fn on_object_stopped(&mut self, now: Instant, world: WorldId, stopped: &StoppedObject, out: &mut Outbox) {
+        let Some(index) = stopped.session.and_then(|session| self.in_world(session, world)) else { return };
+        let [x, y, z] = stopped.position.to_array().map(|metres| metres.round() as i32);
+        let text = format!(
+            "Your object \"{}\" at {x}, {y}, {z} moved in an impossible way. It was stopped, and is not physical any more.",
+            stopped.name
+        );
+        let alert_data = AlertMessageAlertData { message: to_wire(&text, VARIABLE1_MAX) };
+        let mut message = Vec::new();
+        AlertMessage { alert_data, ..AlertMessage::default() }.encode(&mut message);
+        self.send_reliable(now, index, &message, out);
+    }
+
     fn on_teleported(&mut self, now: Instant, session: SessionKey, replica: &Replica, out: &mut Outbox) {
         let Some(index) = self.in_world(session, replica.world) else { return };
         self.client(index).intent.forget_teleport();
@@ -117,7 +158,7 @@ impl Shard {
             (GameEvent::Health { points }, Audience::Session(session)) => {
                 self.on_health(now, world, session, *points, out);
             }
-            (GameEvent::Mission { text, .. }, audience) => self.on_mission(now, world, audience, text, out),
+            (GameEvent::Mission { text, .. }, audience) => self.show_text(now, world, audience, text, out),
             // One avatar's health is for its own session.
             (GameEvent::Health { .. }, Audience::All)
             | (GameEvent::Struck { .. } | GameEvent::Fell(_) | GameEvent::Rose(_), _) => {}
@@ -133,7 +174,14 @@ impl Shard {
     }
 
     /// A notice to one client, or to all in the world.
-    fn on_mission(&mut self, now: Instant, world: WorldId, audience: Audience, text: &str, out: &mut Outbox) {
+    pub(super) fn show_text(
+        &mut self,
+        now: Instant,
+        world: WorldId,
+        audience: Audience,
+        text: &str,
+        out: &mut Outbox,
+    ) {
         let circuits: Vec<ClientIndex> = match audience {
             Audience::Session(session) => self.in_world(session, world).into_iter().collect(),
             Audience::All => self.by_world.range(circuits_of(world)).map(|(_, &index)| index).collect(),
@@ -157,7 +205,7 @@ impl Shard {
     }
 
     /// A session's circuit into a world.
-    fn in_world(&mut self, session: SessionKey, world: WorldId) -> Option<ClientIndex> {
+    pub(super) fn in_world(&mut self, session: SessionKey, world: WorldId) -> Option<ClientIndex> {
         let first = (world, CircuitKey { session, ticket: 0 });
         let last = (world, CircuitKey { session, ticket: u32::MAX });
         let circuits: Vec<ClientIndex> = self.by_world.range(first..=last).map(|(_, &index)| index).collect();

@@ -12,6 +12,8 @@ mod client;
 mod client_intent;
 mod counters;
 mod dispatch;
+mod editing;
+mod effects;
 mod egress;
 mod epochs;
 mod export;
@@ -22,14 +24,19 @@ mod heard;
 mod hearing;
 mod held;
 mod incoming;
+mod land;
+mod land_stream;
+mod matter;
 mod names;
 mod negative;
 mod notices;
+mod object_stream;
 mod objects;
 mod outbox;
 mod portals;
 mod pressure;
 mod progress;
+mod properties;
 mod scenery_stream;
 mod sending;
 mod sitting;
@@ -39,6 +46,7 @@ mod switching;
 #[cfg(test)]
 mod tests;
 mod token_bucket;
+mod touching;
 mod turns;
 mod unmade;
 mod uploads;
@@ -70,6 +78,7 @@ use link::{Action, CircuitKey, Command};
 use pressure::Pressure;
 use progress::Stage;
 use replicate::Lister;
+use replicate::objects::{DueMover, DueObject};
 use replicate::selection::Selection;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddrV4;
@@ -98,6 +107,8 @@ pub struct ShardConfig {
     pub sending: Sending,
     /// Filter of agent updates.
     pub filter: FilterMode,
+    /// Time without a change after which viewers may keep an object.
+    pub cache_after: Duration,
     /// Bakes of clients and pictures of the map.
     pub textures: Arc<HeldTextures>,
     /// Unix time in seconds at [`Instant::ZERO`].
@@ -117,6 +128,9 @@ const TICKET_SWEEP: Duration = Duration::from_secs(5);
 /// Commands that may wait for the worlds' inboxes: 10,000 clients at 10 updates a second for one second. Above it
 /// agent updates are refused; the next one of the client says the same or newer.
 pub const COMMANDS_MAX: usize = 100_000;
+
+/// Default of [`ShardConfig::cache_after`].
+pub const CACHE_AFTER: Duration = Duration::from_secs(60);
 
 type ClientIndex = u32;
 
@@ -155,6 +169,10 @@ pub struct Shard {
     selection: Selection,
     /// Scratch buffer of a turn: objects or avatars by distance (`stream/scenery.rs`, `stream/looks.rs`).
     by_distance: Vec<(f32, u32)>,
+    /// The same for objects.
+    due_objects: Vec<DueObject>,
+    /// The same for prims in motion.
+    due_movers: Vec<DueMover>,
     gone: Vec<LocalId>,
     /// Buffer of expanded zero-coded datagrams.
     expanded: Vec<u8>,
@@ -190,6 +208,8 @@ impl Shard {
             lister: Lister::default(),
             selection: Selection::default(),
             by_distance: Vec::new(),
+            due_objects: Vec::new(),
+            due_movers: Vec::new(),
             gone: Vec::new(),
             expanded: Vec::new(),
             body: Vec::new(),
@@ -257,6 +277,8 @@ impl Shard {
                 Some(&index) => self.end_circuit(now, index, &ending, out),
                 None => self.tickets.retain(|_, ticket| ticket.circuit != circuit),
             },
+            ToShard::Object(circuit, command) => self.on_object_request(now, circuit, *command, out),
+            ToShard::Land(circuit, edits) => self.on_land_mail(now, circuit, edits, out),
             ToShard::Events(world, events) => self.handle_events(now, world, &events, out),
         }
     }
@@ -343,6 +365,11 @@ impl Shard {
         self.config.filter = mode;
     }
 
+    /// Changes the time without a change after which viewers may keep an object.
+    pub const fn set_cache_after(&mut self, after: Duration) {
+        self.config.cache_after = after;
+    }
+
     /// Changes pace and packing, for experiments.
     pub fn set_sending(&mut self, now: Instant, sending: Sending) {
         if sending.hz != self.config.sending.hz {
@@ -356,6 +383,7 @@ impl Shard {
         self.lister = Lister::default();
         self.selection = Selection::default();
         self.by_distance = Vec::new();
+        self.due_objects = Vec::new();
         self.gone = Vec::new();
         self.expanded = Vec::new();
         self.body = Vec::new();

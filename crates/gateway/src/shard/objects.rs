@@ -1,45 +1,84 @@
-//! Requests for objects: full updates, properties, and changes, which are all refused.
+//! Requests for objects: full updates and properties, and changes that are refused.
 //!
-//! Static objects never change. A client that has changed an object on its own screen gets the object and its properties again, so that
-//! the screen is right.
+//! A client that has changed an object on its own screen gets the object and its properties again, so that the screen is right.
 
 use super::Shard;
+use super::client::Client;
 use super::counters::Refused;
 use super::incoming::{Handled, Incoming};
+use super::progress::ViewerCache;
+use super::properties::{self, rows_per_reply};
 use crate::coverage::{Feature, MessageOutcome};
-use crate::places::EncodedGround;
-use grid::inventory::LIBRARY_OWNER;
 use ids::{LocalId, Uuid};
 use std::sync::Arc;
 use wire::messages::*;
 use wire::text::{VARIABLE1_MAX, to_wire};
 
-/// Rows of ObjectProperties in one datagram: 179 bytes and the name each.
-const PROPERTIES_PER_REPLY: usize = 5;
-/// Every permission bit of the protocol: the owner's rights on an object. The owner is the grid's operator.
-const ALL_PERMISSIONS: u32 = 0x7FFF_FFFF;
 /// Price that hides a field of the viewer's window.
 const PAY_PRICE_HIDDEN: i32 = -1;
 
 /// Sorts ids that a client names into objects that are there and those that are not.
-enum Found {
+pub(super) enum Found {
     Avatar,
-    Object(u32, Uuid),
+    /// A static object by its number among them.
+    Static(u32, Uuid),
+    /// A prim that can change.
+    Prim(Uuid),
     Nothing,
 }
 
 impl Shard {
-    /// A client lacks objects that we believe it has: they are sent whole with the next send. Those that do not
+    /// A client lacks objects that we believe it has: they are sent whole with the next send, from any distance. Those that do not
     /// exist are killed, so that it stops asking.
+    ///
+    /// Of those above its rate only objects that it was sent go once more, at the pace of the stream: a turn may offer more objects from the
+    /// cache than the rate allows, and no viewer asks twice.
     pub(super) fn on_request_objects(&mut self, at: &mut Incoming<'_>, m: RequestMultipleObjects) -> Handled {
-        self.show_again(at, m.object_data.iter().map(|row| row.id));
-        Ok(MessageOutcome::Done)
+        let client = self.client(at.index);
+        let n_granted = m.object_data.iter().take_while(|_| client.misses.try_spend(at.now)).count();
+        let is_filled = client.greeting.cache == ViewerCache::Filled;
+        let (granted, others) = m.object_data.split_at(n_granted);
+        let ids = granted.iter().map(|row| row.id);
+        self.send_again(at, ids.clone(), |client, id| client.objects.mark_asked(id));
+        self.pin_asked(at, ids);
+        let n_sent_before = others.iter().filter(|row| self.mark_sent_lacking(at, row.id)).count();
+        if is_filled {
+            self.counters.cache_misses += (n_granted + n_sent_before) as u64;
+        }
+        if n_sent_before < others.len() { Err(Refused::Flood.into()) } else { Ok(MessageOutcome::Done) }
+    }
+
+    /// Prims that a client asks for are sent from any distance. Those that it has are sent so anyway.
+    pub(super) fn pin_asked(&mut self, at: &Incoming<'_>, ids: impl Iterator<Item = u32>) {
+        let client = self.client(at.index);
+        let replica = client.place.scene.feed.current();
+        for id in ids.map(LocalId).filter(|&id| replica.objects().get(id).is_some()) {
+            client.objects.sent.pin(id);
+        }
+    }
+
+    /// Has an object sent again that the client was sent before; false for any other.
+    fn mark_sent_lacking(&mut self, at: &Incoming<'_>, id: u32) -> bool {
+        let client = self.client(at.index);
+        if client.objects.sent.knows(LocalId(id)) {
+            client.objects.mark_asked(LocalId(id));
+            return true;
+        }
+        let index = client.place.scene.feed.current().scenery().of_id(LocalId(id));
+        let sent = index.filter(|&index| client.scenery.sent.has(index));
+        if let Some(index) = sent {
+            client.scenery.sent.mark_lost(index);
+        }
+        sent.is_some()
     }
 
     pub(super) fn on_object_select(&mut self, at: &mut Incoming<'_>, m: ObjectSelect) -> Handled {
         let ids = m.object_data.iter().map(|row| row.object_local_id);
+        let created = &mut self.client(at.index).created;
+        created.retain(|id| !m.object_data.iter().any(|row| row.object_local_id == id.0));
         self.kill_unknown(at, ids.clone());
-        self.send_properties(at, ids)?;
+        self.send_properties(at, ids.clone())?;
+        self.select_matter(at, ids)?;
         Ok(MessageOutcome::Done)
     }
 
@@ -53,27 +92,24 @@ impl Shard {
             return Err(Refused::Flood.into());
         }
         let place = Arc::clone(&self.client(at.index).place);
-        if !place.ground().scenery.prims().iter().any(|object| object.prim.id == object_id) {
+        let replica = place.scene.feed.current();
+        let row = if let Some(entry) =
+            replica.objects().of_id(object_id).and_then(|id| replica.objects().get(id))
+        {
+            properties::of_prim(&entry.body)
+        } else if let Some(index) = place.ground().scenery.index_of(object_id) {
+            properties::of_static(place.ground(), index)
+        } else {
             return Ok(self.refuse_feature(at, Feature::UnknownObject));
-        }
-        let object_data = ObjectPropertiesFamilyObjectData {
-            request_flags,
-            object_id,
-            base_mask: ALL_PERMISSIONS,
-            owner_mask: ALL_PERMISSIONS,
-            owner_id: LIBRARY_OWNER,
-            last_owner_id: LIBRARY_OWNER,
-            name: to_wire(place.ground().object_name(object_id), VARIABLE1_MAX),
-            description: to_wire("", VARIABLE1_MAX),
-            ..ObjectPropertiesFamilyObjectData::default()
         };
+        let object_data = properties::family(row, request_flags);
         self.answer(at, ObjectPropertiesFamily { object_data })
     }
 
     /// Objects have no contents, which the reply says by naming no file.
     pub(super) fn on_task_inventory(&mut self, at: &mut Incoming<'_>, m: RequestTaskInventory) -> Handled {
         match self.find(at, m.inventory_data.local_id) {
-            Found::Object(_, task_id) => {
+            Found::Static(_, task_id) | Found::Prim(task_id) => {
                 let filename = to_wire("", VARIABLE1_MAX);
                 let serial = self.client(at.index).contents_serial;
                 let inventory_data = ReplyTaskInventoryInventoryData { task_id, serial, filename };
@@ -95,19 +131,6 @@ impl Shard {
         self.refuse(at, PayPriceReply { object_data, button_data: (0..4).map(|_| hidden()).collect() })
     }
 
-    pub(super) fn on_flag_update(&mut self, at: &mut Incoming<'_>, m: ObjectFlagUpdate) -> Handled {
-        self.refuse_edit(at, Feature::Building, [m.agent_data.object_local_id].into_iter())
-    }
-
-    /// Viewers wait for the ack before they remove the objects from the screen.
-    pub(super) fn on_derez(&mut self, at: &mut Incoming<'_>, m: DeRezObject) -> Handled {
-        let transaction_id = m.agent_block.transaction_id;
-        let transaction_data = DeRezAckTransactionData { transaction_id, success: false };
-        self.reply(at, DeRezAck { transaction_data });
-        self.refuse_take(at, &m);
-        self.refuse_edit(at, Feature::Building, m.object_data.iter().map(|row| row.object_local_id))
-    }
-
     /// Refuses a change of the contents of an object. The client gets a notice, and the version of the contents rises, so that it reads
     /// them again.
     pub(super) fn refuse_contents(&mut self, at: &mut Incoming<'_>, feature: Feature) -> MessageOutcome {
@@ -119,7 +142,7 @@ impl Shard {
     /// The id of an object of the client's world.
     pub(super) fn object_of(&mut self, at: &Incoming<'_>, id: u32) -> Option<Uuid> {
         match self.find(at, id) {
-            Found::Object(_, object) => Some(object),
+            Found::Static(_, object) | Found::Prim(object) => Some(object),
             Found::Avatar | Found::Nothing => None,
         }
     }
@@ -137,12 +160,22 @@ impl Shard {
         Ok(outcome)
     }
 
-    /// Sends objects and avatars whole at the client's next turn, and kills those that do not exist.
-    fn show_again(&mut self, at: &mut Incoming<'_>, ids: impl Iterator<Item = u32> + Clone) {
+    /// Sends objects and avatars whole at the client's next turn, in forms that change what it displays, and kills those that do not exist.
+    pub(super) fn show_again(&mut self, at: &mut Incoming<'_>, ids: impl Iterator<Item = u32> + Clone) {
+        self.send_again(at, ids, |client, id| client.objects.mark_doubtful(id));
+    }
+
+    fn send_again(
+        &mut self,
+        at: &mut Incoming<'_>,
+        ids: impl Iterator<Item = u32> + Clone,
+        mark_prim: impl Fn(&mut Client, LocalId),
+    ) {
         for id in ids.clone() {
             match self.find(at, id) {
                 Found::Avatar => self.client(at.index).viewer.lost(LocalId(id)),
-                Found::Object(index, _) => self.client(at.index).scenery.sent.mark_lost(index),
+                Found::Static(index, _) => self.client(at.index).scenery.sent.mark_lost(index),
+                Found::Prim(_) => mark_prim(self.client(at.index), LocalId(id)),
                 Found::Nothing => {}
             }
         }
@@ -162,7 +195,7 @@ impl Shard {
         }
     }
 
-    fn send_properties(
+    pub(super) fn send_properties(
         &mut self,
         at: &mut Incoming<'_>,
         ids: impl Iterator<Item = u32>,
@@ -171,46 +204,37 @@ impl Shard {
         let inventory_serial = self.client(at.index).contents_serial;
         let mut rows = Vec::new();
         for id in ids {
-            if let Found::Object(_, object_id) = self.find(at, id) {
-                let row = properties(place.ground(), object_id);
-                rows.push(ObjectPropertiesObjectData { inventory_serial, ..row });
-            }
+            let row = match self.find(at, id) {
+                Found::Static(index, _) => properties::of_static(place.ground(), index as usize),
+                Found::Prim(_) => {
+                    let replica = place.scene.feed.current();
+                    let Some(entry) = replica.objects().get(LocalId(id)) else { continue };
+                    properties::of_prim(&entry.body)
+                }
+                Found::Avatar | Found::Nothing => continue,
+            };
+            rows.push(ObjectPropertiesObjectData { inventory_serial, ..row });
         }
         while !rows.is_empty() {
             if !self.client(at.index).asks.try_spend(at.now) {
                 return Err(Refused::Flood);
             }
-            let rest = rows.split_off(rows.len().min(PROPERTIES_PER_REPLY));
+            let rest = rows.split_off(rows_per_reply(&rows));
             self.reply(at, ObjectProperties { object_data: std::mem::replace(&mut rows, rest) });
         }
         Ok(())
     }
 
-    fn find(&mut self, at: &Incoming<'_>, id: u32) -> Found {
+    pub(super) fn find(&mut self, at: &Incoming<'_>, id: u32) -> Found {
         let place = Arc::clone(&self.client(at.index).place);
         let replica = place.scene.feed.current();
         if replica.of_id(LocalId(id)).is_some() {
             return Found::Avatar;
         }
+        if let Some(entry) = replica.objects().get(LocalId(id)) {
+            return Found::Prim(entry.body.id);
+        }
         let Some(index) = replica.scenery().of_id(LocalId(id)) else { return Found::Nothing };
-        let object = &place.ground().scenery.prims()[index as usize];
-        Found::Object(index, object.prim.id)
-    }
-}
-
-fn properties(ground: &EncodedGround, object_id: Uuid) -> ObjectPropertiesObjectData {
-    let empty = || to_wire("", VARIABLE1_MAX);
-    ObjectPropertiesObjectData {
-        object_id,
-        creator_id: LIBRARY_OWNER,
-        owner_id: LIBRARY_OWNER,
-        last_owner_id: LIBRARY_OWNER,
-        base_mask: ALL_PERMISSIONS,
-        owner_mask: ALL_PERMISSIONS,
-        name: to_wire(ground.object_name(object_id), VARIABLE1_MAX),
-        description: empty(),
-        touch_name: empty(),
-        sit_name: empty(),
-        ..ObjectPropertiesObjectData::default()
+        Found::Static(index, place.ground().scenery.prims()[index as usize].prim.id)
     }
 }

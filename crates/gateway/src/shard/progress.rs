@@ -27,6 +27,31 @@ pub(super) struct Greeting {
     pub(super) scene_open: bool,
     /// Terrain and overlay were queued.
     pub(super) ground_sent: bool,
+    /// The viewer's cache of objects.
+    pub(super) cache: ViewerCache,
+}
+
+/// A viewer's cache of the region's objects, as RegionHandshakeReply announces it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum ViewerCache {
+    /// It keeps none.
+    #[default]
+    None,
+    /// It keeps them, and has none yet.
+    Empty,
+    /// It has some.
+    Filled,
+}
+
+impl ViewerCache {
+    /// By the flags of RegionHandshakeReply: 1 for a viewer with a cache, 2 for an empty one.
+    pub(super) const fn of_flags(flags: u32) -> Self {
+        match flags & 3 {
+            1 => Self::Filled,
+            3 => Self::Empty,
+            _ => Self::None,
+        }
+    }
 }
 
 /// Messages on the avatar's arrival sent so far.

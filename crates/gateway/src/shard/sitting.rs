@@ -1,17 +1,21 @@
-//! Sitting on static objects.
+//! Sitting on objects.
 //!
 //! AgentRequestSit seats the avatar at once, as OpenSimulator does for a seat within reach, and AvatarSitResponse names the seat.
-//! AutoPilot stays off: it would have the viewer walk to the seat first and complete the sit with AgentSit. The avatar keeps ParentID 0
-//! and its position in the region, since static objects never move, and since clients may be shown an avatar without the object under
-//! it.
+//! AutoPilot stays off: it would have the viewer walk to the seat first and complete the sit with AgentSit.
+//!
+//! On a prim the world chooses the seat, and reports it: the avatar becomes a child of the linkset (`ParentID`), and viewers move it with that. On a static
+//! object of the scenery, which never moves, it keeps ParentID 0 and its position in the region.
 
-use super::Shard;
 use super::counters::Refused;
 use super::incoming::{Handled, Incoming};
-use crate::coverage::Feature;
+use super::notices::NoticeKind;
+use super::outbox::Outbox;
+use super::{COMMANDS_MAX, Shard};
+use crate::coverage::{Feature, MessageOutcome};
+use crate::places::Place;
 use glam::{Mat3, Quat, Vec3};
-use ids::Uuid;
-use link::{Action, StaticObject};
+use ids::{Instant, SessionKey, Uuid, WorldId};
+use link::{Action, SitRefusal, StaticObject};
 use std::sync::Arc;
 use wire::messages::*;
 
@@ -25,17 +29,63 @@ impl Shard {
         }
         let AgentRequestSitTargetObject { target_id, offset } = m.target_object;
         let place = Arc::clone(&self.client(at.index).place);
-        let prims = place.ground().scenery.prims();
-        let Some(object) = prims.iter().find(|object| object.prim.id == target_id) else {
+        let prim = place.scene.feed.current().objects().of_id(target_id);
+        if let Some(object) = prim {
+            if self.commands.len() >= COMMANDS_MAX {
+                return Err(Refused::WorldBusy.into());
+            }
+            self.command(at.index, Action::SitOn { object, offset });
+            return Ok(MessageOutcome::Done);
+        }
+        let Some(object) = static_object(&place, target_id) else {
             return Ok(self.refuse_feature(at, Feature::UnknownObject));
         };
-        let seat = seat_on(object, offset);
+        let seat = seat_on(&object, offset);
         if self.own_position(at.index).distance(seat) > REACH_MAX_M {
             return Ok(self.refuse_feature(at, Feature::FarObject));
         }
         self.command(at.index, Action::Sit { seat, look_at: object.rotation * Vec3::X });
-        self.answer(at, sit_response(object, target_id, seat))
+        self.answer(at, sit_response(&object, target_id, seat))
     }
+
+    /// A world has seated a session's avatar at a place on a prim.
+    pub(super) fn on_seated(
+        &mut self,
+        now: Instant,
+        world: WorldId,
+        session: SessionKey,
+        object: Uuid,
+        (position, rotation): (Vec3, Quat),
+        out: &mut Outbox,
+    ) {
+        let Some(index) = self.in_world(session, world) else { return };
+        let mut message = Vec::new();
+        response(object, position, rotation).encode(&mut message);
+        self.send_reliable(now, index, &message, out);
+    }
+
+    /// A world has left it as it is.
+    pub(super) fn on_sit_refused(
+        &mut self,
+        now: Instant,
+        world: WorldId,
+        session: SessionKey,
+        reason: SitRefusal,
+        out: &mut Outbox,
+    ) {
+        let Some(index) = self.in_world(session, world) else { return };
+        let feature = match reason {
+            SitRefusal::Unknown => Feature::UnknownObject,
+            SitRefusal::Far => Feature::FarObject,
+        };
+        let name = Some(MessageName::AgentRequestSit);
+        self.notify(now, index, NoticeKind::Missing(feature, name), out);
+    }
+}
+
+/// A static object of a place.
+fn static_object(place: &Place, id: Uuid) -> Option<StaticObject> {
+    place.ground().scenery.prims().iter().find(|object| object.prim.id == id).cloned()
 }
 
 /// Point on the upper side of an object above or below `offset`, which is in metres along the object's axes from its centre. An offset that
@@ -51,12 +101,16 @@ fn seat_on(object: &StaticObject, offset: Vec3) -> Vec3 {
 
 /// Seat and direction in the object's own axes.
 fn sit_response(object: &StaticObject, id: Uuid, seat: Vec3) -> AvatarSitResponse {
+    response(id, object.rotation.inverse() * (seat - object.position), Quat::IDENTITY)
+}
+
+fn response(id: Uuid, sit_position: Vec3, sit_rotation: Quat) -> AvatarSitResponse {
     AvatarSitResponse {
         sit_object: AvatarSitResponseSitObject { id },
         sit_transform: AvatarSitResponseSitTransform {
             auto_pilot: false,
-            sit_position: object.rotation.inverse() * (seat - object.position),
-            sit_rotation: Quat::IDENTITY,
+            sit_position,
+            sit_rotation,
             camera_eye_offset: Vec3::ZERO,
             camera_at_offset: Vec3::ZERO,
             force_mouselook: false,

@@ -3,9 +3,14 @@
 //! First the circuit's own messages (acks, pings, resends), then arrivals, then avatars: those that left the visible set are killed,
 //! [`replicate::selection`] picks others for the remaining bytes, and their blocks are copied from the replica into datagrams. Kills are
 //! reliable, full updates and the last repetition of a stop perishable (ADR 0001), all other updates unreliable.
+//! Land comes behind the avatars, reliable and one state of each part at a time, and takes half of what they leave while prims move or
+//! objects are due.
 
 mod avatars;
+mod land;
 mod looks;
+mod movers;
+mod objects;
 mod scenery;
 mod settling;
 
@@ -17,10 +22,12 @@ use super::pressure::Pressure;
 use super::progress::{ArrivalMessages, Stage};
 use super::turns::SLOTS;
 use super::{ClientIndex, Packing, Shard, dispatch::BULK};
+use crate::land::region_flags;
 use crate::mail::FromShard;
 use crate::places::Place;
 use circuit::Reliability;
 use ids::{Instant, LocalId};
+use replicate::objects::{DueMover, DueObject};
 use replicate::selection::{FULL_BLOCK_BYTES, Selection};
 use replicate::{Lister, Place as At, Replica, SlotIndex};
 use std::sync::Arc;
@@ -29,7 +36,7 @@ use systems::System;
 use telemetry::recorder::{Arg, Scope};
 use wire::fanout;
 use wire::header::{DATAGRAM_MAX, HEADER_LEN};
-use wire::terse::{self, AVATAR_BLOCK_LEN};
+use wire::terse::{self, AVATAR_BLOCK_LEN, PRIM_BLOCK_LEN};
 
 /// Time to wait for RegionHandshakeReply. All clients but one send it reliably; this covers its loss from that one.
 const HANDSHAKE_REPLY_PATIENCE: Duration = Duration::from_secs(3);
@@ -47,10 +54,13 @@ pub(super) const fn terse_blocks(bytes: usize) -> usize {
     bytes.saturating_sub(HEADER_LEN + terse::PREFIX_LEN) / AVATAR_BLOCK_LEN
 }
 
+/// The same of prims.
+pub(super) const fn terse_prim_blocks(bytes: usize) -> usize {
+    bytes.saturating_sub(HEADER_LEN + terse::PREFIX_LEN) / PRIM_BLOCK_LEN
+}
+
 /// Full updates are held back while this many reliable messages are unacked, so that others are not refused.
 const UNACKED_MAX: usize = 256;
-/// Share of the bytes for avatars while static objects around the client wait. Those get the rest, at least this complement.
-const SHARE_BESIDE_SCENERY: f32 = 0.75;
 
 /// A client's turn. A thousand clients at ten turns a second leave 100 µs of a core for each turn; a turn of twenty times that delays
 /// other clients.
@@ -99,9 +109,11 @@ impl Shard {
             }
         }
         self.notice_portal(now, index, &place, &replica);
-        self.open_scene(now, index, &place);
+        self.report_changed_matter(index, &replica);
+        self.open_scene(now, index, &place, &replica);
         if self.client(index).greeting.scene_open {
             let spread = self.client(index).session().0 / SLOTS;
+            let avatar_share = self.config.sending.avatar_share();
             let includes_far = self.pressure.includes_far(self.turns.round(), spread);
             let mut turn = Turn {
                 now,
@@ -109,23 +121,37 @@ impl Shard {
                 replica: &replica,
                 place: &place,
                 packing: self.config.sending.packing,
+                cache_after: self.config.cache_after,
                 pressure: self.pressure,
                 includes_far,
                 lister: &mut self.lister,
                 selection: &mut self.selection,
                 by_distance: &mut self.by_distance,
+                due_objects: &mut self.due_objects,
+                due_movers: &mut self.due_movers,
                 gone: &mut self.gone,
                 counters: &mut self.counters,
                 body: &mut self.body,
                 out,
             };
             turn.kills();
-            let is_scenery_due = turn.is_scenery_due();
-            turn.avatars(if is_scenery_due { SHARE_BESIDE_SCENERY } else { 1.0 });
+            let (is_scenery_due, are_objects_due) = (turn.is_scenery_due(), turn.are_objects_due());
+            let is_scene_due = is_scenery_due || are_objects_due;
+            let is_land_due = turn.is_land_due();
+            let are_objects_waiting = is_scene_due || turn.are_movers_shown();
+            let share = if are_objects_waiting { avatar_share } else { 1.0 };
+            turn.avatars(if is_land_due { share.min(land::SHARE_BESIDE_LAND) } else { share });
+            turn.land(is_land_due, if are_objects_waiting { land::SHARE_BESIDE_OBJECTS } else { 1.0 });
+            turn.movers(if is_scene_due { movers::SHARE_BESIDE_SCENE } else { 1.0 });
             turn.scenery(is_scenery_due);
+            if are_objects_due {
+                turn.objects();
+            }
             turn.animations();
             turn.appearances();
             turn.each_second(place.scene.hz as f32);
+            let (own, asked) = (turn.own_parcel(), turn.asked_parcel());
+            self.mail.extend(own.into_iter().chain(asked));
         }
         self.client(index).flush_messages(now, out);
     }
@@ -167,7 +193,7 @@ impl Shard {
     }
 
     /// Terrain and overlay, once the client has understood the handshake, or has had time to.
-    fn open_scene(&mut self, now: Instant, index: ClientIndex, place: &Place) {
+    fn open_scene(&mut self, now: Instant, index: ClientIndex, place: &Place, replica: &Replica) {
         let client = self.client(index);
         let greeting = &mut client.greeting;
         if !greeting.scene_open {
@@ -178,6 +204,10 @@ impl Shard {
             return;
         }
         greeting.ground_sent = true;
+        if replica.land().is_some() {
+            client.land.begin(replica);
+            return;
+        }
         let mut refused = 0;
         for message in place.ground().overlay.iter().chain(place.ground().layers.iter()) {
             // Overlays are mostly zeros; terrain is already packed.
@@ -194,6 +224,8 @@ struct Turn<'a> {
     replica: &'a Replica,
     place: &'a Place,
     packing: Packing,
+    /// Time without a change after which viewers may keep an object.
+    cache_after: Duration,
     pressure: Pressure,
     /// True if far avatars take part.
     includes_far: bool,
@@ -201,6 +233,10 @@ struct Turn<'a> {
     selection: &'a mut Selection,
     /// For lists by distance.
     by_distance: &'a mut Vec<(f32, u32)>,
+    /// For lists of objects.
+    due_objects: &'a mut Vec<DueObject>,
+    /// For lists of prims in motion.
+    due_movers: &'a mut Vec<DueMover>,
     /// Local ids that the client has to forget.
     gone: &'a mut Vec<LocalId>,
     counters: &'a mut ShardCounters,
@@ -232,6 +268,7 @@ impl Turn<'_> {
         }
         self.client.next_second = self.now + SLOW_PERIOD;
         self.far_animations();
+        self.near_wearers();
         self.figures(rate_hz);
         self.client.free_spare(self.now);
         if self.now < self.client.next_dots {
@@ -263,9 +300,11 @@ impl Turn<'_> {
                 dilation: self.replica.dilation,
                 rate_hz: rate_hz * self.replica.dilation,
                 n_avatars: self.replica.n_entities() as u32,
+                n_prims: self.place.ground().n_objects() + self.replica.objects().len() as u32,
             };
             self.client.circuit.begin_unreliable(&mut self.out.bytes);
-            greeting::write_sim_stats(self.place, figures, &mut self.out.bytes);
+            let flags = region_flags(self.place, self.replica);
+            greeting::write_sim_stats(self.place, flags, figures, &mut self.out.bytes);
             self.end_datagram();
         }
     }

@@ -9,10 +9,10 @@
 use super::client::Client;
 use super::client_intent::IntendedPosture;
 use super::filter::UpdateFilter;
-use super::greeting;
 use super::progress::{ArrivalMessages, Stage};
 use super::{ClientIndex, Shard};
 use crate::hub::travel::{self, VIA_LOCATION};
+use crate::land::{RegionFacts, region_handshake};
 use crate::mail::FromShard;
 use crate::places::Place;
 use circuit::Reliability;
@@ -54,7 +54,9 @@ impl Shard {
         assert_eq!(client.place.id, place.id, "another world comes behind a circuit at the same place only");
         let former = std::mem::replace(&mut client.place, Arc::clone(place));
         client.forget_world(now, &former.scene.feed.current(), position, look_at);
-        client.greeting.ground_sent &= Arc::ptr_eq(&former.scene.ground, &place.scene.ground);
+        let has_land = |place: &Place| place.scene.feed.current().land().is_some();
+        client.greeting.ground_sent &=
+            Arc::ptr_eq(&former.scene.ground, &place.scene.ground) && !has_land(&former) && !has_land(place);
         client.epoch = place.scene.feed.current().epoch;
         client.stage = Stage::Entering;
         let enter = Action::Enter(enter_action(client, position, look_at));
@@ -73,11 +75,14 @@ impl Client {
     pub(super) fn send_switch(&mut self, place: &Place, position: Vec3) -> bool {
         if self.sent_on_arrival == ArrivalMessages::Nothing {
             let mut handshake = Vec::new();
-            greeting::region_handshake(place).encode(&mut handshake);
+            let replica = place.scene.feed.current();
+            let facts = RegionFacts::new(place, &replica, self.ticket.agent);
+            region_handshake(place, &facts).encode(&mut handshake);
             if self.circuit.send(Reliability::Reliable, &handshake, true).is_err() {
                 return false;
             }
             self.sent_on_arrival = ArrivalMessages::Region;
+            self.land.record_estate(&replica);
         }
         let mut here = Vec::new();
         TeleportLocal {
@@ -107,8 +112,14 @@ impl Client {
         // Objects still under way may arrive after their kill, and are killed once more after their ack.
         let nil = AgentId(Uuid::nil());
         self.shown.extend(scenery.under_way(replica.scenery()).map(|(sequence, id)| (sequence, id, nil)));
+        let objects = std::mem::take(&mut self.objects);
+        gone.extend(objects.sent.known());
+        self.shown.extend(objects.under_way().map(|(sequence, id)| (sequence, id, nil)));
         self.unkilled.splice(0..0, gone);
         self.rested.clear();
+        self.created.clear();
+        self.land.forget_world();
+        self.matter.clear();
         self.filter = UpdateFilter::default();
         self.animation_cursor = 0;
         self.arrival = (position, look_at);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use wire::header::{Datagram, Flags};
 use wire::messages::*;
-use wire::{object_update, terse};
+use wire::{object_compressed, object_update, terse};
 
 /// Automatic behaviour of a client.
 #[derive(Clone, Copy, Debug)]
@@ -20,11 +20,18 @@ pub(crate) struct Manners {
     pub(crate) move_in: Reliability,
     /// Answers RegionHandshake.
     pub(crate) replies: Option<Reliability>,
+    /// Flags of that answer: 1 for a viewer that keeps objects, 2 if it has none yet.
+    pub(crate) cache_flags: u32,
 }
 
 impl Default for Manners {
     fn default() -> Self {
-        Self { moves_in: true, move_in: Reliability::Reliable, replies: Some(Reliability::Reliable) }
+        Self {
+            moves_in: true,
+            move_in: Reliability::Reliable,
+            replies: Some(Reliability::Reliable),
+            cache_flags: 0,
+        }
     }
 }
 
@@ -37,6 +44,18 @@ pub(crate) struct Seen {
     /// Arrival of the update.
     pub(crate) at: Instant,
     pub(crate) flags: u32,
+    /// Root of the linkset that it sits on, or 0.
+    pub(crate) parent: u32,
+}
+
+/// A prim as it was shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SeenPrim {
+    pub(crate) crc: u32,
+    pub(crate) flags: u32,
+    pub(crate) position: Vec3,
+    /// Message that it came in.
+    pub(crate) form: MessageNumber,
 }
 
 /// A datagram that arrived.
@@ -65,6 +84,14 @@ pub(crate) struct Client {
     pub(crate) avatars: BTreeMap<u32, Seen>,
     /// Objects that it was sent: where they stand, and how often it was.
     pub(crate) objects: BTreeMap<u32, (Vec3, u32)>,
+    /// The same by what is shown of them.
+    pub(crate) prims: BTreeMap<u32, SeenPrim>,
+    /// Their media versions and addresses as the last full updates had them.
+    pub(crate) media_urls: BTreeMap<u32, Vec<u8>>,
+    /// Prims of its cache: their checksums and places by local id.
+    pub(crate) cache: BTreeMap<u32, (u32, Vec3)>,
+    /// Terse updates of prims that it displays.
+    pub(crate) movements: usize,
     pub(crate) bytes_in: u64,
     /// State of its keys and camera.
     pub(crate) update: AgentUpdateAgentData,
@@ -98,6 +125,10 @@ impl Client {
             inbox: Vec::new(),
             avatars: BTreeMap::new(),
             objects: BTreeMap::new(),
+            prims: BTreeMap::new(),
+            media_urls: BTreeMap::new(),
+            cache: BTreeMap::new(),
+            movements: 0,
             bytes_in: 0,
             update: AgentUpdateAgentData {
                 agent_id: agent.0,
@@ -220,6 +251,8 @@ impl Client {
         match received.number {
             ImprovedTerseObjectUpdate::NUMBER => self.on_terse(now, received.body),
             ObjectUpdate::NUMBER => self.on_full(now, received.body),
+            ObjectUpdateCompressed::NUMBER => self.on_compressed(received.body),
+            ObjectUpdateCached::NUMBER => self.on_cached(received.body),
             _ => {
                 let message = Message::decode_numbered(received.number, received.body);
                 self.on_message(message.expect("a whole message"));
@@ -238,6 +271,8 @@ impl Client {
                 for row in &kill.object_data {
                     self.avatars.remove(&row.id);
                     self.objects.remove(&row.id);
+                    self.prims.remove(&row.id);
+                    self.cache.remove(&row.id);
                 }
             }
             _ => {}
@@ -251,7 +286,7 @@ impl Client {
                 agent_id: self.agent.0,
                 session_id: self.session_id.0,
             },
-            ..RegionHandshakeReply::default()
+            region_info: RegionHandshakeReplyRegionInfo { flags: self.manners.cache_flags },
         };
         self.send_as(reliability, &reply.into());
     }
@@ -278,15 +313,28 @@ impl Client {
             if let Some(seen) = self.avatars.get_mut(&block.local_id.0) {
                 (seen.position, seen.velocity, seen.at) = (block.position, block.velocity, now);
             }
+            // A terse update evicts an object from a viewer's cache, as a full one does.
+            if let Some(seen) = self.prims.get_mut(&block.local_id.0) {
+                (seen.position, seen.form) = (block.position, ImprovedTerseObjectUpdate::NUMBER);
+                self.cache.remove(&block.local_id.0);
+                self.movements += 1;
+            }
         }
     }
 
+    /// A full update evicts an object from a viewer's cache.
     fn on_full(&mut self, now: Instant, body: &[u8]) {
         let (_, objects) = object_update::decode(body).expect("whole blocks");
-        for object in objects {
+        let rows = ObjectUpdate::decode(body).expect("whole blocks").object_data;
+        for (object, ObjectUpdateObjectData { crc, media_url, .. }) in objects.into_iter().zip(rows) {
             if object.p_code != object_update::PCODE_AVATAR {
-                let (_, times) = self.objects.get(&object.local_id.0).copied().unwrap_or_default();
-                self.objects.insert(object.local_id.0, (object.motion.position, times + 1));
+                let position = object.motion.position;
+                self.show_object(object.local_id.0, position);
+                self.cache.remove(&object.local_id.0);
+                let flags = object.update_flags;
+                let seen = SeenPrim { crc, flags, position, form: ObjectUpdate::NUMBER };
+                self.prims.insert(object.local_id.0, seen);
+                self.media_urls.insert(object.local_id.0, media_url);
                 continue;
             }
             let seen = Seen {
@@ -295,8 +343,61 @@ impl Client {
                 velocity: object.motion.velocity,
                 at: now,
                 flags: object.update_flags,
+                parent: object.parent.0,
             };
             self.avatars.insert(object.local_id.0, seen);
+        }
+    }
+
+    fn show_object(&mut self, id: u32, position: Vec3) {
+        let (_, times) = self.objects.get(&id).copied().unwrap_or_default();
+        self.objects.insert(id, (position, times + 1));
+    }
+
+    /// Viewers put a compressed update into their cache, and display it from there unless they display the prim already. One with the checksum
+    /// that they have is ignored.
+    fn on_compressed(&mut self, body: &[u8]) {
+        let message = ObjectUpdateCompressed::decode(body).expect("whole blocks");
+        for row in message.object_data {
+            let (object, motion) = object_compressed::decode(&row.data).expect("a whole block");
+            if self.cache.get(&object.id).is_some_and(|(crc, _)| *crc == object.crc) {
+                continue;
+            }
+            self.cache.insert(object.id, (object.crc, motion.position));
+            if self.prims.contains_key(&object.id) {
+                continue;
+            }
+            self.show_object(object.id, motion.position);
+            let seen = SeenPrim {
+                crc: object.crc,
+                flags: row.update_flags,
+                position: motion.position,
+                form: ObjectUpdateCompressed::NUMBER,
+            };
+            self.prims.insert(object.id, seen);
+        }
+    }
+
+    /// Viewers show what their cache has, and ask for the rest.
+    fn on_cached(&mut self, body: &[u8]) {
+        let message = ObjectUpdateCached::decode(body).expect("whole blocks");
+        let mut missed = Vec::new();
+        for row in message.object_data {
+            match self.cache.get(&row.id) {
+                Some(&(crc, position)) if crc == row.crc => {
+                    let (flags, form) = (row.update_flags, ObjectUpdateCached::NUMBER);
+                    self.prims.insert(row.id, SeenPrim { crc, flags, position, form });
+                }
+                found => {
+                    let cache_miss_type = u8::from(found.is_some());
+                    missed.push(RequestMultipleObjectsObjectData { cache_miss_type, id: row.id });
+                }
+            }
+        }
+        if !missed.is_empty() {
+            let agent_data =
+                RequestMultipleObjectsAgentData { agent_id: self.agent.0, session_id: self.session_id.0 };
+            self.send(&RequestMultipleObjects { agent_data, object_data: missed }.into());
         }
     }
 

@@ -2,35 +2,41 @@
 //! of a test. Start with [`Node::enter`].
 
 mod client;
+mod disk;
 mod network;
+mod region;
 
 pub(crate) use client::{Client, Seen, use_circuit_code};
+pub(crate) use disk::DiskRows;
 pub(crate) use network::{SimulatedLoss, TransferDirection, number_of};
+pub(crate) use region::GATE;
 
-use crate::follower::FrameFollower;
 use crate::hub::{self, Admission, Hub, HubConfig, Login, LoginRefusal, Record};
 use crate::mail::{FromShard, ShardIndex, Spot, ToShard};
-use crate::places::{EncodedGround, PlaceId, PlaceSettings, Places, Scene};
-use crate::shard::{CircuitAddress, CpuTime, FilterMode, Outbox, Sending, Shard, ShardConfig};
+use crate::places::{PlaceId, PlaceSettings, Places, Scene};
+use crate::shard::{CACHE_AFTER, CircuitAddress, CpuTime, FilterMode, Outbox, Sending, Shard, ShardConfig};
+use disk::RegionDisk;
 use glam::{Quat, Vec3};
-use ids::{AgentId, Epoch, Incarnation, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
+use ids::{AgentId, Incarnation, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
 use link::{
-    Action, Command, Control, ControlFlags, Enter, EntryRefusal, Event, Frame, GroundSpec, Portal, PortalTo,
-    Scenery, Terrain, TravelOrder, WorldSpec,
+    Action, Command, CommandSeries, Control, ControlFlags, Enter, EntryRefusal, Event, ObjectChange,
+    PortalTo, Scenery, Terrain, TravelOrder, WorldSpec,
 };
+use region::{Region, gate, ground, local_ids, spec, world_of};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Folder, Item, NewAccount, PasswordHash, Permissions, Sale, Store};
 use wire::llsd::Llsd;
-use world::{Life, WorldConfig};
+use world::Life;
 
 /// A 256 m region.
 pub(crate) const HARBOUR: PlaceId = PlaceId(0);
 /// A 512 m region.
 pub(crate) const MEADOW: PlaceId = PlaceId(1);
+/// Prims that a region has room for.
+pub(crate) const MAX_OBJECTS: u32 = 12_800;
 /// Height of the flat ground of both, metres.
 pub(crate) const GROUND_M: f32 = 21.0;
 /// Time limit of an avatar's arrival.
@@ -49,6 +55,10 @@ pub(crate) const OFFLINE_AGENT: AgentId = AgentId(Uuid::from_u128(0xABCD));
 
 /// Creation time of the account of [`OFFLINE_AGENT`]: 14 November 2023.
 pub(crate) const OFFLINE_BORN_S: i64 = 1_700_000_000;
+/// Id of the one parcel of a region with land.
+pub(crate) const PARCEL: Uuid = Uuid::from_u128(0xACE);
+/// Time of day at the start, seconds since 1970.
+pub(crate) const START_S: u64 = 1_750_000_000;
 /// A folder of an account's inventory, and an item in it.
 pub(crate) const FOLDER: Uuid = Uuid::from_u128(0xF01);
 pub(crate) const ITEM: Uuid = Uuid::from_u128(0x17E);
@@ -116,6 +126,10 @@ pub(crate) struct Setup {
     pub(crate) maps: bool,
     /// Further regions, named Isle0 and so on.
     pub(crate) isles: u16,
+    /// Owner of the estate and the one parcel of the harbour, which has land then.
+    pub(crate) landlord: Option<&'static str>,
+    /// Time without a change after which viewers may keep an object.
+    pub(crate) cache_after: Duration,
 }
 
 impl Default for Setup {
@@ -132,17 +146,10 @@ impl Default for Setup {
             boxes: 0,
             maps: false,
             isles: 0,
+            landlord: None,
+            cache_after: CACHE_AFTER,
         }
     }
-}
-
-/// A world and the way of its frames to the shards.
-#[derive(Debug)]
-struct Region {
-    life: Life,
-    follower: FrameFollower,
-    scene: Arc<Scene>,
-    commands: Vec<Command>,
 }
 
 #[derive(Debug)]
@@ -190,6 +197,25 @@ impl Node {
     }
 
     pub(crate) fn with(setup: Setup) -> Self {
+        Self::begin(setup, None)
+    }
+
+    /// A server that begins with the objects of the harbour as they are on the disk, and saves them there.
+    pub(crate) fn on_disk(setup: Setup, rows: DiskRows) -> Self {
+        Self::begin(setup, Some(rows))
+    }
+
+    /// The server is killed: what is left of the harbour.
+    pub(crate) fn kill(mut self) -> DiskRows {
+        self.regions.swap_remove(0).disk.expect("a server with a disk").into_rows()
+    }
+
+    fn begin(setup: Setup, rows: Option<DiskRows>) -> Self {
+        let mut kept = rows.map(|rows| {
+            let terrain = Arc::new(Terrain::flat(256, GROUND_M));
+            RegionDisk::open(rows, world_of(0), &local_ids(0), &terrain)
+        });
+        let cache_id = kept.as_ref().map_or(Uuid::nil(), |(_, loaded)| loaded.cache_id);
         let place = |n, name: &str, x, size_m| {
             let mut ground = ground(size_m, setup.boxes);
             if setup.maps {
@@ -198,7 +224,9 @@ impl Node {
             }
             let portals = gate(PortalTo::Own("cave".into()));
             let max_avatars = setup.max_avatars;
-            let spec = WorldSpec { is_shared: true, portals, max_avatars, ..spec(n, name, &ground) };
+            let spec = spec(n, name, &ground);
+            let cache_id = if n == 0 { cache_id } else { spec.cache_id };
+            let spec = WorldSpec { is_shared: true, portals, max_avatars, cache_id, ..spec };
             PlaceSettings { grid: (x, 1_000), spec, ground }
         };
         let mut settings = vec![place(0, "Harbour", 1_000, 256), place(1, "Meadow", 1_004, 512)];
@@ -206,8 +234,14 @@ impl Node {
             (0..setup.isles).map(|n| place(2 + u32::from(n), &format!("Isle{n}"), 1_010 + u32::from(n), 256)),
         );
         let places = Arc::new(Places::new(settings));
-        let regions: Vec<Region> =
-            places.iter().map(|place| Region::new(&place.scene, setup.world_max_avatars)).collect();
+        let regions: Vec<Region> = places
+            .iter()
+            .map(|place| {
+                let landlord = setup.landlord.filter(|_| place.id == HARBOUR);
+                let kept = kept.take_if(|_| place.id == HARBOUR);
+                Region::new(&place.scene, setup.world_max_avatars, landlord.map(agent), kept)
+            })
+            .collect();
         let config = ShardConfig {
             circuit: circuit::Config {
                 total_bytes_per_s: setup.client_bytes_per_s,
@@ -218,8 +252,9 @@ impl Node {
             visible_max: setup.visible_max,
             sending: Sending::default(),
             filter: FilterMode::Significance,
+            cache_after: setup.cache_after,
             textures: Arc::default(),
-            unix_start_s: 1_750_000_000,
+            unix_start_s: START_S,
             hash_keys: [1, 2],
         };
         let shard = || Shard::new(config.clone(), Arc::clone(&places));
@@ -279,7 +314,7 @@ impl Node {
         let spec = WorldSpec { max_avatars, portals, ..spec(self.regions.len() as u32, name, &ground) };
         let scene = Arc::new(Scene::new(spec, ground));
         self.places.add_instance(Arc::clone(&scene));
-        self.regions.push(Region::new(&scene, world_max_avatars));
+        self.regions.push(Region::new(&scene, world_max_avatars, None, None));
         scene
     }
 
@@ -385,6 +420,20 @@ impl Node {
                 self.regions[0].commands.push(Command::by_session(session, sequence, action));
             }
         }
+    }
+
+    /// Puts a change of objects into the next frame of a place's world.
+    pub(crate) fn publish(&mut self, place: PlaceId, change: ObjectChange) {
+        self.regions[place.0 as usize].object_changes.push(change);
+    }
+
+    /// Gives a command of the node to a place's world.
+    pub(crate) fn order(&mut self, place: PlaceId, action: Action) {
+        let sequence = CommandSeries::Edits.first() + self.commands.len() as u64;
+        let region = &mut self.regions[place.0 as usize];
+        let command = Command::by_node(SessionKey::NODE, sequence, action);
+        self.commands.push((region.scene.world, command.clone()));
+        region.commands.push(command);
     }
 
     /// A place's world panics in a step and restarts: its newest checkpoint is 4 s old at most. The commands in its inbox are lost.
@@ -618,65 +667,6 @@ impl Node {
             shard.counters().drops().filter(|(name, _)| *name == label).map(|(_, n)| n).sum()
         };
         self.shards.iter().map(of).sum()
-    }
-}
-
-impl Region {
-    fn new(scene: &Arc<Scene>, max_avatars: usize) -> Self {
-        let config = WorldConfig { max_avatars, ..WorldConfig::new(scene.spec(), None) };
-        Self {
-            life: Life::new(config, 0.0),
-            follower: FrameFollower::new(scene, true, Box::new(|| panic!("a frame was left out"))),
-            scene: Arc::clone(scene),
-            commands: Vec::new(),
-        }
-    }
-
-    fn step(&mut self, now: Instant, tick: Tick) -> Vec<Event> {
-        let mut frame = Frame::empty();
-        self.life.step(now, tick, Duration::from_millis(50), 1.0, &mut self.commands, &mut frame);
-        self.follower.follow(&frame);
-        frame.events
-    }
-}
-
-/// Position of portals in all worlds of tests, far from the arrival place.
-pub(crate) const GATE: Vec3 = Vec3::new(220.0, 30.0, GROUND_M);
-
-fn gate(to: PortalTo) -> Arc<[Portal]> {
-    Arc::new([Portal { at: GATE, radius_m: 2.0, to }])
-}
-
-/// Id of the n-th world. Ids count down, so that a lookup by position in a list fails.
-const fn world_of(n: u32) -> WorldId {
-    WorldId(1_000 - 7 * n)
-}
-
-/// Local ids of a world of tests.
-const fn local_ids(n: u32) -> Range<u32> {
-    n * 1_000_000 + 1..(n + 1) * 1_000_000
-}
-
-/// Flat ground with boxes on it.
-fn ground(size_m: u32, boxes: u32) -> Arc<EncodedGround> {
-    let terrain = Terrain::flat(size_m, GROUND_M);
-    let scenery = Scenery::boxes(boxes, &terrain, 1);
-    Arc::new(EncodedGround::new(GroundSpec::new(Arc::new(terrain), Arc::new(scenery), 20.0)))
-}
-
-/// World number `n`: an instance without portals.
-fn spec(n: u32, name: &str, ground: &EncodedGround) -> WorldSpec {
-    WorldSpec {
-        world: world_of(n),
-        epoch: Epoch(0),
-        is_shared: false,
-        name: name.into(),
-        max_avatars: 0,
-        hz: HZ,
-        local_ids: local_ids(n),
-        ground: Arc::clone(ground.spec()),
-        portals: Arc::default(),
-        seed: 11,
     }
 }
 

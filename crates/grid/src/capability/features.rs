@@ -38,7 +38,7 @@ pub fn simulator_features(features: &SimulatorFeatures) -> Llsd {
         ("MeshRezEnabled", Llsd::from(false)),
         ("MeshUploadEnabled", false.into()),
         ("MeshXferEnabled", false.into()),
-        ("PhysicsMaterialsEnabled", false.into()),
+        ("PhysicsMaterialsEnabled", true.into()),
         // Appearances with the texture slots of bakes on mesh are passed on as they come.
         ("BakesOnMeshEnabled", true.into()),
         ("PhysicsShapeTypes", Llsd::map(["convex", "none", "prim"].map(|shape| (shape, true.into())))),

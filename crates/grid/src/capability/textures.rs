@@ -1,8 +1,8 @@
-//! Textures held in memory: pictures of the map for good, and for a while bakes, which clients compose of an avatar's skin and clothes and
+//! Textures held in memory: pictures of the map, and for a while bakes, which clients compose of an avatar's skin and clothes and
 //! upload for the others (UploadBakedTexture).
 //!
-//! Nothing of it is stored: pictures are drawn at the start, and a client bakes anew when it logs in, and others show a cloud until they have the newest one, so that
-//! nothing is lost with the process. Start with [`HeldTextures::keep_texture`].
+//! Nothing of it is stored: pictures are drawn at the start and after changes, and a client bakes anew when it logs in, and others show a cloud
+//! until they have the newest one, so that nothing is lost with the process. Start with [`HeldTextures::keep_texture`].
 
 use ids::AgentId;
 use std::collections::{BTreeMap, VecDeque};
@@ -27,8 +27,14 @@ pub struct NoCodestream;
 #[derive(Debug, Default)]
 pub struct HeldTextures {
     kept: Mutex<BakedTextures>,
-    /// Never evicted, by id: one for each region and template.
-    pinned: Mutex<BTreeMap<Uuid, Arc<[u8]>>>,
+    /// Never evicted, by id: two for each region and one for each template at most.
+    pinned: Mutex<BTreeMap<Uuid, PinnedTexture>>,
+}
+
+#[derive(Debug)]
+struct PinnedTexture {
+    n_users: usize,
+    bytes: Arc<[u8]>,
 }
 
 #[derive(Debug, Default)]
@@ -68,16 +74,30 @@ impl HeldTextures {
         Ok(id)
     }
 
-    /// Holds a texture of the server's own for good.
+    /// Holds a texture of the server's own, until it is [unpinned](Self::unpin) as often.
     pub fn pin(&self, id: Uuid, texture: Arc<[u8]>) {
-        self.pinned.lock().unwrap_or_else(PoisonError::into_inner).insert(id, texture);
+        let mut pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
+        pinned.entry(id).or_insert(PinnedTexture { n_users: 0, bytes: texture }).n_users += 1;
+    }
+
+    /// Lets a texture of the server's own go.
+    pub fn unpin(&self, id: Uuid) {
+        let mut pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(texture) = pinned.get_mut(&id) {
+            texture.n_users -= 1;
+            if texture.n_users == 0 {
+                pinned.remove(&id);
+            }
+        }
     }
 
     /// A texture that is held.
     #[must_use]
     pub fn get(&self, id: Uuid) -> Option<Arc<[u8]>> {
-        let pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
-        pinned.or_else(|| self.kept(id))
+        let pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = pinned.get(&id).map(|texture| Arc::clone(&texture.bytes));
+        drop(pinned);
+        own.or_else(|| self.kept(id))
     }
 
     fn kept(&self, id: Uuid) -> Option<Arc<[u8]>> {
@@ -115,6 +135,12 @@ mod tests {
         textures.pin(map, texture(0, 100).into());
         (0..200).for_each(|n| assert!(textures.keep_texture(ADA, &texture(n, 1_000)).is_ok()));
         assert_eq!(textures.get(map).as_deref(), Some(&texture(0, 100)[..]));
+        // Two regions may look alike.
+        textures.pin(map, texture(0, 100).into());
+        for is_held in [true, false, false] {
+            textures.unpin(map);
+            assert_eq!(textures.get(map).is_some(), is_held);
+        }
     }
 
     #[test]

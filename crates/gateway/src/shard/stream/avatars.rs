@@ -24,10 +24,17 @@ impl Turn<'_> {
     pub(super) fn kills(&mut self) {
         self.gone.clear();
         self.settle_sent();
+        self.client.objects.follow(self.replica.objects(), self.gone);
         let departed = self.client.viewer.update_visible_set(self.replica, self.lister);
         // An id in both is killed once.
         self.gone.retain(|id| !departed.contains(id));
         self.gone.extend_from_slice(departed);
+        let objects = self.replica.objects();
+        if objects.is_any_worn() {
+            for &id in departed {
+                self.client.objects.sent.forget_worn(objects, id, self.gone);
+            }
+        }
         self.take_unkilled();
         // Later messages bypass the circuit's queue: AgentMovementComplete has to come before them.
         self.client.flush_messages(self.now, self.out);
@@ -126,7 +133,16 @@ impl Turn<'_> {
             let hot = &self.replica.hot()[index as usize];
             let slot = self.replica.slot(index).expect("selected from this replica");
             self.client.shown.push((sequence, LocalId(hot.id), slot.agent));
+            if let Some(seat) = &slot.seat {
+                self.client.objects.sent.pin(seat.parent);
+            }
             self.client.viewer.mark_shown(at, hot, tick);
+            let objects = self.replica.objects();
+            if objects.is_any_worn() {
+                let wearer = LocalId(hot.id);
+                let is_own = self.client.viewer.is_own(wearer);
+                self.client.objects.sent.note_wearer(objects, wearer, is_own);
+            }
         }
     }
 

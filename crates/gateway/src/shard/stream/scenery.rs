@@ -50,8 +50,15 @@ impl Turn<'_> {
                 n += 1;
             }
             self.end_full(n);
-            self.counters.objects_sent += n as u64;
+            self.counters.static_objects_sent += n as u64;
             self.client.scenery.record_datagram(sequence, n, objects);
+            for &object in &objects[..n] {
+                let overrides = scenery.overrides(object);
+                if overrides.is_some_and(|overrides| !self.send_overrides(scenery.id(object), overrides)) {
+                    // The object comes once more, and its overrides with it.
+                    self.client.scenery.sent.mark_lost(object);
+                }
+            }
             rest = &rest[n..];
         }
         // Chosen objects that did not fit stay due.

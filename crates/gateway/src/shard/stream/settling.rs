@@ -21,6 +21,10 @@ impl Turn<'_> {
         let client = &mut *self.client;
         while let Some(sequence) = client.circuit.poll_lost(self.now) {
             client.scenery.lost(sequence);
+            client.objects.lost(sequence, self.gone);
+            for id in client.objects.lost_overrides(sequence) {
+                client.lacks_overrides(id, self.replica);
+            }
             let (shown, rested) = (&client.shown, &client.rested);
             for &(_, id, _) in shown.iter().filter(|(sent_as, ..)| *sent_as == sequence) {
                 client.viewer.lost(id);
@@ -31,6 +35,7 @@ impl Turn<'_> {
         }
         let circuit = &client.circuit;
         client.scenery.forget_acked(|sequence| circuit.is_unacked(sequence));
+        client.objects.settle_acked(|sequence| circuit.is_unacked(sequence), self.gone);
         client.rested.retain(|&(sequence, _)| circuit.is_unacked(sequence));
         // An avatar that came back into the visible set during its kill may have been displayed first and killed then. The same holds
         // for objects of a world that the client re-entered soon.
@@ -103,7 +108,7 @@ impl Client {
     fn shows(&self, id: LocalId, replica: &Replica) -> bool {
         match replica.scenery().of_id(id) {
             Some(object) => self.scenery.sent.has(object),
-            None => self.viewer.shows(id),
+            None => self.viewer.shows(id) || self.objects.sent.knows(id),
         }
     }
 
@@ -112,7 +117,17 @@ impl Client {
         match replica.scenery().of_id(id) {
             Some(object) if self.scenery.sent.has(object) => self.scenery.sent.mark_lost(object),
             Some(_) => {}
+            None if self.objects.sent.knows(id) => self.objects.mark_doubtful(id),
             None => self.viewer.lost(id),
+        }
+    }
+
+    /// The client may lack an object's overrides of materials: it is sent again, and its newest overrides with it.
+    fn lacks_overrides(&mut self, id: LocalId, replica: &Replica) {
+        match replica.scenery().of_id(id) {
+            Some(object) if self.scenery.sent.has(object) => self.scenery.sent.mark_lost(object),
+            None if self.objects.sent.knows(id) => self.objects.mark_lacking(id),
+            Some(_) | None => {}
         }
     }
 }

@@ -23,7 +23,7 @@ fn alerts(client: &Client) -> Vec<String> {
 }
 
 /// Counts of messages by outcome.
-fn outcomes(node: &Node) -> BTreeMap<(&'static str, MessageOutcome), u64> {
+pub(super) fn outcomes(node: &Node) -> BTreeMap<(&'static str, MessageOutcome), u64> {
     let occurred = node.shards.iter().flat_map(|shard| shard.outcomes().nonzero_counts());
     occurred.map(|(name, outcome, n)| ((name, outcome), n)).collect()
 }

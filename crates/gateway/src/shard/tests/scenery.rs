@@ -16,8 +16,9 @@ fn node() -> Node {
 
 /// Everything within 64 m of a place, by local id, where it stands.
 fn near(node: &Node, place: Vec3) -> Vec<(u32, Vec3)> {
-    // They have the first ids of their world.
-    let objects = (1u32..).zip(node.scenery(HARBOUR).prims()).map(|(id, object)| (id, object.position));
+    // They have the first ids of those that avatars have, too.
+    let first = node.places.get(HARBOUR).scene.avatar_ids().start;
+    let objects = (first..).zip(node.scenery(HARBOUR).prims()).map(|(id, object)| (id, object.position));
     objects.filter(|(_, position)| position.distance(place) <= 64.0).collect()
 }
 

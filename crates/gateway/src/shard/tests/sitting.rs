@@ -1,7 +1,8 @@
-//! Sitting on static objects, as the sitter and another client see it.
+//! Sitting on objects, as the sitter and another client see it.
 
+use super::editing::{PLACE, delete, make, move_to, node_of_two};
 use crate::coverage::Feature;
-use crate::testing::{Client, HARBOUR, Node, Setup, agent};
+use crate::testing::{Client, HARBOUR, Node, Seen, Setup, agent};
 use glam::Vec3;
 use ids::Uuid;
 use link::{ControlFlags, StaticObject};
@@ -133,4 +134,71 @@ fn a_restarted_world_has_the_avatar_sitting() {
     node.run_ms(2_000);
     let position = node.position_in(HARBOUR, "Ada").expect("Ada is there");
     assert!(position.distance(top_of(&object)) < 0.01, "{position} instead of {}", top_of(&object));
+}
+
+/// Ada's avatar as a client was shown it.
+fn shown(node: &Node, client: usize) -> Seen {
+    *node.clients[client].avatars.values().find(|seen| seen.agent == agent("Ada").0).expect("Ada is shown")
+}
+
+#[test]
+fn an_avatar_on_a_prim_is_a_child_of_it_for_all_and_moves_with_it() {
+    let (mut node, ada, bea) = node_of_two();
+    let (id, object) = make(&mut node, ada, PLACE);
+    node.run_ms(500);
+    request_sit(&mut node.clients[ada], object);
+    node.run_ms(1_000);
+    let [response] = &responses(&node.clients[ada])[..] else { panic!("one response") };
+    assert_eq!(response.sit_object.id, object);
+    let seat = response.sit_transform.sit_position;
+    for client in [ada, bea] {
+        let seen = shown(&node, client);
+        assert_eq!(seen.parent, id);
+        assert!(seen.position.distance(seat) < 1e-3, "{seen:?} and {seat}");
+    }
+    let before = node.position_in(HARBOUR, "Ada").expect("Ada is there");
+    let message = move_to(&node.clients[ada], id, PLACE + Vec3::new(3.0, 1.0, 0.25));
+    node.clients[ada].send(&message);
+    node.run_ms(1_000);
+    let way = node.position_in(HARBOUR, "Ada").expect("Ada is there") - before;
+    assert!(way.distance(Vec3::new(3.0, 1.0, 0.0)) < 1e-3, "moved by {way}");
+    for client in [ada, bea] {
+        assert!(shown(&node, client).position.distance(seat) < 1e-3, "relative to the prim");
+    }
+    node.clients[ada].control(ControlFlags::STAND_UP);
+    node.run_ms(2_000);
+    for client in [ada, bea] {
+        let seen = shown(&node, client);
+        let stands = node.position_in(HARBOUR, "Ada").expect("Ada is there");
+        assert_eq!(seen.parent, 0);
+        assert!(seen.position.distance(stands) < 0.01, "{seen:?} and {stands}");
+    }
+}
+
+#[test]
+fn an_avatar_whose_prim_is_deleted_stands() {
+    let (mut node, ada, bea) = node_of_two();
+    let (id, object) = make(&mut node, ada, PLACE);
+    request_sit(&mut node.clients[ada], object);
+    node.run_ms(1_000);
+    assert_eq!(shown(&node, bea).parent, id);
+    let message = delete(&node.clients[ada], id, 6);
+    node.clients[ada].send(&message);
+    node.run_ms(2_000);
+    let stands = node.position_in(HARBOUR, "Ada").expect("Ada is there");
+    for client in [ada, bea] {
+        let seen = shown(&node, client);
+        assert_eq!(seen.parent, 0);
+        assert!(seen.position.distance(stands) < 0.01, "{seen:?} and {stands}");
+    }
+}
+
+#[test]
+fn a_prim_that_is_far_away_is_no_seat() {
+    let (mut node, ada, _) = node_of_two();
+    let (_, object) = make(&mut node, ada, PLACE + Vec3::X * 40.0);
+    request_sit(&mut node.clients[ada], object);
+    node.run_ms(1_000);
+    assert_eq!(last_alert(&node.clients[ada]), Some(Feature::FarObject.to_string()));
+    assert!(responses(&node.clients[ada]).is_empty());
 }

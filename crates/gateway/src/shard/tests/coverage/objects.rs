@@ -3,7 +3,7 @@
 use super::{alerts, furnished, last, seen_object};
 use crate::coverage::Feature;
 use crate::hub::tests::events;
-use crate::testing::{HARBOUR, Node};
+use crate::testing::{HARBOUR, MAX_OBJECTS, Node};
 use glam::Vec3;
 use grid::inventory::LIBRARY_OWNER;
 use std::collections::BTreeSet;
@@ -95,9 +95,9 @@ fn one_object_capacity_is_stated_everywhere() {
     let (_, parcel) = told.iter().find(|(name, _)| name == "ParcelProperties").expect("a parcel");
     let parcel = parcel.get("ParcelData").at(0);
     let stated = |key| parcel.get(key).as_i32();
-    let capacity = node.places.get(HARBOUR).ground().object_capacity();
+    let capacity = node.places.get(HARBOUR).scene.object_capacity();
     assert_eq!(economy, (capacity as i32, 60));
-    assert_eq!((region, stats), (capacity, capacity));
+    assert_eq!((region, stats, capacity), (capacity, capacity, 60 + MAX_OBJECTS));
     assert_eq!((stated("MaxPrims"), stated("SimWideMaxPrims")), (Some(economy.0), Some(economy.0)));
     assert_eq!((stated("TotalPrims"), stated("SimWideTotalPrims")), (Some(60), Some(60)));
 }

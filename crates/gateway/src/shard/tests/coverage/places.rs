@@ -2,6 +2,7 @@
 
 use super::{furnished, last};
 use crate::hub::tests::events;
+use crate::places::Place;
 use crate::testing::{HARBOUR, MEADOW, Node, OFFLINE_AGENT, Setup, agent};
 use glam::Vec3;
 use ids::Uuid;
@@ -101,7 +102,7 @@ fn a_layer_of_the_map_is_the_rectangle_of_a_region_with_its_picture() {
         _ => None,
     });
     assert_eq!((reply.agent_data.agent_id, reply.agent_data.flags), (agent("Ada").0, 2));
-    let image = |place| node.places.get(place).ground().map_image();
+    let image = |place| node.places.get(place).scene.map_image();
     let layer = |left, squares, image_id| MapLayerReplyLayerData {
         left,
         right: left + squares,
@@ -117,7 +118,8 @@ fn a_layer_of_the_map_is_the_rectangle_of_a_region_with_its_picture() {
 fn regions_and_parcels_are_found_by_their_ids() {
     let (mut node, ada) = furnished();
     let harbour = node.places.get(HARBOUR);
-    let (region_id, parcel_id, handle) = (harbour.region_id, harbour.parcel_id, harbour.handle);
+    let (region_id, handle) = (harbour.region_id, harbour.handle);
+    let parcel_id = parcel_of(harbour);
     let request_block = RegionHandleRequestRequestBlock { region_id };
     node.clients[ada].send(&RegionHandleRequest { request_block }.into());
     let mut parcel = ParcelInfoRequest::default();
@@ -135,7 +137,15 @@ fn regions_and_parcels_are_found_by_their_ids() {
         Message::ParcelInfoReply(m) => Some(m.data.clone()),
         _ => None,
     });
-    assert_eq!((from_wire(&parcel.name).as_str(), parcel.actual_area), ("Harbour", 256 * 256));
+    assert_eq!((parcel.parcel_id, parcel.actual_area), (parcel_id, 256 * 256));
+    assert_eq!(from_wire(&parcel.sim_name), "Harbour");
+}
+
+/// Id of the one parcel of a place, with or without land.
+fn parcel_of(place: &Place) -> Uuid {
+    let replica = place.scene.feed.current();
+    let first = replica.land().and_then(|land| land.parcels().next());
+    first.map_or(place.parcel_id, |known| known.parcel.id)
 }
 
 #[test]

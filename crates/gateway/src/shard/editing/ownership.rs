@@ -1,0 +1,107 @@
+//! Permissions, owners, sales, linksets, and the way out of the world.
+
+use super::without_prims;
+use crate::coverage::Feature;
+use crate::shard::Shard;
+use crate::shard::incoming::{Handled, Incoming};
+use ids::{AgentId, Uuid};
+use link::{Derez, DerezKind, MaskEdit, ObjectCommand, Offer};
+use wire::messages::*;
+
+impl Shard {
+    pub(in crate::shard) fn on_object_permissions(
+        &mut self,
+        at: &mut Incoming<'_>,
+        m: ObjectPermissions,
+    ) -> Handled {
+        let read = |row: ObjectPermissionsObjectData| MaskEdit {
+            field: row.field,
+            is_set: row.set != 0,
+            bits: row.mask,
+        };
+        self.edit_rows(at, m.object_data, |row| row.object_local_id, read, ObjectCommand::Permissions)
+    }
+
+    pub(in crate::shard) fn on_object_group(&mut self, at: &mut Incoming<'_>, m: ObjectGroup) -> Handled {
+        let group = m.agent_data.group_id;
+        let command = |objects| ObjectCommand::Group { objects, group };
+        self.edit_ids(at, m.object_data, |row| row.object_local_id, command)
+    }
+
+    pub(in crate::shard) fn on_object_owner(&mut self, at: &mut Incoming<'_>, m: ObjectOwner) -> Handled {
+        let ObjectOwnerHeaderData { owner_id, group_id: group, .. } = m.header_data;
+        let command = |objects| ObjectCommand::Owner { objects, owner: AgentId(owner_id), group };
+        self.edit_ids(at, m.object_data, |row| row.object_local_id, command)
+    }
+
+    pub(in crate::shard) fn on_object_sale_info(
+        &mut self,
+        at: &mut Incoming<'_>,
+        m: ObjectSaleInfo,
+    ) -> Handled {
+        let read = |row: ObjectSaleInfoObjectData| Offer { kind: row.sale_type, price: row.sale_price };
+        self.edit_rows(at, m.object_data, |row| row.local_id, read, ObjectCommand::Sale)
+    }
+
+    pub(in crate::shard) fn on_object_buy(&mut self, at: &mut Incoming<'_>, m: ObjectBuy) -> Handled {
+        let group = m.agent_data.group_id;
+        let read = |row: ObjectBuyObjectData| Offer { kind: row.sale_type, price: row.sale_price };
+        let command = |offers| ObjectCommand::Buy { offers, group };
+        self.edit_rows(at, m.object_data, |row| row.object_local_id, read, command)
+    }
+
+    pub(in crate::shard) fn on_object_link(&mut self, at: &mut Incoming<'_>, m: ObjectLink) -> Handled {
+        self.edit_ids(at, m.object_data, |row| row.object_local_id, ObjectCommand::Link)
+    }
+
+    pub(in crate::shard) fn on_object_delink(&mut self, at: &mut Incoming<'_>, m: ObjectDelink) -> Handled {
+        self.edit_ids(at, m.object_data, |row| row.object_local_id, ObjectCommand::Delink)
+    }
+
+    pub(in crate::shard) fn on_object_attach(&mut self, at: &mut Incoming<'_>, m: ObjectAttach) -> Handled {
+        let point = m.agent_data.attachment_point;
+        self.edit_rows(at, m.object_data, |row| row.object_local_id, |_| point, ObjectCommand::Attach)
+    }
+
+    pub(in crate::shard) fn on_object_drop(&mut self, at: &mut Incoming<'_>, m: ObjectDrop) -> Handled {
+        self.edit_ids(at, m.object_data, |row| row.object_local_id, ObjectCommand::PutDown)
+    }
+
+    pub(in crate::shard) fn on_object_delete(&mut self, at: &mut Incoming<'_>, m: ObjectDelete) -> Handled {
+        let command = |objects| {
+            let kind = DerezKind::Delete;
+            ObjectCommand::Derez(Derez { objects, kind, folder: Uuid::nil(), transaction: Uuid::nil() })
+        };
+        self.edit_ids(at, m.object_data, |row| row.object_local_id, command)
+    }
+
+    /// Objects go to their owner. Takes are refused: the inventory is read-only. Viewers wait for the ack before they remove the objects
+    /// from the screen, and a refusal by the world shows them again.
+    pub(in crate::shard) fn on_derez(&mut self, at: &mut Incoming<'_>, m: DeRezObject) -> Handled {
+        let DeRezObjectAgentBlock { destination, destination_id: folder, transaction_id, .. } = m.agent_block;
+        let kind = match DerezKind::of_code(destination) {
+            Some(kind @ (DerezKind::Trash | DerezKind::Return)) => kind,
+            Some(DerezKind::Take | DerezKind::TakeCopy | DerezKind::Delete) | None => {
+                return self.refuse_derez(at, &m);
+            }
+        };
+        let n_asked = m.object_data.len();
+        let objects = self.editable(at, m.object_data, |row| row.object_local_id)?;
+        let success = !objects.is_empty();
+        let transaction_data = DeRezAckTransactionData { transaction_id, success };
+        self.reply(at, DeRezAck { transaction_data });
+        if !success {
+            return Ok(without_prims(n_asked));
+        }
+        let objects = objects.into_iter().map(|(id, _)| id).collect();
+        self.edit(at, ObjectCommand::Derez(Derez { objects, kind, folder, transaction: transaction_id }))
+    }
+
+    fn refuse_derez(&mut self, at: &mut Incoming<'_>, m: &DeRezObject) -> Handled {
+        let transaction_id = m.agent_block.transaction_id;
+        let transaction_data = DeRezAckTransactionData { transaction_id, success: false };
+        self.reply(at, DeRezAck { transaction_data });
+        self.refuse_take(at, m);
+        self.refuse_edit(at, Feature::InventoryObjects, m.object_data.iter().map(|row| row.object_local_id))
+    }
+}

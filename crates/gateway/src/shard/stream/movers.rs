@@ -1,0 +1,91 @@
+//! Prims in motion: terse blocks in datagrams of their own, for prims that the client has.
+
+use super::{Turn, UNACKED_MAX};
+use replicate::objects::DueMover;
+use wire::header::HEADER_LEN;
+use wire::terse::{self, PRIM_BLOCK_LEN};
+
+/// Share of the bytes behind those of avatars, while objects wait for the rest.
+pub(super) const SHARE_BESIDE_SCENE: f32 = 0.5;
+
+impl Turn<'_> {
+    /// True if the client has prims that move, or whose rest it may lack.
+    pub(super) const fn are_movers_shown(&self) -> bool {
+        !self.client.objects.movers.is_empty()
+    }
+
+    /// Sends the most urgent ones, as far as this share of the bytes goes.
+    pub(super) fn movers(&mut self, share: f32) {
+        let objects = self.replica.objects();
+        let stream = &mut self.client.objects;
+        stream.movers.follow(objects, &stream.sent);
+        if stream.movers.is_empty() {
+            return;
+        }
+        let now = (self.replica.tick.0 as u32, self.client.viewer.eye);
+        let mut due = std::mem::take(self.due_movers);
+        stream.movers.choose(objects, &mut stream.sent, now, &mut due);
+        let per_datagram = self.packing.prim_blocks();
+        let bytes = (self.client.circuit.budget_bytes(self.now) as f32 * share) as usize;
+        let datagram_len = HEADER_LEN + terse::PREFIX_LEN + per_datagram * PRIM_BLOCK_LEN;
+        let most = bytes / datagram_len * per_datagram
+            + (bytes % datagram_len).saturating_sub(HEADER_LEN + terse::PREFIX_LEN) / PRIM_BLOCK_LEN;
+        due.sort_unstable_by(|a, b| b.urgency.total_cmp(&a.urgency).then(a.mover.cmp(&b.mover)));
+        for &held in due.get(most..).unwrap_or_default() {
+            self.client.objects.movers.note_held(held);
+        }
+        due.truncate(most);
+        // The last repetitions of rests in front: these datagrams have to be acked.
+        due.sort_by_key(|due| !due.is_last_rest);
+        let mut n_rests = due.iter().take_while(|due| due.is_last_rest).count();
+        for chunk in due.chunks(per_datagram) {
+            let (rests, others) = chunk.split_at(n_rests.min(chunk.len()));
+            n_rests -= rests.len();
+            if rests.is_empty() {
+                self.client.circuit.begin_unreliable(&mut self.out.bytes);
+                self.end_movers(others);
+            } else if let Some(sequence) = self.begin_acked_rests() {
+                let ids = rests.iter().map(|due| objects.movers()[due.mover as usize].id);
+                self.client.objects.rests.extend(ids.map(|id| (sequence, id)));
+                self.end_movers(chunk);
+            } else if !others.is_empty() {
+                // Those rests stay due.
+                self.client.circuit.begin_unreliable(&mut self.out.bytes);
+                self.end_movers(others);
+            }
+        }
+        *self.due_movers = due;
+    }
+
+    /// Begins a datagram that has to be acked, unless too many are.
+    fn begin_acked_rests(&mut self) -> Option<u32> {
+        let circuit = &mut self.client.circuit;
+        if circuit.unacked() >= UNACKED_MAX {
+            return None;
+        }
+        circuit.begin_perishable(self.now, &mut self.out.bytes).ok()
+    }
+
+    /// Sends the datagram that was begun, with these blocks, advanced to now.
+    fn end_movers(&mut self, due: &[DueMover]) {
+        let objects = self.replica.objects();
+        let now = (self.replica.tick.0 as u32, self.client.viewer.eye);
+        let lead_s = self.replica.lead_s(self.now);
+        let is_path_lossy = self.client.circuit.is_path_lossy();
+        let bytes = &mut self.out.bytes;
+        terse::write_prefix(bytes, self.place.handle, self.replica.dilation, due.len() as u8);
+        for &due in due {
+            let mover = &objects.movers()[due.mover as usize];
+            bytes.extend_from_slice(&mover.terse);
+            // A rest is exact: no later update would correct it.
+            if !mover.at_rest
+                && let Some(block) = bytes.last_chunk_mut()
+            {
+                terse::advance_prim(block, lead_s);
+            }
+            self.client.objects.movers.note_sent(objects, due, now, is_path_lossy);
+        }
+        self.end_datagram();
+        self.counters.movers_sent += due.len() as u64;
+    }
+}
