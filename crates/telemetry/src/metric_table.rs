@@ -52,9 +52,20 @@ impl MetricTable {
 
     /// Exports a gauge, with a label unless its value is empty.
     pub fn gauge(&mut self, name: &'static str, help: &'static str, label: MetricLabel<'_>, value: f64) {
-        let (metrics, labels) = (&self.metrics, [label]);
-        let gauge = self.gauges.entry((name, key(&labels)));
-        gauge.or_insert_with(|| metrics.gauge(name, help, &present(&labels))).set(value);
+        self.gauge_by(name, help, &[label], value);
+    }
+
+    /// Exports a gauge with labels.
+    pub fn gauge_by(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        labels: &[MetricLabel<'_>],
+        value: f64,
+    ) {
+        let metrics = &self.metrics;
+        let gauge = self.gauges.entry((name, key(labels)));
+        gauge.or_insert_with(|| metrics.gauge(name, help, &present(labels))).set(value);
     }
 }
 
@@ -80,6 +91,7 @@ mod tests {
             table.count("throng_doors_total", "Doors.", "", 2 * value);
             table.count_by("throng_keys_total", "Keys.", &[("kind", "brass"), ("state", "lost")], value);
             table.gauge("throng_guests", "Guests.", ("room", "7"), value as f64);
+            table.gauge_by("throng_beds", "Beds.", &[("kind", "wide"), ("room", "7")], value as f64);
         }
         let text = table.metrics().render();
         for line in [
@@ -87,6 +99,7 @@ mod tests {
             "throng_doors_total 10",
             "throng_keys_total{kind=\"brass\",state=\"lost\"} 5",
             "throng_guests{room=\"7\"} 5",
+            "throng_beds{kind=\"wide\",room=\"7\"} 5",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
         }

@@ -46,6 +46,7 @@ pub fn run(args: &ExperimentArgs) -> Result<ExperimentOutput, ExperimentError> {
         out: args.out.clone(),
         duration: args.duration,
         starve: args.starve,
+        kills: args.kills,
         executable,
         command: std::env::args().collect::<Vec<_>>().join(" "),
     };
@@ -144,6 +145,7 @@ mod tests {
             out: None,
             duration: None,
             starve: None,
+            kills: None,
             executable: "throng".into(),
             command: String::new(),
         })
@@ -161,6 +163,7 @@ mod tests {
             out: None,
             duration: None,
             starve: Some(40),
+            kills: None,
             executable: "throng".into(),
             command: String::new(),
         })

@@ -6,10 +6,11 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use telemetry::allocations::{CountingAllocator, give_large_blocks_back};
 use throng::cli::{Cli, Command, ConfigCommand, ExperimentCommand};
+use throng::region_command::RegionCommandError;
 use throng::store_command::StoreCommandError;
 use throng::{
-    config, crashes, experiments, load, measure, operator, preflights, record, replay, serve, store_command,
-    supervise, token, trace, tune, user, workload,
+    config, crashes, experiments, load, measure, objects_command, operator, preflights, record,
+    region_command, replay, serve, store_command, supervise, terrain, token, trace, tune, user, workload,
 };
 
 /// Exit status for a configuration that is not valid; clap uses the same for a command line that is not.
@@ -51,6 +52,21 @@ fn main() -> ExitCode {
             Err(error @ StoreCommandError::Config(_)) => fail(EXIT_USAGE, &error),
             Err(error) => fail(1, &error),
         },
+        Command::Objects(command) => match objects_command::run(command) {
+            Ok((text, is_well)) => {
+                let printed = print(&text);
+                if is_well { printed } else { ExitCode::FAILURE }
+            }
+            Err(error) => fail(1, &error),
+        },
+        Command::Region(command) => match region_command::run(command) {
+            Ok((text, is_well)) => {
+                let printed = print(&text);
+                if is_well { printed } else { ExitCode::FAILURE }
+            }
+            Err(error @ RegionCommandError::Config(_)) => fail(EXIT_USAGE, &error),
+            Err(error) => fail(1, &error),
+        },
         Command::Kick(args) => {
             let body = serde_json::json!({ "name": args.name.name() });
             finish(operator::command(&args.data.data, "/v1/kick", &body))
@@ -59,6 +75,10 @@ fn main() -> ExitCode {
             let body = serde_json::json!({ "text": args.text });
             finish(operator::command(&args.data.data, "/v1/alert", &body))
         }
+        Command::Terrain(command) => match terrain::run(&command) {
+            Ok(text) => print(&text),
+            Err(error) => fail(error.exit_status(), &error),
+        },
         Command::Trace(command) => finish(trace::run(command, &mut io::stdout())),
         Command::Tune(args) => finish(tune::run(&args)),
         Command::Crash(command) => finish(crashes::run(command)),

@@ -49,7 +49,7 @@ pub fn run(args: &RecordArgs) -> Result<String, RecordCommandError> {
 }
 
 /// Moves a file to where none is.
-fn take_over(made: &Path, out: &Path) -> io::Result<()> {
+pub(crate) fn take_over(made: &Path, out: &Path) -> io::Result<()> {
     if fs::hard_link(made, out).is_err() {
         // On another disk.
         let mut from = fs::File::open(made)?;

@@ -171,6 +171,8 @@ mod tests {
             local_ids: 1..1_000,
             terrain: Arc::new(Terrain::flat(256, 21.0)),
             scenery: Arc::default(),
+            objects: None,
+            land: None,
             cast: None,
             water_m: 20.0,
             max_avatars: 10,

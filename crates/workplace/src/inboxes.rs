@@ -10,7 +10,7 @@ use super::lock_order::{CASTING, INBOX, INBOXES};
 use super::world_map::WorldMap;
 use crate::serving::SnapshotRequest;
 use ids::{SessionKey, WorldId};
-use link::{Action, Command};
+use link::{Action, Command, CommandSeries};
 use schedule::{TaskId, Waker};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -175,10 +175,11 @@ impl Waiting {
 
 /// Requests as commands of the node, which are numbered.
 fn request_by(push: impl Fn(Command) -> bool + Send + 'static) -> SnapshotRequest {
-    let mut n_sent = 0;
+    let mut sequence = CommandSeries::Snapshots.first();
     Box::new(move || {
-        push(Command::by_node(SessionKey::NODE, n_sent, Action::Resync));
-        n_sent += 1;
+        let taken = push(Command::by_node(SessionKey::NODE, sequence, Action::Resync));
+        sequence += u64::from(taken);
+        taken
     })
 }
 
@@ -378,17 +379,16 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_snapshots_are_numbered_and_get_lost_without_room() {
+    fn requests_of_snapshots_are_numbered_and_say_when_there_is_no_room() {
         let pool = pool();
         let inbox = inbox(&pool, 2);
         let mut within_steps = inbox.waiting.snapshot_request();
-        (0..3).for_each(|_| within_steps());
+        assert_eq!([(); 3].map(|()| within_steps()), [true, true, false]);
         assert_eq!(sequences(&inbox), [0, 1]);
-        within_steps();
-        inbox.snapshot_request()();
+        assert!(within_steps() && inbox.snapshot_request()());
         let mut taken = Vec::new();
         inbox.waiting.drain_commands(&mut taken);
-        assert_eq!(taken.iter().map(|command| command.sequence).collect::<Vec<_>>(), [3, 0]);
+        assert_eq!(taken.iter().map(|command| command.sequence).collect::<Vec<_>>(), [2, 0]);
         assert!(taken.iter().all(|command| command.action == Action::Resync));
     }
 

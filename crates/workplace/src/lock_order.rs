@@ -21,7 +21,7 @@ pub(crate) const JOURNAL_BUFFER: LockClass = LockClass::inner("a journal buffer"
 pub(crate) const POOL: LockClass = LockClass::outermost("the pool of worlds");
 /// The instances that are stepped.
 pub(crate) const RUNNING: LockClass = LockClass::inner("the list of running instances", &[POOL]);
-/// Counters or missed ticks of one world.
+/// Counters, missed ticks or newest edits of one world.
 pub(crate) const COUNTERS: LockClass = LockClass::inner("the counters of a world", &[RUNNING]);
 
 /// Worlds under construction.

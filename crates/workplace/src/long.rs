@@ -12,6 +12,8 @@ use thiserror::Error;
 pub const MAKE_WORLD: &str = "world";
 /// Restoration of a suspended instance. See [`MAKE_WORLD`].
 pub const RESUME: &str = "resume";
+/// A region's picture on the map. See [`MAKE_WORLD`].
+pub const DRAW_MAP: &str = "map";
 /// See [`MAKE_WORLD`].
 pub const BUILD_TEMPLATE: &str = "template";
 

@@ -19,14 +19,14 @@ pub trait FrameOutlet: Send {
 /// Outcome of a sent frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SentFrame {
-    /// True if it found no room. A snapshot heals the gap; events are lost.
+    /// True if it found no room. A snapshot heals the gap that the next frame shows; events are lost.
     pub is_lost: bool,
     /// Whole replicas that were copied for it, since a shard held the one whose turn it was.
     pub n_copies: u64,
 }
 
-/// Requests a snapshot from a world, which later frames carry in parts. It gets lost if the world's inbox is full.
-pub type SnapshotRequest = Box<dyn FnMut() + Send>;
+/// Requests a snapshot from a world, which later frames carry in parts. False if the world's inbox is full: it is to be requested again.
+pub type SnapshotRequest = Box<dyn FnMut() -> bool + Send>;
 
 /// The serving side as worlds need it.
 pub trait WorldGateway: Send + Sync {

@@ -36,9 +36,24 @@ impl<T> WorldMap<T> {
         self.entries.iter().map(|(world, value)| (*world, value))
     }
 
+    /// All entries, in the order of insertion.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (WorldId, &mut T)> {
+        self.entries.iter_mut().map(|(world, value)| (*world, value))
+    }
+
     /// All values, in the order of insertion.
     pub fn values(&self) -> impl Iterator<Item = &T> {
         self.entries.iter().map(|(_, value)| value)
+    }
+
+    /// All values, in the order of insertion.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.entries.iter_mut().map(|(_, value)| value)
+    }
+
+    /// All values, in the order of insertion.
+    pub fn into_values(self) -> impl Iterator<Item = T> {
+        self.entries.into_iter().map(|(_, value)| value)
     }
 
     fn index_of(&self, world: WorldId) -> Option<usize> {

@@ -9,7 +9,7 @@ use crate::world_map::WorldMap;
 use crate::{Clock, ThreadError};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use ids::{Instant, Tick, WorldId};
-use link::WorldSpec;
+use link::{StoredLand, StoredObjects, WorldSpec};
 use recording::Tape;
 use schedule::long::LongTasks;
 use schedule::{FrameRecord, FrameSummary, FrameTrace, Panicked, Pool, PoolBalance, StepStats, TaskId};
@@ -21,13 +21,14 @@ use std::time::Duration;
 use telemetry::captures::{MISSES_MAX, MissedTick};
 use telemetry::recorder::Recorder;
 use telemetry::{LockWait, Metrics};
-use world::{Life, NpcCounts, WorldConfig, WorldCounters};
+use world::{Life, NpcCounts, ObjectCounts, WorldConfig, WorldCounters};
 
 mod pace;
 mod published;
 mod stepper;
 
 pub use pace::TickTotals;
+pub use published::TimedEdit;
 use published::{PublishedState, SeenInstances, SharedPool};
 pub(crate) use stepper::{Founding, Stepper};
 
@@ -50,6 +51,10 @@ pub struct Worlds {
 pub struct WorldStart {
     /// Its description.
     pub spec: Arc<WorldSpec>,
+    /// Its objects, as they were saved.
+    pub objects: StoredObjects,
+    /// Its land, as it was saved; without it the region is one parcel without an owner.
+    pub land: Option<StoredLand>,
     /// Destination of its frames.
     pub outlet: Box<dyn FrameOutlet>,
 }
@@ -70,8 +75,12 @@ pub struct WorldTotals {
     pub world: WorldCounters,
     /// Avatars of users.
     pub n_avatars: usize,
+    /// Linksets that physics moves.
+    pub n_awake_bodies: usize,
     /// NPCs.
     pub n_npcs: usize,
+    /// Numbers of its prims that can be changed.
+    pub objects: ObjectCounts,
     /// Totals of its NPCs.
     pub npcs: NpcCounts,
     /// World time passed ÷ wall time passed, as of the last step.
@@ -149,14 +158,17 @@ pub fn start(
     let n_worlds = worlds.len();
     let mut inboxes = Vec::new();
     let mut shared = Vec::new();
-    for (WorldStart { spec, outlet }, n) in worlds.into_iter().zip(0_u16..) {
+    for (WorldStart { spec, objects, land, outlet }, n) in worlds.into_iter().zip(0_u16..) {
         let (world, dt) = (spec.world, spec.dt());
         // A recording that is asked for while another one waits is refused.
         let (tape_sender, tape_receiver) = bounded(1);
         let waiting = Waiting::new(INBOX_MAX);
         let seen = PublishedState::new();
         let stepper = Stepper {
-            life: Life::new(WorldConfig::new(&spec, None), f32::from(n) / n_worlds as f32),
+            life: Life::new(
+                WorldConfig { objects: Some(objects), land, ..WorldConfig::new(&spec, None) },
+                f32::from(n) / n_worlds as f32,
+            ),
             waiting: Arc::clone(&waiting),
             commands: Vec::new(),
             outlet,
@@ -178,6 +190,7 @@ pub fn start(
             journal_buffer: None,
             next_tick: Tick(0),
             is_steady: false,
+            is_frame_lost: false,
             spec: Arc::clone(&spec),
         };
         let waker = pool.add(Box::new(stepper), dt, Tick(0));
@@ -203,6 +216,16 @@ impl WorldsView {
     pub fn counted(&self) -> Vec<(String, WorldTotals)> {
         let counted = |world: &SharedWorld| (world.spec.name.clone(), *world.seen.counted());
         self.shared.values().map(counted).collect()
+    }
+
+    /// Counters of a shared world.
+    pub fn counted_of(&self, world: WorldId) -> Option<WorldTotals> {
+        self.shared.get(world).map(|world| *world.seen.counted())
+    }
+
+    /// The newest edits of a shared world's objects, the newest first.
+    pub fn newest_edits(&self, world: WorldId) -> Vec<TimedEdit> {
+        self.shared.get(world).map_or_else(Vec::new, |world| world.seen.newest_edits())
     }
 
     /// Ticks that worlds missed since the last call.

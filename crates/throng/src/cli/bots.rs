@@ -34,6 +34,16 @@ pub enum BehaviorName {
     Play,
     /// Follow the waypoints of `play` and strike about themselves, in the world that they are in.
     Quest,
+    /// Stand, and make, move, paint, scale, link, name and delete prims on a plot of their own; observers stand and watch.
+    Build,
+    /// Stand, and make 800 prims on a plot of their own, many at a time; observers stand and watch.
+    Rez,
+    /// Stand, and move, scale and paint a few prims each without waiting for the effect of each edit.
+    Rush,
+    /// Stand, and throw 20 prims each that physics moves a little above their plots, again and again.
+    Tumble,
+    /// Stand, and throw 20 prims each that physics moves so high that they fall for half a minute.
+    Soar,
     /// Stand behind a line of 64 kbit/s, ask for more, ack late, and take answers of the event queue late.
     SlowReader,
     /// Stand and attack: one in three each with garbage, with floods of agent updates and with floods of chat.
@@ -76,9 +86,12 @@ pub struct BotsArgs {
     /// Steadiness of their agent updates.
     #[arg(long, value_enum, default_value = "stable")]
     pub sender: SenderName,
-    /// Agent updates a second of each bot.
+    /// Agent updates a second of each bot; of bots that build its edits a second.
     #[arg(long, value_name = "HZ", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=125))]
     pub rate: u32,
+    /// Edge of the plot of each bot that builds, metres.
+    #[arg(long, value_name = "METRES", default_value_t = 16, value_parser = clap::value_parser!(u32).range(4..=256))]
+    pub plot: u32,
     /// Bandwidth that each of them requests, bits per second.
     #[arg(long, value_name = "BITS", default_value_t = 1_536_000, value_parser = clap::value_parser!(u32).range(64_000..=1_000_000_000))]
     pub throttle: u32,
@@ -113,6 +126,15 @@ pub struct BotsArgs {
     /// File for the observers' views over time, to be compared with a recording.
     #[arg(long, value_name = "FILE")]
     pub views: Option<PathBuf>,
+    /// File for the observers' scenes at the end: the prims that each displays, and when it displayed them first.
+    #[arg(long, value_name = "FILE")]
+    pub scenes: Option<PathBuf>,
+    /// File for the edits of bots that build: when each was sent, and when its effect was seen.
+    #[arg(long, value_name = "FILE")]
+    pub edits: Option<PathBuf>,
+    /// File of the observers' caches of objects, which they keep as viewers do: read at the beginning if it exists, written at the end.
+    #[arg(long, value_name = "FILE")]
+    pub cache: Option<PathBuf>,
     /// Time between their pings, when not as usual for the client.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub ping_every: Option<Duration>,
@@ -122,7 +144,7 @@ pub struct BotsArgs {
     /// Print the report as one JSON object.
     #[arg(long)]
     pub json: bool,
-    /// Execute the lines of standard input: enter N, behavior NAME, sender NAME, rate HZ, mark, gap, pings, probes, leave. Each is
+    /// Execute the lines of standard input: enter N, behavior NAME, sender NAME, rate HZ, mark, gap, pings, probes, edits, prims, leave. Each is
     /// answered by a line of JSON at its end; --count is the most that may enter.
     #[arg(long)]
     pub control: bool,
@@ -138,9 +160,11 @@ mod tests {
         let args: BotsArgs = parse(
             "--login http://127.0.0.1:9000/ --count 1000 --behavior walk --sender unstable --rate 125 --observers 20 \
              --ramp 30/s --duration 60s --loss 0.05 --delay 50ms --jitter 20ms --profile node-metaverse \
-             --server-pid 7 --device 10.1.0.0 --json",
+             --server-pid 7 --device 10.1.0.0 --plot 64 --scenes a --edits b --cache c --json",
         )
         .unwrap();
+        assert_eq!((args.plot, args.scenes, args.edits), (64, Some("a".into()), Some("b".into())));
+        assert_eq!(args.cache, Some("c".into()));
         assert_eq!(
             (args.count, args.behavior, args.sender),
             (1000, BehaviorName::Walk, SenderName::Unstable)
@@ -153,6 +177,8 @@ mod tests {
         }
         for wrong in [
             "--rate 126",
+            "--plot 3",
+            "--plot 257",
             "--loss 1.5",
             "--duration 60",
             "--ramp 0/s",

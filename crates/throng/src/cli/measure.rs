@@ -59,6 +59,9 @@ pub struct ExperimentArgs {
     /// A further part of `crowd`: 5,000 clients beside a process that takes PERCENT of a core.
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub starve: Option<u32>,
+    /// Number of kills of `kills`; of power cuts half as many [default: 200].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub kills: Option<u32>,
 }
 
 /// A network between server and clients.

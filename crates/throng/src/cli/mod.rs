@@ -4,9 +4,12 @@ mod accounts;
 mod bots;
 mod diagnose;
 mod measure;
+mod objects;
 mod parse;
+mod region;
 mod serve;
 mod store;
+mod terrain;
 mod token;
 
 pub use accounts::{AlertArgs, KickArgs, UserCommand};
@@ -16,8 +19,11 @@ pub use measure::{
     ExperimentArgs, ExperimentCommand, MeasureRecorderArgs, PreflightArgs, SinkName, SummaryArgs,
     WorkloadArgs,
 };
+pub use objects::{ObjectFilterArgs, ObjectsCommand, RemovalArgs};
+pub use region::RegionCommand;
 pub use serve::{ConfigCommand, ServeArgs};
 pub use store::{CopyArgs, StoreCommand};
+pub use terrain::{RangeArgs, TerrainArgs, TerrainCommand};
 pub use token::{TokenArgs, TokenCommand};
 
 use crate::config::{Flag, Sources};
@@ -48,10 +54,19 @@ pub enum Command {
     /// Migrate, check or copy the database.
     #[command(subcommand)]
     Store(StoreCommand),
+    /// List, show, return, delete and put back the objects of a running server's regions.
+    #[command(subcommand)]
+    Objects(ObjectsCommand),
+    /// Export, import or save a region.
+    #[command(subcommand)]
+    Region(RegionCommand),
     /// End a user's session on a running server.
     Kick(KickArgs),
     /// Show a message to everyone on a running server.
     Alert(AlertArgs),
+    /// Load, save, level or bake the ground of a region of a running server.
+    #[command(subcommand)]
+    Terrain(TerrainCommand),
     /// Show the crashes of a server.
     #[command(subcommand)]
     Crash(CrashCommand),

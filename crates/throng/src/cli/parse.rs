@@ -1,5 +1,6 @@
 //! From the text of a flag to its value.
 
+use link::Terrain;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 use systems::System;
@@ -49,6 +50,32 @@ pub(super) fn network(text: &str) -> Result<Ipv4Addr, String> {
     }
 }
 
+/// Parses `128,128,25,10`: a place in a region and a radius, metres.
+pub(super) fn sphere(text: &str) -> Result<[f32; 4], String> {
+    let sphere = numbers::<4>(text).filter(|[.., radius]| *radius >= 0.0);
+    sphere.ok_or_else(|| "a place and a radius look like 128,128,25,10".to_owned())
+}
+
+/// Parses `128,128,25`: a place in a region, metres.
+pub(super) fn place(text: &str) -> Result<[f32; 3], String> {
+    numbers(text).ok_or_else(|| "a place looks like 128,128,25".to_owned())
+}
+
+/// Finite numbers between commas.
+fn numbers<const N: usize>(text: &str) -> Option<[f32; N]> {
+    let numbers: Option<Vec<f32>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
+    let numbers: [f32; N] = numbers?.try_into().ok()?;
+    numbers.iter().all(|number| number.is_finite()).then_some(numbers)
+}
+
+/// Parses the height of a region's ground, metres.
+pub(super) fn ground_height(text: &str) -> Result<f32, String> {
+    let height: f32 = text.parse().map_err(|_| format!("{text:?} is not a number"))?;
+    let max = Terrain::HEIGHT_MAX_M;
+    // False of NaN.
+    if height.abs() <= max { Ok(height) } else { Err(format!("ground lies between -{max} m and {max} m")) }
+}
+
 /// Parses a number from 0 to 1.
 pub(super) fn fraction(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| format!("{text:?} is not a number"))?;
@@ -76,6 +103,16 @@ mod tests {
         assert_eq!(world_label("7=A=B, C"), Ok((7, "A=B, C".to_owned())));
         for text in ["", "Harbour", "=Harbour", "Harbour=7", "-1=Harbour"] {
             assert!(world_label(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn ground_has_a_finite_height_within_the_bounds() {
+        for (text, height) in [("22.5", 22.5), ("-2048", -2_048.0), ("2048", 2_048.0)] {
+            assert_eq!(ground_height(text), Ok(height), "{text}");
+        }
+        for text in ["", "NaN", "inf", "-inf", "2048.1", "99999", "2 m"] {
+            assert!(ground_height(text).is_err(), "{text:?}");
         }
     }
 }

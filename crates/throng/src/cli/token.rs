@@ -34,7 +34,8 @@ pub struct TokenArgs {
     /// Its name in the log: small letters, digits and hyphens.
     #[arg(long, value_name = "NAME")]
     pub name: String,
-    /// Its scopes: worlds:read, worlds:write (includes worlds:read), templates:write, operate (everything else).
+    /// Its scopes: worlds:read, worlds:write (includes worlds:read), templates:write, regions.read, regions.write (includes regions.read),
+    /// operate (everything else).
     #[arg(long = "scope", value_name = "SCOPE", required = true, value_delimiter = ',')]
     pub scopes: Vec<TokenScope>,
     /// For how long, such as 12h or 30d; without it, until it is revoked.

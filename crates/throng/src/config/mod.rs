@@ -28,8 +28,8 @@ pub use problem::{ConfigError, ConfigProblem};
 pub(crate) use sections::hz_or;
 pub use sections::{
     AgentUpdateFilter, CapturesSection, Database, DiagnoseSection, Gateway, InstancesSection, LoginSection,
-    Page, PortalSection, PublicChatAudience, RecorderSection, RegionSection, ServerSection, TemplateSection,
-    TerrainShape, WorldSection,
+    ObjectsSection, Page, PortalSection, PublicChatAudience, RecorderSection, RegionSection, ServerSection,
+    TemplateSection, TerrainShape, WorldSection,
 };
 pub use show::Effective;
 pub use sources::{ENV_PREFIX, Flag, Sources};
@@ -49,6 +49,8 @@ pub struct Config {
     pub server: ServerSection,
     /// The database.
     pub store: Database,
+    /// Objects that users build.
+    pub objects: ObjectsSection,
     /// Accounts and attempts.
     pub login: LoginSection,
     /// Circuits.
@@ -75,9 +77,10 @@ pub struct Config {
 
 impl Config {
     /// Every section, in the order of the documentation.
-    pub const SECTIONS: [ConfigSection; 13] = [
+    pub const SECTIONS: [ConfigSection; 14] = [
         ServerSection::SECTION,
         Database::SECTION,
+        ObjectsSection::SECTION,
         LoginSection::SECTION,
         Gateway::SECTION,
         WorldSection::SECTION,
@@ -106,6 +109,7 @@ impl Default for Config {
         Self {
             server: ServerSection::default(),
             store: Database::default(),
+            objects: ObjectsSection::default(),
             login: LoginSection::default(),
             gateway: Gateway::default(),
             world: WorldSection::default(),
@@ -147,8 +151,11 @@ pub fn load(sources: &Sources) -> Result<Effective, ConfigError> {
     let mut config: Config = figment.extract().expect("values that were checked fit the fields");
     // Files that belong together are moved together.
     if let Some(directory) = sources.file.as_ref().and_then(|file| file.parent()) {
-        for template in config.template.iter_mut().filter(|template| !template.npcs.as_os_str().is_empty()) {
-            template.npcs = directory.join(&template.npcs);
+        let of_templates =
+            config.template.iter_mut().flat_map(|template| [&mut template.npcs, &mut template.content]);
+        let of_regions = config.region.iter_mut().map(|region| &mut region.content);
+        for path in of_templates.chain(of_regions).filter(|path| !path.as_os_str().is_empty()) {
+            *path = directory.join(&path);
         }
     }
     let problems = check::together(&config);

@@ -96,6 +96,49 @@ section! {
         /// replicated by its own means. A server's password is better kept in the environment variable `PGPASSWORD` than here;
         /// `throng config show` and logs leave it out.
         url: StoreAddress = StoreAddress::default(), "–", KeyKind::StoreUrl;
+        /// Time between a change of an object and the transaction that saves it, with all changes of the region since. Can be tuned while the server
+        /// runs.
+        ///
+        /// Longer saves the disk some work, and more is lost by a power cut.
+        save_ms: u32 = 250, "ms", KeyKind::whole(10, 10_000);
+        /// Bytes per second that are written of objects in motion. A moving object is written every 5 s and when it comes to rest. Can be tuned while
+        /// the server runs.
+        ///
+        /// With fewer, objects in motion stand after a crash where they were longer ago. Users' changes do not count.
+        moving_bytes_per_s: u32 = 4_194_304, "bytes/s", KeyKind::whole(1_024, 1_073_741_824);
+        /// Age of the oldest change of an object that is not on the disk, from which on users' further changes in that region are refused with a
+        /// message; 0 is never. Can be tuned while the server runs.
+        ///
+        /// While the disk is full or the database does not answer, changes stay in memory and are lost with the process. Longer lets people go on
+        /// building for that long; the operator is told after 5 s in any case (`/healthz/ready`).
+        refuse_edits_after_s: u32 = 60, "s", KeyKind::whole(0, 86_400);
+        /// Objects that are kept of a user outside of the regions: returned, deleted and taken ones.
+        ///
+        /// A user who has as many can have no more returned or taken, and deletes objects for good. More take disk space: a linkset of ten prims some 3 KB.
+        held_per_user_max: u32 = 10_000, "objects", KeyKind::whole(1, 10_000_000);
+    }
+}
+
+section! {
+    /// Objects that users build ([building.md](building.md)). All keys can be tuned while the server runs.
+    pub struct ObjectsSection in "objects", repeated: false {
+        /// Prims that one session may make per second, on average over a second and more.
+        ///
+        /// Copies of large linksets need as many seconds as they have prims for each of these. More lets one user fill a region sooner.
+        rez_per_s: u32 = 200, "prims/s", KeyKind::whole(1, 100_000);
+        /// Time after which a temporary object vanishes.
+        ///
+        /// Temporary objects are never saved. Shorter and longer times hold for objects that become temporary from then on.
+        temporary_s: u32 = 60, "s", KeyKind::whole(1, 86_400);
+        /// Prims of a linkset at most.
+        ///
+        /// A linkset is sent, moved and saved as a whole. Existing linksets with more stay.
+        link_max: u32 = 256, "prims", KeyKind::whole(1, 256);
+        /// Time without a change after which viewers may keep an object in their cache.
+        ///
+        /// Shorter, and viewers keep objects that soon change again, for which their entry is worth nothing. Longer, and objects of a region that is
+        /// being built are sent in full at each visit.
+        cache_after_s: u32 = 60, "s", KeyKind::whole(1, 86_400);
     }
 }
 
@@ -222,10 +265,19 @@ section! {
         ///
         /// As for `terse_per_datagram`.
         full_per_datagram: u32 = 8, "blocks", KeyKind::whole(1, 8);
-        /// Things that stand in one datagram at most; four or five fit.
+        /// Objects in one datagram at most. Four or five static ones fit, some nine prims, and eighty that a viewer keeps in its cache.
         ///
         /// As for `terse_per_datagram`.
-        objects_per_datagram: u32 = 8, "blocks", KeyKind::whole(1, 8);
+        objects_per_datagram: u32 = 80, "blocks", KeyKind::whole(1, 80);
+        /// Part of a client's bytes that objects have while some are due or move, at least. While land is due, too, avatars have 60 % at most, and
+        /// land and objects half of the others each.
+        ///
+        /// More fills a scene sooner and makes movements of avatars less fresh meanwhile.
+        object_share: u32 = 25, "%", KeyKind::whole(5, 90);
+        /// True if objects for a viewer's cache are sent without compression of zeros.
+        ///
+        /// For experiments: they take half as many bytes again.
+        plain_cache: bool = false, "–", KeyKind::Flag;
         /// Bytes of such a datagram at most.
         ///
         /// As for `terse_per_datagram`. Every viewer takes 1,200, and so does every network.
@@ -461,8 +513,17 @@ section! {
         name: String = String::new(), "–", KeyKind::Name;
         /// Id of its world, unique on the grid; 0 stands for the position among the regions, from 1.
         ///
-        /// Local ids of the world are derived from it. A stated id does not change when regions are added or removed before this one.
+        /// Local ids of the world are derived from it, and its content is stored under it. A stated id does not change when regions are added or removed
+        /// before this one; without it, the server does not start with the content of another region.
         id: u32 = 0, "–", KeyKind::whole(0, SHARED_WORLDS_MAX as i64);
+        /// Former name of a region that has another one now; empty for none.
+        ///
+        /// Content that was saved under another name is not taken for the region's without it. It may be removed after a start.
+        former_name: String = String::new(), "–", KeyKind::Text;
+        /// Name of the account that owns the estate and the first parcel of a new region; empty for none.
+        ///
+        /// Used until the region's land is saved for the first time; from then on the estate's owner is changed by an operator.
+        estate_owner: String = String::new(), "–", KeyKind::Text;
         /// Column of its south-west corner on the grid's map, in squares of 256 m.
         ///
         /// Clients draw regions with adjacent squares as one landscape, but one cannot walk across yet, so leave a gap.
@@ -492,6 +553,14 @@ section! {
         ///
         /// A region is stepped by one core, the real limit of a crowd.
         max_avatars: u32 = 10_000, "avatars", KeyKind::whole(1, 100_000);
+        /// Prims that may be in it at once; beyond that new ones are refused with a message. Existing ones above it stay.
+        ///
+        /// Each takes about a kilobyte of memory, and of the disk.
+        max_objects: u32 = 45_000, "prims", KeyKind::whole(0, 500_000);
+        /// Physical prims among them at most.
+        ///
+        /// Physics steps those that are awake 60 times a second.
+        max_physical: u32 = 1_000, "prims", KeyKind::whole(0, 10_000);
         /// Boxes scattered over the ground, for tests and experiments. Avatars pass through them.
         ///
         /// A client receives those within 64 m, about 260 bytes each; each takes half a kilobyte of memory.
@@ -500,6 +569,15 @@ section! {
         ///
         /// Their owner and creator is the grid's operator.
         box_name: String = link::BOX_NAME.into(), "–", KeyKind::Name;
+        /// File of a whole region with which it begins, beside the configuration file; empty: none. `throng region export` writes such files.
+        ///
+        /// It is read at the first start only, as long as the database has nothing of the region. Later the region has what was built there. `throng region import` on a
+        /// stopped server refuses such a region before its first start. The land of the file comes with it if that is of a region of the same size.
+        content: PathBuf = PathBuf::new(), "path", KeyKind::Text;
+        /// Time without a change after which its picture on the map is drawn again; 20 times as long after a change at the latest.
+        ///
+        /// A picture takes up to a second of one core, at low priority.
+        map_after_s: u32 = 15, "s", KeyKind::whole(1, 3_600);
         /// Steps a second of this region; 0 is as many as `world.hz`.
         ///
         /// As for `world.hz`. Worlds of one rate are stepped together, so each further rate costs some microseconds a step.
@@ -543,6 +621,12 @@ section! {
         ///
         /// Their owner and creator is the grid's operator.
         box_name: String = link::BOX_NAME.into(), "–", KeyKind::Name;
+        /// File of a whole region whose objects stand in every instance, beside the configuration file; empty: none. `throng region export` writes such
+        /// files.
+        ///
+        /// All instances share one copy, which none of them can change. Visitors walk through the objects, NPCs around boxes of their sizes. With NPCs at
+        /// most 16,384 objects and boxes.
+        content: PathBuf = PathBuf::new(), "path", KeyKind::Text;
         /// File with the NPCs of its instances ([npcs.md](npcs.md)), beside the configuration file; empty: none.
         ///
         /// The navmesh is built at the start, about half a second for 256 m. Each NPC takes a few hundred nanoseconds per tick while a

@@ -3,7 +3,7 @@
 //! `POST /v1/tune` sets one; it lasts until the server ends, or, if the operator keeps it, is written to `DATA/tuning.toml`, which the
 //! next start applies on top of the configuration.
 
-use super::{AgentUpdateFilter, CapturesSection, Config, Gateway, Key, KeyKind};
+use super::{AgentUpdateFilter, CapturesSection, Config, Gateway, Key, KeyKind, ObjectsSection};
 
 use data_dir::{DataDir, DataDirError};
 use figment::value::Value;
@@ -18,13 +18,25 @@ use telemetry::recorder::Recorder;
 
 const FILTER: &str = "gateway.agent_update_filter";
 /// Keys of section `gateway` on pace and packing, in the order of [`Tunables::sending`].
-const SENDING: [&str; 6] = [
+const SENDING: [&str; 8] = [
     "terse_per_datagram",
     "full_per_datagram",
     "objects_per_datagram",
     "datagram_bytes",
     "send_hz",
     "reuse_buffers",
+    "object_share",
+    "plain_cache",
+];
+/// Keys on objects, in the order of [`Tunables::objects`].
+const OBJECTS: [&str; 7] = [
+    "objects.rez_per_s",
+    "objects.temporary_s",
+    "objects.link_max",
+    "objects.cache_after_s",
+    "store.refuse_edits_after_s",
+    "store.save_ms",
+    "store.moving_bytes_per_s",
 ];
 const MEMORY: &str = "gateway.memory_max_mib";
 const LOAD: &str = "instances.load_max_percent";
@@ -68,6 +80,8 @@ pub(crate) struct Tunables {
     filter: AtomicU8,
     /// Values of the keys in [`SENDING`], which shards read at every turn; flags are 0 and 1.
     sending: [AtomicU32; SENDING.len()],
+    /// Values of the keys in [`OBJECTS`].
+    objects: [AtomicU32; OBJECTS.len()],
     /// 0: as the control group says.
     memory_max_mib: AtomicU32,
     instances_load_max_percent: AtomicU32,
@@ -81,6 +95,25 @@ pub(crate) struct Tunables {
     kept: Mutex<BTreeMap<String, toml::Value>>,
 }
 
+/// Values of the keys on objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ObjectTunables {
+    /// Prims that a session makes per second.
+    pub(crate) rez_per_s: u32,
+    /// Time until a temporary object vanishes.
+    pub(crate) temporary_s: u32,
+    /// Prims of a linkset.
+    pub(crate) link_max: u32,
+    /// Time without a change after which viewers may keep an object.
+    pub(crate) cache_after: Duration,
+    /// Age of an unsaved change from which on others are refused.
+    pub(crate) refuse_edits_after: Option<Duration>,
+    /// Time between a change and its transaction.
+    pub(crate) save: Duration,
+    /// Bytes that are written per second of objects in motion.
+    pub(crate) moving_bytes_per_s: u64,
+}
+
 impl Tunables {
     /// As the configuration has it.
     pub(crate) fn new(config: &Config, recorder: Recorder) -> Self {
@@ -92,10 +125,18 @@ impl Tunables {
             gateway.datagram_bytes,
             gateway.send_hz,
             gateway.reuse_buffers.into(),
+            gateway.object_share,
+            gateway.plain_cache.into(),
         ];
+        let ObjectsSection { rez_per_s, temporary_s, link_max, cache_after_s } = config.objects;
+        let store = &config.store;
+        let (refuse_after_s, save_ms) = (store.refuse_edits_after_s, store.save_ms);
+        let moving = store.moving_bytes_per_s;
+        let objects = [rez_per_s, temporary_s, link_max, cache_after_s, refuse_after_s, save_ms, moving];
         let tunables = Self {
             filter: AtomicU8::new(0),
             sending: sending.map(AtomicU32::new),
+            objects: objects.map(AtomicU32::new),
             memory_max_mib: AtomicU32::new(gateway.memory_max_mib),
             instances_load_max_percent: AtomicU32::new(config.instances.load_max_percent),
             recorder,
@@ -153,6 +194,10 @@ impl Tunables {
         if let Some(place) = place_in_sending(key) {
             let value = value.to_bool().map_or_else(|| whole(&value), u64::from);
             self.sending[place].store(value as u32, Ordering::Relaxed);
+            return Ok(());
+        }
+        if let Some(place) = OBJECTS.iter().position(|&known| known == key) {
+            self.objects[place].store(whole(&value) as u32, Ordering::Relaxed);
             return Ok(());
         }
         match key {
@@ -227,6 +272,9 @@ impl Tunables {
             let is_flag = settable(&key).is_some_and(|known| known.kind == KeyKind::Flag);
             values.push((key, if is_flag { (value != 0).into() } else { value.into() }));
         }
+        for (&key, value) in OBJECTS.iter().zip(&self.objects) {
+            values.push((key.to_owned(), value.load(Ordering::Relaxed).into()));
+        }
         values.retain(|(key, _)| settable(key).is_some());
         let limit_key = |scope: &str| format!("{}{scope}{}", LIMIT.0, LIMIT.1);
         for scope in self.recorder.capture(Duration::ZERO).scopes {
@@ -250,15 +298,32 @@ impl Tunables {
     }
 
     pub(crate) fn sending(&self) -> Sending {
-        let [terse, full, objects, bytes, hz, reuses] =
+        let [terse, full, objects, bytes, hz, reuses, object_percent, plain_cache] =
             self.sending.each_ref().map(|value| value.load(Ordering::Relaxed));
         let packing = Packing {
             terse: terse as usize,
             full: full as usize,
             objects: objects as usize,
             bytes: bytes as usize,
+            plain_cache: plain_cache != 0,
         };
-        Sending { packing, hz, reuses_buffers: reuses != 0 }
+        Sending { packing, hz, reuses_buffers: reuses != 0, object_percent }
+    }
+
+    /// Bounds of objects, and times of their saves and caches.
+    pub(crate) fn objects(&self) -> ObjectTunables {
+        let [rez_per_s, temporary_s, link_max, cache_after_s, refuse_edits_after_s, save_ms, moving] =
+            self.objects.each_ref().map(|value| value.load(Ordering::Relaxed));
+        let seconds = |seconds: u32| Duration::from_secs(seconds.into());
+        ObjectTunables {
+            rez_per_s,
+            temporary_s,
+            link_max,
+            cache_after: seconds(cache_after_s),
+            refuse_edits_after: (refuse_edits_after_s > 0).then(|| seconds(refuse_edits_after_s)),
+            save: Duration::from_millis(save_ms.into()),
+            moving_bytes_per_s: moving.into(),
+        }
     }
 
     /// Memory that the process may have, if the operator has said.
@@ -345,6 +410,7 @@ fn settable(key: &str) -> Option<&'static Key> {
     let (section, name) = key.split_once('.')?;
     let now = matches!(key, FILTER | HORIZON | LOAD | MEMORY)
         || place_in_sending(key).is_some()
+        || OBJECTS.contains(&key)
         || section == CapturesSection::SECTION.name;
     let section = Config::SECTIONS.into_iter().find(|known| now && known.name == section)?;
     section.keys.iter().find(|known| known.name == name)
@@ -407,9 +473,9 @@ mod tests {
         let tunables = tunables();
         assert_eq!(tunables.sending().hz, Config::default().gateway.send_hz);
         assert_eq!(tunables.sending().packing.terse_blocks(), Packing::default().terse_blocks());
-        for (key, value) in
-            SENDING.iter().zip([json!(1), json!(2), json!(3), json!(400), json!(5), json!(false)])
-        {
+        let values =
+            [json!(1), json!(2), json!(3), json!(400), json!(5), json!(false), json!(40), json!(true)];
+        for (key, value) in SENDING.iter().zip(values) {
             let key = format!("gateway.{key}");
             tunables.tune(&key, &value).unwrap();
             assert_eq!(
@@ -417,12 +483,37 @@ mod tests {
                 Some(value)
             );
         }
-        let packing = Packing { terse: 1, full: 2, objects: 3, bytes: 400 };
-        assert_eq!(tunables.sending(), Sending { packing, hz: 5, reuses_buffers: false });
+        let packing = Packing { terse: 1, full: 2, objects: 3, bytes: 400, plain_cache: true };
+        assert_eq!(tunables.sending(), Sending { packing, hz: 5, reuses_buffers: false, object_percent: 40 });
         for (key, wrong) in
             [("datagram_bytes", json!(1_500)), ("send_hz", json!(0)), ("reuse_buffers", json!(1))]
         {
             assert!(tunables.tune(&format!("gateway.{key}"), &wrong).is_err(), "{key}");
+        }
+    }
+
+    #[test]
+    fn bounds_of_objects_are_set_key_by_key() {
+        let tunables = tunables();
+        let config = Config::default();
+        assert_eq!(tunables.objects().rez_per_s, config.objects.rez_per_s);
+        for (key, value) in OBJECTS.iter().zip([7, 8, 9, 10, 0, 11, 2_048]) {
+            tunables.tune(key, &json!(value)).unwrap();
+            let listed = tunables.list().into_iter().find(|one| one.key == *key);
+            assert_eq!(listed.map(|one| one.value), Some(json!(value)), "{key}");
+        }
+        let expected = ObjectTunables {
+            rez_per_s: 7,
+            temporary_s: 8,
+            link_max: 9,
+            cache_after: Duration::from_secs(10),
+            refuse_edits_after: None,
+            save: Duration::from_millis(11),
+            moving_bytes_per_s: 2_048,
+        };
+        assert_eq!(tunables.objects(), expected);
+        for (key, wrong) in [("objects.link_max", 257), ("objects.temporary_s", 0)] {
+            assert!(tunables.tune(key, &json!(wrong)).is_err(), "{key}");
         }
     }
 

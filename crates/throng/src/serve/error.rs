@@ -68,8 +68,49 @@ pub enum ServeError {
         /// Number of ports.
         wanted: u16,
     },
-    /// NPCs of a template.
-    #[error("cannot make the NPCs of template {name:?}")]
+    /// Objects or land of a region. Without them the region would be another one.
+    #[error("cannot begin region {name:?}")]
+    Region {
+        /// Name of the region.
+        name: String,
+        /// The reason.
+        #[source]
+        source: keeper::LoadError,
+    },
+    /// The content of a new region.
+    #[error("cannot begin region {name:?} with its content")]
+    Content {
+        /// Name of the region.
+        name: String,
+        /// The reason.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The content under a region's number is that of another region.
+    #[error(
+        "region {name:?} has the number {number}, under which the content of {found:?} is saved; without `id` the number is the position among the \
+         regions: state for each region the `id` that it had, or `former_name = {found:?}` for one that was renamed"
+    )]
+    OtherRegion {
+        /// Name of the region.
+        name: String,
+        /// Its number.
+        number: u32,
+        /// Name of the region that was saved.
+        found: String,
+    },
+    /// The owner of an estate.
+    #[error(
+        "the estate of region {region:?} is to belong to {owner:?}, and there is no such account (throng user add)"
+    )]
+    NoEstateOwner {
+        /// Name of the region.
+        region: String,
+        /// Name of the owner.
+        owner: String,
+    },
+    /// NPCs or content of a template.
+    #[error("cannot make template {name:?}")]
     Template {
         /// Name of the template.
         name: String,
@@ -111,6 +152,12 @@ pub enum ServeError {
         /// Number of instances, as far as known.
         n: usize,
     },
+    /// At the end of the server.
+    #[error("the last changes of {n} regions could not be saved")]
+    RegionsNotSaved {
+        /// Number of regions.
+        n: usize,
+    },
     /// At the end of the server: everything else was in order.
     #[error("{n} last places or homes could not be saved")]
     PlacesNotSaved {
@@ -126,6 +173,12 @@ impl ServeError {
     /// True if the configuration keeps the server from starting.
     #[must_use]
     pub const fn is_of_configuration(&self) -> bool {
-        matches!(self, Self::Tuning(_) | Self::TooLittleMemory { .. })
+        matches!(
+            self,
+            Self::Tuning(_)
+                | Self::TooLittleMemory { .. }
+                | Self::OtherRegion { .. }
+                | Self::NoEstateOwner { .. }
+        )
     }
 }

@@ -2,31 +2,43 @@
 //!
 //! Threads: `world-N` step worlds (`worlds`), `long-N` do what takes longer than a frame (`long`), `replica` encodes frames (`replicas`), `shard-N` own circuits and
 //! sockets (`shards`), `hub` carries mail from the shards to the sessions and `store` writes what has to be kept
-//! (`sessions`), `passwords` hashes, `restarts` takes up worlds that panicked (`restarts`), `http` threads serve
+//! (`sessions`), `keeper` saves objects and land (`keepers`), `passwords` hashes, `restarts` takes up worlds that panicked (`restarts`), `http` threads serve
 //! login, capabilities and the page, `watch` measures once a second (`watch`), and `recorder` writes captures when
 //! something was too slow (`captures`). The main thread waits for a signal. Worlds and sessions know each other by `local_gateway` only.
 
 mod addresses;
 mod captures;
+mod content;
 mod cpu_meter;
 mod crashes;
 mod error;
 mod faults;
+mod full_users;
+mod grounds;
 mod instances;
+mod keepers;
 mod limits;
 mod local_gateway;
+mod map_pictures;
+mod node_edits;
+mod parcels;
 mod places;
 mod recordings;
+mod regions;
 mod replicas;
 mod sessions;
 mod shards;
 mod stages;
+mod terrain;
+mod transfers;
 mod watch;
 
 pub use error::ServeError;
+pub(crate) use keepers::{is_new, keeper_config, new_land};
+pub(crate) use places::grounds;
 
 use crate::config::tunables::{KeptTuner, Tunables};
-use crate::config::{Config, parts};
+use crate::config::{Config, RegionSection, parts};
 use crate::hangup::Hangup;
 use crate::{page, supervise};
 use addresses::Bound;
@@ -39,28 +51,36 @@ use gateway::http::fault::Faults;
 use gateway::http::listener::{self, Site};
 use gateway::http::live::{self, Live};
 use gateway::http::{BODY_BYTES_MAX, HttpCounters, HttpState};
-use gateway::places::{EncodedGround, Places};
+use gateway::places::{EncodedGround, Place, Places};
 use grid::capability::HeldTextures;
 use grid::login::LoginService;
 use grid::password::{Cost, LoadHint, Passwords};
+use grounds::Grounds;
 use host::local_ids::LocalIdSpace;
 use host::registry::RegistryConfig;
-use ids::Instant;
+use ids::{Instant, WorldId};
 use instances::Owners;
+use keepers::KeptWorld;
 use limits::{HttpConnections, MemoryLimit};
-use link::HostNumber;
+use link::{CommandSeries, HostNumber};
 use local_gateway::LocalGateway;
+use map_pictures::MapPictures;
+use node_edits::NodeEdits;
 use operator_api::{Diagnose, FrameLog};
+use parcels::ParcelMaps;
 use recordings::Recordings;
+use regions::{RegionSettings, Regions, RestoreClaims};
 use replicas::FrameQueue;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::Store;
 use telemetry::captures::{CaptureStore, MissedTicks};
 use telemetry::recorder::{Recorder, RecorderConfig, frame_end};
 use telemetry::{LogFormat, Metrics, cgroup, process};
+use terrain::TerrainDesk;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::Notify;
 use workplace::instances::{
@@ -138,12 +158,23 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let n_shards = n_shards(config);
     let bound = Bound::bind(config, n_shards).await?;
 
-    let places = Arc::new(Places::new(places::settings(config)));
+    let grounds = grounds(config);
+    let kept = keepers::load(config, &grounds, &store, unix_start_s)?;
+    let places = Arc::new(Places::new(places::settings(config, grounds, &keepers::cache_ids(&kept))));
     let frame_queue = FrameQueue::new();
-    let shared = places
-        .iter()
-        .map(|place| WorldStart { spec: Arc::clone(place.scene.spec()), outlet: frame_queue.outlet() });
-    let worlds = worlds::start(n_workers(config), shared.collect(), &clock, &metrics, recorder, &mut fuses)?;
+    let (mut kept_worlds, mut full) = (Vec::new(), BTreeSet::new());
+    let mut shared = Vec::new();
+    let mut grounds = Vec::new();
+    for (place, KeptWorld { world, keeper, region }) in places.iter().zip(kept) {
+        let spec = Arc::clone(place.scene.spec());
+        grounds.push((world, Arc::clone(&spec.ground.terrain), region.land.ground.clone()));
+        let (objects, land) = (region.objects, Some(region.land));
+        full.extend(objects.transfers.full.iter().copied());
+        shared.push(WorldStart { spec, objects, land, outlet: frame_queue.outlet() });
+        kept_worlds.push((world, keeper));
+    }
+    let grounds = Arc::new(Grounds::new(grounds));
+    let worlds = worlds::start(n_workers(config), shared, &clock, &metrics, recorder, &mut fuses)?;
     let shards = shards::prepare(n_shards)?;
     let mailbox = InstanceMailbox::new();
     let sessions = sessions::start(sessions::SessionThreadsConfig {
@@ -213,7 +244,26 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         door: Door::default(),
         counters: HttpCounters::default(),
     });
+    let inbox = |world| worlds.inboxes.shared().get(world).expect("a shared world has an inbox").clone();
+    let (keepers, keeper_thread) = keepers::start(keepers::KeeperThreadConfig {
+        config,
+        kept: kept_worlds,
+        full,
+        grounds: Arc::clone(&grounds),
+        inbox: &inbox,
+        store: &http_state.store,
+        tunables: &tunables,
+        clock: &clock,
+        metrics: &metrics,
+        recorder,
+        fuse: fuses.at("keeper"),
+    })?;
+    let node_edits = Arc::new(NodeEdits::new(worlds.inboxes.shared().clone()));
+    let parcels = Arc::new(ParcelMaps::new(places.iter().map(|place| place.world())));
     let replicas = replicas::start(replicas::ReplicaThreadConfig {
+        keepers,
+        node_edits: Arc::clone(&node_edits),
+        parcels: Arc::clone(&parcels),
         places: &places,
         worlds: &worlds,
         frames: frame_queue,
@@ -333,28 +383,61 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         amiss: {
             let amiss = watch.amiss();
             let (instance_store, writes) = (Arc::clone(&instance_store), Arc::clone(&sessions.writes));
+            let (saves, clock) = (keeper_thread.status(), Arc::clone(&clock));
             Box::new(move || {
-                let of_store = writes.trouble().into_iter().chain(instance_store.trouble());
+                let saves = saves.trouble(clock());
+                let of_store = writes.trouble().into_iter().chain(saves).chain(instance_store.trouble());
                 amiss().into_iter().chain(of_store).chain(admission.trouble()).collect()
             })
         },
         ready: {
             let (draining, spare) = (Arc::clone(&draining), connections.clone());
             let (instance_store, writes) = (Arc::clone(&instance_store), Arc::clone(&sessions.writes));
+            let (saves, clock) = (keeper_thread.status(), Arc::clone(&clock));
             Box::new(move || match draining.load(Ordering::Relaxed) {
                 true => Err("The server drains.".into()),
                 false if !spare.has_spare() => Err("Clients have taken nearly all connections.".into()),
-                false => writes.trouble().or_else(|| instance_store.trouble()).map_or(Ok(()), Err),
+                false => {
+                    let trouble = writes.trouble().or_else(|| saves.trouble(clock()));
+                    trouble.or_else(|| instance_store.trouble()).map_or(Ok(()), Err)
+                }
             })
         },
         faults,
     });
+    let desk = TerrainDesk {
+        regions: places.iter().map(|place| (place.name().to_owned(), place.world())).collect(),
+        grounds,
+        inboxes: Arc::clone(&worlds.inboxes),
+        folder: data.terrain(),
+        clock: Arc::clone(&clock),
+        unix_start_s,
+        next_command: AtomicU64::new(CommandSeries::Terrain.first()),
+    };
     let owners = Owners::new(&http_state.store);
+    let regions = Regions {
+        places: Arc::clone(&places),
+        settings: region_settings(config, &places, unix_start_s),
+        owners: Owners::new(&http_state.store),
+        store: Arc::clone(&http_state.store),
+        node_edits,
+        orders: keeper_thread.orders(),
+        restores: keeper_thread.restores(),
+        restoring: RestoreClaims::default(),
+        saves: keeper_thread.status(),
+        worlds: worlds.watch(),
+        parcels,
+        clock: Arc::clone(&clock),
+        unix_start_s,
+        folder: data.regions(),
+    };
     let drills = config.diagnose.allow_faults;
     let commands = operator_api::diagnose_router(diagnose)
         .merge(instances::router(instances, owners, places))
+        .merge(regions::router(Arc::new(regions)))
         .merge(operator_api::long_tasks_router(worlds.long().clone(), Arc::clone(&clock), drills))
-        .merge(operator_api::frames_router(frames));
+        .merge(operator_api::frames_router(frames))
+        .merge(terrain::router(desk));
     let commands = admin::router(admin, commands);
     let public = gateway::http::router(Arc::clone(&http_state));
     let proxies = Arc::new(parts::proxies(config));
@@ -369,6 +452,14 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let http = tokio::spawn(listener::serve(bound.http, public));
     let operator = tokio::spawn(listener::serve(bound.admin, commands));
     tokio::spawn(live::run(Arc::clone(&http_state)));
+    let settled = |region: &RegionSection| Duration::from_secs(region.map_after_s.into());
+    let pictures = MapPictures {
+        state: http_state,
+        long: worlds.long().clone(),
+        clock: Arc::clone(&clock),
+        settled: config.region.iter().map(settled).collect(),
+    };
+    tokio::spawn(pictures.run());
 
     let mut ending = Ending::listen()?;
     let run_file = RunFile::new(bound.http_addr, &bound.udp_addrs, bound.admin_addr);
@@ -395,10 +486,15 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     // First: the others may wait for one of its tasks.
     worlds.stop();
     saved_instances.stop();
-    replicas.stop();
+    // A replica thread that has panicked has taken the keepers with it.
+    let n_unsaved_regions =
+        replicas.stop().map_or(config.region.len(), |keepers| keeper_thread.finish(keepers, &clock));
     captures.stop();
     data.remove_run_file();
     tracing::info!("stopped");
+    if n_unsaved_regions > 0 {
+        return Err(ServeError::RegionsNotSaved { n: n_unsaved_regions });
+    }
     if n_unsaved > 0 { Err(ServeError::NotSaved { n: n_unsaved }) } else { kept }
 }
 
@@ -435,6 +531,17 @@ fn registry_config(config: &Config, unix_start_s: u64) -> RegistryConfig {
         local_ids: LocalIdSpace::INSTANCES,
         unix_start_s: unix_start_s.cast_signed(),
     }
+}
+
+/// Settings of the regions for their operators.
+fn region_settings(config: &Config, places: &Places, now_s: u64) -> BTreeMap<WorldId, RegionSettings> {
+    let settings = |((index, region), place): ((usize, &RegionSection), &Arc<Place>)| {
+        let world = region.world(index);
+        let land = new_land(region, &place.ground().terrain, None, now_s);
+        let keeper = keeper_config(config, (world, region), land, now_s);
+        (world, RegionSettings { keeper, objects_max: region.max_objects })
+    };
+    config.region.iter().enumerate().zip(places.iter()).map(settings).collect()
 }
 
 /// Serves the picture of a ground as a texture.

@@ -1,11 +1,11 @@
 //! From configured regions to places, and from templates to the parts of instances.
 
-use super::ServeError;
+use super::{ServeError, content};
 use crate::config::{self, Config, TerrainShape, hz_or};
 use gateway::places::{EncodedGround, PlaceSettings};
 use glam::Vec3;
-use host::script::{ScriptProblems, load_cast};
-use ids::{Epoch, RegionHandle};
+use host::script::load_cast;
+use ids::{Epoch, RegionHandle, Uuid};
 use link::{GroundSpec, Portal, PortalTo, Scenery, Terrain, WorldSpec, shared_local_ids};
 use schedule::long::{LongContext, LongTasks};
 use std::path::Path;
@@ -21,9 +21,22 @@ const FLAT_ABOVE_WATER_M: f32 = 2.0;
 const GROUND_ESTIMATE: Duration = Duration::from_millis(20);
 const MESH_ESTIMATE: Duration = Duration::from_millis(500);
 
-pub(super) fn settings(config: &Config) -> Vec<PlaceSettings> {
-    let place = |(index, region): (usize, &config::RegionSection)| {
-        let (ground, portals) = Ground::of_region(region).describe(config);
+/// Described ground of a region, and the portals on it.
+pub(crate) type RegionGround = (GroundSpec, Arc<[Portal]>);
+
+/// Grounds of the regions, in their order.
+pub(crate) fn grounds(config: &Config) -> Vec<RegionGround> {
+    config.region.iter().map(|region| Ground::of_region(region).describe(config)).collect()
+}
+
+/// Places of the regions over these grounds, with the ids of their clients' caches.
+pub(super) fn settings(
+    config: &Config,
+    grounds: Vec<RegionGround>,
+    cache_ids: &[Uuid],
+) -> Vec<PlaceSettings> {
+    type Described<'a> = (((usize, &'a config::RegionSection), RegionGround), &'a Uuid);
+    let place = |(((index, region), (ground, portals)), cache_id): Described<'_>| {
         let encoded_ground = encode(&region.name, ground.into());
         let world = region.world(index);
         let spec = WorldSpec {
@@ -32,15 +45,17 @@ pub(super) fn settings(config: &Config) -> Vec<PlaceSettings> {
             is_shared: true,
             name: region.name.clone(),
             max_avatars: region.max_avatars,
+            max_objects: region.max_objects,
             hz: hz_or(region.hz, config.world.hz),
             local_ids: shared_local_ids(world),
             ground: Arc::clone(encoded_ground.spec()),
             portals,
             seed: RegionHandle::from_grid(region.x, region.y).0,
+            cache_id: *cache_id,
         };
         PlaceSettings { grid: (region.x, region.y), spec, ground: encoded_ground }
     };
-    config.region.iter().enumerate().map(place).collect()
+    config.region.iter().enumerate().zip(grounds).zip(cache_ids).map(place).collect()
 }
 
 /// A template, and its ground as it is shown.
@@ -49,7 +64,7 @@ type ShownTemplate = (Template, Arc<EncodedGround>);
 /// Templates of instances, made by long tasks in turn.
 ///
 /// # Errors
-/// If a template's NPCs cannot be loaded.
+/// If a template's NPCs or its content cannot be loaded.
 pub(super) fn templates(config: &Config, tasks: &LongTasks) -> Result<Vec<ShownTemplate>, ServeError> {
     let template = |template: &config::TemplateSection| {
         let (name, whole) = (template.name.clone(), config.clone());
@@ -60,7 +75,7 @@ pub(super) fn templates(config: &Config, tasks: &LongTasks) -> Result<Vec<ShownT
         let spec = (long::BUILD_TEMPLATE, name.clone(), estimated);
         let template = template.clone();
         let built = long::run(tasks, spec, move |context| build(&template, &whole, context));
-        built.map_err(|why: LongFailure| failed(why.into()))?.map_err(|why| failed(why.into()))
+        built.map_err(|why: LongFailure| failed(why.into()))?.map_err(failed)
     };
     config.template.iter().map(template).collect()
 }
@@ -69,8 +84,9 @@ fn build(
     template: &config::TemplateSection,
     config: &Config,
     context: &LongContext,
-) -> Result<ShownTemplate, ScriptProblems> {
-    let (mut ground, portals) = Ground::of_template(template).describe(config);
+) -> Result<ShownTemplate, Box<dyn std::error::Error + Send + Sync>> {
+    let (ground, portals) = Ground::of_template(template).describe(config);
+    let mut ground = content::put_into(ground, &template.content)?;
     let mut go_on = || !context.is_cancelled();
     let script = Some(template.npcs.clone()).filter(|path| !path.as_os_str().is_empty());
     let load = |path: &Path| {

@@ -139,14 +139,14 @@ impl Recordings {
     }
 }
 
-/// The path of a file of this name. A token that may record opens no other file of the machine.
-fn path_below(folder: &Path, name: &Path) -> Result<PathBuf, String> {
+/// The path of a file of this name. A token that may record, export or import opens no other file of the machine.
+pub(super) fn path_below(folder: &Path, name: &Path) -> Result<PathBuf, String> {
     let is_name = name.file_name() == Some(name.as_os_str())
         && name.as_os_str().len() <= NAME_BYTES_MAX
         && !name.to_string_lossy().contains(char::is_control);
     if !is_name {
         return Err(format!(
-            "{name:?} is not the name of a file, of at most {NAME_BYTES_MAX} bytes: recordings are made in {}.",
+            "{name:?} is not the name of a file, of at most {NAME_BYTES_MAX} bytes, in {}.",
             folder.display()
         ));
     }

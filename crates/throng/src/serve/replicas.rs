@@ -2,6 +2,9 @@
 
 use super::ServeError;
 use super::faults::Fuse;
+use super::keepers::Keepers;
+use super::node_edits::{NodeEditOutcome, NodeEdits};
+use super::parcels::ParcelMaps;
 use super::world_map::WorldMap;
 use super::worlds::Worlds;
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select};
@@ -15,6 +18,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
 use telemetry::{Metrics, Timing};
 use workplace::serving::{FrameOutlet, SentFrame, SnapshotRequest};
@@ -108,7 +112,7 @@ impl FrameOutlet for QueuedFrames {
 }
 
 pub(super) struct Replicas {
-    thread: JoinHandle<()>,
+    thread: JoinHandle<Keepers>,
     stop: Sender<()>,
     counters: Arc<ReplicaCounters>,
 }
@@ -137,6 +141,12 @@ pub(super) struct ReplicaThreadConfig<'a> {
     pub(super) metrics: &'a Metrics,
     pub(super) recorder: Recorder,
     pub(super) fuse: Arc<Fuse>,
+    /// Keepers of the worlds' objects.
+    pub(super) keepers: Keepers,
+    /// Requests of the node whose results come in frames.
+    pub(super) node_edits: Arc<NodeEdits>,
+    /// Parcels of the worlds, for operators.
+    pub(super) parcels: Arc<ParcelMaps>,
 }
 
 /// One world's follower with this thread's data on the world.
@@ -157,6 +167,9 @@ pub(super) fn start(start: ReplicaThreadConfig<'_>) -> Result<Replicas, ServeErr
         metrics,
         recorder,
         fuse,
+        keepers,
+        node_edits,
+        parcels,
     } = start;
     let followed = places
         .iter()
@@ -186,12 +199,15 @@ pub(super) fn start(start: ReplicaThreadConfig<'_>) -> Result<Replicas, ServeErr
         http_state,
         counters: Arc::clone(&counters),
         fuse,
+        keepers,
+        node_edits,
+        parcels,
     };
     let thread = std::thread::Builder::new()
         .name("replica".into())
         .spawn(move || {
             recorder.thread("replica").install();
-            thread.run();
+            thread.run()
         })
         .map_err(|source| ServeError::Thread { name: "replica", source })?;
     Ok(Replicas { thread, stop, counters })
@@ -202,11 +218,14 @@ impl Replicas {
         Arc::clone(&self.counters)
     }
 
-    pub(super) fn stop(self) {
+    /// Ends the thread after the last frame. The keepers have not saved all of it yet; `None` if the thread has panicked.
+    pub(super) fn stop(self) -> Option<Keepers> {
         drop(self.stop);
-        if self.thread.join().is_err() {
+        let keepers = self.thread.join();
+        if keepers.is_err() {
             tracing::error!("the replica thread has panicked");
         }
+        keepers.ok()
     }
 }
 
@@ -219,20 +238,52 @@ struct ReplicaThread {
     http_state: Arc<HttpState>,
     counters: Arc<ReplicaCounters>,
     fuse: Arc<Fuse>,
+    keepers: Keepers,
+    node_edits: Arc<NodeEdits>,
+    parcels: Arc<ParcelMaps>,
 }
 
+/// Without a batch to hand out, the thread waits for a frame.
+const IDLE: Duration = Duration::from_secs(3_600);
+
 impl ReplicaThread {
-    fn run(mut self) {
+    fn run(mut self) -> Keepers {
         loop {
+            let now = (self.http_state.clock)();
+            let until_next = self.keepers.poll_timeout().map_or(IDLE, |at| at.since(now));
             select! {
                 recv(self.frames) -> frame => match frame {
                     Ok(frame) => {
                         self.take(frame);
                         frame_end();
                     }
-                    Err(_) => return,
+                    Err(_) => return self.keepers,
                 },
-                recv(self.stopped) -> _ => return,
+                recv(self.keepers.outcomes()) -> outcome => if let Ok(outcome) = outcome {
+                    self.keepers.take_outcome(now, &outcome);
+                },
+                recv(self.keepers.notices()) -> notice => if let Ok(notice) = notice {
+                    self.keepers.tell(notice);
+                },
+                recv(self.keepers.restores()) -> request => if let Ok(request) = request {
+                    self.keepers.take_restore(request);
+                },
+                recv(self.keepers.orders()) -> order => if let Ok(order) = order {
+                    // Those that were sent before the order are part of it.
+                    for _ in 0..FRAMES_MAX {
+                        let Ok(frame) = self.frames.try_recv() else { break };
+                        self.take(frame);
+                    }
+                    self.keepers.take_order((self.http_state.clock)(), order);
+                },
+                recv(self.stopped) -> _ => {
+                    // The worlds have ended; what they sent last is kept, too.
+                    while let Ok(frame) = self.frames.try_recv() {
+                        self.take(frame);
+                    }
+                    return self.keepers;
+                }
+                default(until_next) => self.keepers.save_due((self.http_state.clock)()),
             }
         }
     }
@@ -244,6 +295,8 @@ impl ReplicaThread {
         let followed =
             self.worlds.get_mut(frame.world).expect("only shared worlds send frames to this thread");
         followed.follower.follow(&frame);
+        self.keepers.take(began_at, &frame);
+        self.parcels.follow(&frame);
         followed.timing.record((self.http_state.clock)() - began_at);
         let region = followed.region;
         let world = frame.world;
@@ -253,6 +306,10 @@ impl ReplicaThread {
             for event in events.iter() {
                 if let Event::Chat(chat) = event {
                     self.http_state.live.show_chat(region, chat);
+                }
+                if let Event::ObjectsChanged { sequence, done, refused, reason } = event {
+                    let outcome = NodeEditOutcome { done: *done, refused: *refused, reason: *reason };
+                    self.node_edits.settle(*sequence, outcome);
                 }
             }
             self.sessions.send_to_shards(&ToShard::Events(world, events));

@@ -196,6 +196,7 @@ fn shard_config(start: &ShardThreadsConfig<'_>) -> Result<ShardConfig, ServeErro
         },
         sending: tunables.sending(),
         filter: tunables.filter(),
+        cache_after: tunables.objects().cache_after,
         textures: Arc::clone(start.textures),
         unix_start_s: start.unix_start_s,
         hash_keys,
@@ -282,6 +283,7 @@ impl ShardThread {
             self.fuse.strike();
             let sending = self.tunables.sending();
             self.shard.set_filter(self.tunables.filter());
+            self.shard.set_cache_after(self.tunables.objects().cache_after);
             self.shard.set_sending(began_at, sending);
             for port in events.iter().map(|event| event.token as usize) {
                 self.receive(port, &mut received);

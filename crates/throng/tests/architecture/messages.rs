@@ -4,7 +4,7 @@ use super::cycles::production_code;
 use super::root;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Errors of readers in `link`.
 const ERRORS: [&str; 3] = ["LooksError", "SceneryError", "TerrainError"];
@@ -96,19 +96,37 @@ fn faults(declared: &Declared, messages: &BTreeSet<String>) -> Vec<String> {
     faults
 }
 
+/// Production code of all files below a folder.
 fn sources(folder: &Path) -> String {
     let entries = fs::read_dir(folder).expect("a folder of sources");
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
     paths.sort();
-    paths.iter().map(|path| production_code(&fs::read_to_string(path).expect("a source file"))).collect()
+    let code = |path: &PathBuf| {
+        if path.is_dir() {
+            return sources(path);
+        }
+        production_code(&fs::read_to_string(path).expect("a source file"))
+    };
+    paths.iter().map(code).collect()
 }
 
 #[test]
 fn types_of_link_are_plain_data_that_can_be_encoded() {
-    let types = declared(&sources(&root().join("crates/link/src")));
+    let code = sources(&root().join("crates/link/src"));
+    let types = declared(&code);
     let is_message = |declared: &&Declared| !ERRORS.contains(&&*declared.name);
-    let messages: BTreeSet<String> =
-        types.iter().filter(is_message).map(|declared| declared.name.clone()).collect();
+    // Other names of arrays, whose types are messages or numbers.
+    let aliases = code.lines().filter_map(|line| line.strip_prefix("pub type ")?.split(' ').next());
+    // Content of objects: what can be encoded of it may be shared by messages.
+    let mut content = declared(&sources(&root().join("crates/prim/src")));
+    content.retain(|declared| words(&declared.derives).any(|word| word == "Serialize"));
+    let messages: BTreeSet<String> = types
+        .iter()
+        .filter(is_message)
+        .chain(&content)
+        .map(|declared| declared.name.clone())
+        .chain(aliases.map(str::to_owned))
+        .collect();
     for expected in [
         "Command",
         "Frame",
@@ -122,8 +140,12 @@ fn types_of_link_are_plain_data_that_can_be_encoded() {
     ] {
         assert!(messages.contains(expected), "{expected} is no type of link");
     }
-    let faults: Vec<String> =
-        types.iter().filter(is_message).flat_map(|declared| faults(declared, &messages)).collect();
+    let faults: Vec<String> = types
+        .iter()
+        .filter(is_message)
+        .chain(&content)
+        .flat_map(|declared| faults(declared, &messages))
+        .collect();
     assert_eq!(faults, Vec::<String>::new());
 }
 

@@ -1,9 +1,11 @@
 //! Pictures of the map over HTTP, and the capability that lists them.
 
 use crate::foreign_pages::login;
+use crate::regions::server_with_objects;
 use crate::server::Server;
-use gateway::region_map::{RegionMap, SIDE};
-use link::{Scenery, Terrain};
+use gateway::region_map::{MapScene, RegionMap, SIDE};
+use link::{GroundSpec, Terrain};
+use std::sync::Arc;
 use wire::llsd::{Limits, Llsd, xml};
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::bytestream::ZCursor;
@@ -38,6 +40,41 @@ fn enter(server: &Server) -> (String, String) {
     (pictures, format!("/cap/{}", between(&reply, "/cap/", "<")))
 }
 
+/// The picture of a region of 256 m as it is described.
+fn described(seed: u64) -> RegionMap {
+    let ground = GroundSpec::new(Arc::new(Terrain::hills(256, seed)), Arc::default(), 20.0);
+    RegionMap::draw(&MapScene::described(&ground)).unwrap()
+}
+
+/// Calls the capability MapLayer.
+fn map_layers(server: &Server, seed: &str, body: &str) -> (u16, String) {
+    let (status, answer) = server.request(&format!(
+        "POST {seed}/MapLayer HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\
+         Content-Type: application/llsd+xml\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    ));
+    (status, answer.split_once("\r\n\r\n").map_or(String::new(), |(_, body)| body.to_owned()))
+}
+
+#[test]
+fn a_region_is_drawn_again_when_its_objects_have_changed() {
+    let (server, _) = server_with_objects();
+    let (pictures, seed) = enter(&server);
+    let folder = pictures.strip_prefix(server.login_uri()).expect("an address of the server").to_owned();
+    let bare = described(1);
+    server.wait_until("the picture has the objects", |server| {
+        let (status, jpeg) = server.get_public_bytes(&format!("/{folder}map-1-1000-1000-objects.jpg"));
+        status == 200 && Some(&*jpeg) != bare.square(0, 0)
+    });
+    let (_, answer) =
+        map_layers(&server, &seed, "<llsd><map><key>Flags</key><integer>2</integer></map></llsd>");
+    let answer = xml::decode(answer.as_bytes(), Limits::REPLY).expect("LLSD");
+    let image = answer.get("LayerData").at(0).get("ImageID").as_uuid().expect("an id");
+    assert_ne!(image, bare.id);
+    let texture = |id| server.get_public_bytes(&format!("{seed}/GetTexture?texture_id={id}")).0;
+    assert_eq!((texture(image), texture(bare.id)), (200, 200), "the picture and the former one");
+}
+
 #[test]
 fn each_grid_square_of_a_region_has_its_picture_under_the_address_of_the_login() {
     let server = Server::start_with(CONFIG);
@@ -46,7 +83,8 @@ fn each_grid_square_of_a_region_has_its_picture_under_the_address_of_the_login()
     let get = |x: u32, y: u32| server.get_public_bytes(&format!("/{folder}map-1-{x}-{y}-objects.jpg"));
     let regions = [((1_000, 1_010), (256, 3)), ((1_003, 1_020), (512, 7))];
     for ((left, bottom), (size_m, seed)) in regions {
-        let drawn = RegionMap::draw(&Terrain::hills(size_m, seed), &Scenery::default(), 20.0).unwrap();
+        let ground = GroundSpec::new(Arc::new(Terrain::hills(size_m, seed)), Arc::default(), 20.0);
+        let drawn = RegionMap::draw(&MapScene::described(&ground)).unwrap();
         let squares = size_m / 256;
         for (x, y) in (0..squares * squares).map(|n| (n % squares, n / squares)) {
             let (status, jpeg) = get(left + x, bottom + y);
@@ -71,14 +109,7 @@ fn each_grid_square_of_a_region_has_its_picture_under_the_address_of_the_login()
 fn the_capability_of_layers_states_the_rectangle_and_picture_of_each_region() {
     let server = Server::start_with(CONFIG);
     let (_, seed) = enter(&server);
-    let call = |body: &str| {
-        let (status, answer) = server.request(&format!(
-            "POST {seed}/MapLayer HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\
-             Content-Type: application/llsd+xml\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        ));
-        (status, answer.split_once("\r\n\r\n").map_or(String::new(), |(_, body)| body.to_owned()))
-    };
+    let call = |body: &str| map_layers(&server, &seed, body);
     let (status, answer) = call("<llsd><map><key>Flags</key><integer>2</integer></map></llsd>");
     assert_eq!(status, 200, "{answer}");
     let answer = xml::decode(answer.as_bytes(), Limits::REPLY).expect("LLSD");

@@ -41,16 +41,25 @@ impl Server {
     }
 
     /// Likewise, by a command that becomes the program with the arguments that follow.
-    pub(crate) fn start_by(mut program: Command, config: &str) -> Self {
+    pub(crate) fn start_by(program: Command, config: &str) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let file = data.path().join("throng.toml");
-        std::fs::write(&file, config).unwrap();
+        std::fs::write(data.path().join("throng.toml"), config).unwrap();
+        Self::launch(program, data)
+    }
+
+    /// Starts it on its data directory again, after its end.
+    pub(crate) fn start_again(&mut self) {
+        let data = std::mem::replace(&mut self.data, tempfile::tempdir().unwrap());
+        *self = Self::launch(throng(), data);
+    }
+
+    fn launch(mut program: Command, data: TempDir) -> Self {
         let log = File::create(data.path().join("server.log")).unwrap();
         let mut child = program
             .args(["serve", "--http", "127.0.0.1:0", "--udp", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
             .arg("--open-registration")
             .arg("--config")
-            .arg(file)
+            .arg(data.path().join("throng.toml"))
             .arg("--data")
             .arg(data.path())
             .env("THRONG__DIAGNOSE__ALLOW_FAULTS", "true")

@@ -2,14 +2,14 @@
 
 use super::{Steady, TickTotals, WorldTotals};
 use crate::lock_order::{COUNTERS, POOL, RUNNING};
-use ids::WorldId;
+use ids::{Instant, WorldId};
 use schedule::Pool;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use telemetry::Held;
 use telemetry::captures::MissedTick;
-use world::NpcCounts;
+use world::{NpcCounts, RecentEdit, RecentEdits};
 
 /// The pool, until the server stops. All users take the read lock: a removal waits for the world's step without blocking the others.
 #[derive(Clone)]
@@ -39,6 +39,27 @@ pub(super) struct PublishedState {
     pub(super) in_step_since: AtomicU64,
     /// Ticks that it missed since they were taken.
     missed: Mutex<VecDeque<MissedTick>>,
+    edits: Mutex<SeenEdits>,
+}
+
+/// An edit of a world's objects, with the time of its step.
+#[derive(Clone, Debug)]
+pub struct TimedEdit {
+    /// Time of the step.
+    pub at: Instant,
+    /// The edit.
+    pub edit: RecentEdit,
+}
+
+/// Edits that are kept for operators. When full, the oldest is dropped.
+const EDITS_MAX: usize = 64;
+
+/// The newest edits of a world.
+#[derive(Debug, Default)]
+struct SeenEdits {
+    list: VecDeque<TimedEdit>,
+    /// Edits of the world's present life that were taken over.
+    n_known: u64,
 }
 
 /// Missed ticks of one world that wait for `watch`: those of three seconds at 20 Hz. The oldest go.
@@ -51,7 +72,34 @@ impl PublishedState {
             counted: Mutex::new(WorldTotals { dilation: 1.0, ..WorldTotals::default() }),
             in_step_since: AtomicU64::new(0),
             missed: Mutex::default(),
+            edits: Mutex::default(),
         })
+    }
+
+    /// Takes over the edits of a step that has ended. Without new ones this costs a comparison.
+    pub(super) fn note_edits(&self, at: Instant, recent: &RecentEdits) {
+        let mut edits = self.edits();
+        if recent.n_noted() == edits.n_known {
+            return;
+        }
+        // A world that restarted counts from 0 again.
+        let n_known = if recent.n_noted() < edits.n_known { 0 } else { edits.n_known };
+        edits.n_known = recent.n_noted();
+        for edit in recent.since(n_known) {
+            if edits.list.len() == EDITS_MAX {
+                edits.list.pop_front();
+            }
+            edits.list.push_back(TimedEdit { at, edit: edit.clone() });
+        }
+    }
+
+    /// The newest edits, the newest first.
+    pub(super) fn newest_edits(&self) -> Vec<TimedEdit> {
+        self.edits().list.iter().rev().cloned().collect()
+    }
+
+    fn edits(&self) -> Held<MutexGuard<'_, SeenEdits>> {
+        COUNTERS.hold(|| self.edits.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(super) fn counted(&self) -> Held<MutexGuard<'_, WorldTotals>> {

@@ -78,12 +78,16 @@ pub(crate) struct Stepper {
     pub(super) next_tick: Tick,
     /// True if the last frame only moved known avatars.
     pub(super) is_steady: bool,
+    /// The last frame found no room. Its edits are shown and saved with the snapshot that the gap in front of the next frame calls for, so that the world
+    /// makes another step.
+    pub(super) is_frame_lost: bool,
 }
 
 impl Task for Stepper {
     fn is_quiet(&mut self) -> bool {
         self.waiting.is_empty()
             && self.life.world().is_quiet()
+            && !self.is_frame_lost
             && self.tape.is_none()
             && self.tapes.is_empty()
             && self.journal_buffer.as_ref().is_none_or(|journal_buffer| !journal_buffer.wants_image())
@@ -149,6 +153,7 @@ impl Stepper {
         // The second of two replicas learns a frame with the next one.
         let was_steady = std::mem::replace(&mut self.is_steady, is_steady(&frame));
         let SentFrame { is_lost, n_copies } = self.outlet.send(frame);
+        self.is_frame_lost = is_lost;
         let is_steady = self.is_steady && was_steady && n_copies == 0;
         let (noting, held_before) = (allocations::counted_here(), allocations::held_here());
         if let Some(journal_buffer) = &self.journal_buffer {
@@ -160,6 +165,7 @@ impl Stepper {
         let took = (self.clock)() - began_at;
         self.timing.record(took);
         let allocations = allocations::counted_here() - allocated - noted;
+        self.seen.note_edits(began_at, self.life.world().recent_edits());
         let mut counted = self.seen.counted();
         counted.step = match counted.step {
             Duration::ZERO => took,
@@ -167,7 +173,9 @@ impl Stepper {
         };
         counted.world = *self.life.world().counters();
         counted.n_avatars = self.life.world().n_avatars();
+        counted.n_awake_bodies = self.life.world().n_awake_bodies();
         counted.n_npcs = self.life.world().n_npcs();
+        counted.objects = self.life.world().object_counts();
         counted.npcs = *self.life.world().npc_counts();
         counted.dilation = dilation;
         counted.missions_completed += missions_completed(self.life.world()).saturating_sub(completed_before);
@@ -307,6 +315,7 @@ impl Stepper {
             journal_buffer: Some(journal_buffer),
             next_tick: Tick(0),
             is_steady: false,
+            is_frame_lost: false,
             spec,
         };
         (Box::new(stepper), waiting)
@@ -316,6 +325,12 @@ impl Stepper {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ids::Uuid;
+    use link::{GroundSpec, Scenery, Terrain};
+    use schedule::TaskId;
+    use std::sync::atomic::AtomicBool;
+    use telemetry::Metrics;
+    use world::WorldConfig;
 
     #[test]
     fn worlds_of_a_template_change_their_casts_one_after_the_other() {
@@ -325,5 +340,74 @@ mod tests {
             let in_each: Vec<usize> = (7_000..7_000 + u64::from(hz)).map(n_in).collect();
             assert!(in_each.iter().all(|&n| n == 900 / hz as usize), "{in_each:?}");
         }
+    }
+
+    /// Loses each frame while it is narrow.
+    struct NarrowOutlet(Arc<AtomicBool>);
+
+    impl FrameOutlet for NarrowOutlet {
+        fn spare_frame(&mut self) -> Box<Frame> {
+            Box::new(Frame::empty())
+        }
+
+        fn send(&mut self, _: Box<Frame>) -> SentFrame {
+            SentFrame { is_lost: self.0.load(Ordering::Relaxed), n_copies: 0 }
+        }
+    }
+
+    #[test]
+    fn a_world_that_lost_its_last_frame_does_not_sleep_before_the_next_one_is_sent() {
+        let ground = GroundSpec::new(Arc::new(Terrain::flat(256, 21.0)), Arc::new(Scenery::default()), 20.0);
+        let spec = Arc::new(WorldSpec {
+            world: WorldId(1),
+            epoch: Epoch(0),
+            is_shared: true,
+            name: "Harbour".into(),
+            max_avatars: 10,
+            max_objects: 100,
+            hz: 20,
+            local_ids: link::shared_local_ids(WorldId(1)),
+            ground: Arc::new(ground),
+            portals: Arc::new([]),
+            seed: 1,
+            cache_id: Uuid::nil(),
+        });
+        let (metrics, is_narrow) = (Metrics::new(), Arc::new(AtomicBool::new(true)));
+        let timing = |name| metrics.timing(name, "A step.", &[]);
+        let mut stepper = Stepper {
+            life: Life::new(WorldConfig::new(&spec, None), 0.0),
+            waiting: Waiting::new(8),
+            commands: Vec::new(),
+            outlet: Box::new(NarrowOutlet(Arc::clone(&is_narrow))),
+            seen: PublishedState::new(),
+            timing: timing("throng_step_seconds"),
+            lateness: timing("throng_late_seconds"),
+            clock: Arc::new(|| Instant::ZERO),
+            tapes: crossbeam_channel::never(),
+            tape: None,
+            fuse: Arc::default(),
+            journal_buffer: None,
+            next_tick: Tick(0),
+            is_steady: false,
+            is_frame_lost: false,
+            spec,
+        };
+        let mut step_is_quiet = |is_lost, tick| {
+            is_narrow.store(is_lost, Ordering::Relaxed);
+            let start = StepStart {
+                id: TaskId(1),
+                tick: Tick(tick),
+                dt: stepper.spec.dt(),
+                dilation: 1.0,
+                at: Instant::ZERO,
+                late_by: Duration::ZERO,
+            };
+            stepper.step(&start);
+            stepper.is_quiet()
+        };
+        assert!(step_is_quiet(false, 0), "nothing is in the world");
+        assert!(!step_is_quiet(true, 1));
+        assert!(!step_is_quiet(true, 2));
+        assert!(step_is_quiet(false, 3), "the gap was seen");
     }
 }

@@ -88,7 +88,7 @@ async fn show_heights(
         Err(rejection) => return bad_id(&rejection),
     };
     blocking(instances, move |instances| {
-        Ok::<_, ApiRefusal>(binary(heights(&scene(instances, &places, id)?.ground)))
+        Ok::<_, ApiRefusal>(binary(heights(&*scene(instances, &places, id)?)))
     })
     .await
 }

@@ -1,4 +1,4 @@
-//! Names of the accounts that own instances, for the API's answers. It does not decide about ownership.
+//! Names of the accounts that own instances and objects, for the API's answers. It does not decide about ownership.
 
 use ids::AgentId;
 use std::collections::BTreeMap;
@@ -22,7 +22,10 @@ impl Owners {
     }
 
     /// The names of these accounts. An account that does not exist, or cannot be read just now, has none.
-    pub(super) fn names(&self, owners: impl Iterator<Item = AgentId>) -> BTreeMap<AgentId, Arc<str>> {
+    pub(in crate::serve) fn names(
+        &self,
+        owners: impl Iterator<Item = AgentId>,
+    ) -> BTreeMap<AgentId, Arc<str>> {
         let mut found = BTreeMap::new();
         let mut n_lookups = 0;
         for owner in owners {

@@ -15,8 +15,8 @@ use host::local_ids::LocalIdSpace;
 use host::registry::{InstanceRefusal, RegistryConfig};
 use ids::{Epoch, Incarnation, Uuid};
 use link::{
-    CircuitKey, EntryRefusal as WorldRefusal, GroundSpec, HostNumber, Portal, PortalTo, Terrain,
-    shared_local_ids,
+    CircuitKey, EntryRefusal as WorldRefusal, GroundSpec, HostNumber, Portal, PortalTo, StoredObjects,
+    Terrain, shared_local_ids,
 };
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -121,11 +121,13 @@ fn regions() -> Places {
             is_shared: true,
             name: name.into(),
             max_avatars: 100,
+            max_objects: 0,
             hz: 20,
             local_ids: shared_local_ids(world),
             ground: Arc::clone(encoded_ground.spec()),
             portals: portal(PortalTo::Own(template.into())),
             seed: n.into(),
+            cache_id: Uuid::nil(),
         };
         PlaceSettings { grid: (1_000 + 10 * n, 1_000), spec, ground: encoded_ground }
     };
@@ -157,9 +159,12 @@ impl Hall {
         let metrics = Arc::new(Metrics::new());
         let mut fuses = Fuses::default();
         let (places, frames) = (Arc::new(regions()), FrameQueue::new());
-        let shared = places
-            .iter()
-            .map(|place| WorldStart { spec: Arc::clone(place.scene.spec()), outlet: frames.outlet() });
+        let shared = places.iter().map(|place| WorldStart {
+            spec: Arc::clone(place.scene.spec()),
+            objects: StoredObjects::default(),
+            land: None,
+            outlet: frames.outlet(),
+        });
         let worlds = worlds::start(2, shared.collect(), &clock, &metrics, Recorder::off(), &mut fuses)
             .expect("threads");
 

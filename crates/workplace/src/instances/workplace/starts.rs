@@ -202,11 +202,13 @@ impl StartPlan {
             is_shared: false,
             name: name.to_string(),
             max_avatars: known.max_avatars,
+            max_objects: 0,
             hz: known.hz,
             local_ids,
             ground: Arc::clone(&known.ground),
             portals: Arc::clone(&known.portals),
             seed: id.as_u64_pair().0,
+            cache_id: Uuid::nil(),
         };
         let cast = reverted.map(|RevertedCast { to, .. }| to).or(known.cast.as_ref()).cloned();
         let config = WorldConfig::new(&spec, cast);

@@ -12,11 +12,13 @@ fn instance(hall: &Hall, damage: bool) -> Arc<WorldSpec> {
         is_shared: false,
         name: "Hall".into(),
         max_avatars: 3,
+        max_objects: 0,
         hz: 20,
         local_ids: 1..1_000,
         ground: Arc::new(ground),
         portals: Arc::default(),
         seed: 1,
+        cache_id: Uuid::nil(),
     })
 }
 
@@ -25,7 +27,7 @@ fn frames_of_an_instance_are_shown_while_it_is_in_memory_and_its_scene_is_freed_
     let hall = Hall::start(1);
     let (gateway, places) = (&hall.gateway, hall.sessions().places());
     let spec = instance(&hall, false);
-    let mut outlet = gateway.open_world(&spec, Box::new(|| {}));
+    let mut outlet = gateway.open_world(&spec, Box::new(|| true));
     let scene = places.scene(spec.world).expect("it is open");
     for sequence in 0..2 {
         let frame = Frame { world: spec.world, sequence, ..Frame::empty() };
@@ -51,7 +53,7 @@ fn a_template_whose_damage_setting_changes_is_not_encoded_again() {
     let (gateway, places) = (&hall.gateway, hall.sessions().places());
     let shown = [false, true].map(|damage| {
         let spec = instance(&hall, damage);
-        drop(gateway.open_world(&spec, Box::new(|| {})));
+        drop(gateway.open_world(&spec, Box::new(|| true)));
         let scene = places.scene(spec.world).expect("it is open");
         gateway.close_world(spec.world);
         scene

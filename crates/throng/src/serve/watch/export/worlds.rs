@@ -2,11 +2,14 @@
 
 use super::Export;
 use crate::serve::worlds::{self, TickTotals};
+use std::collections::BTreeMap;
+use world::ObjectCounts;
 
 impl Export {
     pub(in crate::serve::watch) fn worlds(&mut self, counted: &[(String, worlds::WorldTotals)]) {
         let mut dirtied = 0;
         let mut lost = 0;
+        let mut bodies_ended = [("left", 0), ("stopped", 0)];
         for (name, world) in counted {
             for (action, value) in world.world.commands() {
                 let metrics = &self.metrics;
@@ -22,6 +25,10 @@ impl Export {
             }
             dirtied += world.world.entities_dirtied;
             lost += world.frames_lost;
+            bodies_ended[0].1 += world.world.bodies_left;
+            bodies_ended[1].1 += world.world.bodies_stopped;
+            let awake = world.n_awake_bodies as f64;
+            self.gauge("throng_physics_awake", "Objects that physics moves now.", ("world", name), awake);
             let avatars = world.n_avatars as f64;
             self.gauge("throng_world_avatars", "Avatars in the world now.", ("world", name), avatars);
             self.gauge(
@@ -31,19 +38,46 @@ impl Export {
                 world.dilation.into(),
             );
             self.ticks(name, &world.ticks);
+            self.objects(name, world.objects);
         }
+        self.object_edits(counted);
         self.count(
             "throng_entities_dirtied_total",
             "Entities with something new for clients, once per tick.",
             "",
             dirtied,
         );
+        for (reason, n) in bodies_ended {
+            let help = "Physical objects that left their region, and those that moved in an impossible way.";
+            self.count_by("throng_bodies_ended_total", help, ("reason", reason), n);
+        }
         self.count(
             "throng_frames_lost_total",
             "Frames that found no room on the way to the replica thread.",
             "",
             lost,
         );
+    }
+
+    /// Numbers of a region's prims.
+    fn objects(&mut self, region: &str, counts: ObjectCounts) {
+        let ObjectCounts { prims, physical, temporary } = counts;
+        for (kind, n) in [("prim", prims), ("physical", physical), ("temporary", temporary)] {
+            let labels = [("region", region), ("kind", kind)];
+            self.table.gauge_by("throng_objects", "Prims of the region, by kind.", &labels, n as f64);
+        }
+    }
+
+    /// Results of requests to change objects, of all regions together.
+    fn object_edits(&mut self, counted: &[(String, worlds::WorldTotals)]) {
+        let mut outcomes: BTreeMap<&'static str, u64> = BTreeMap::new();
+        for (outcome, n) in counted.iter().flat_map(|(_, world)| world.world.edits.outcomes()) {
+            *outcomes.entry(outcome).or_default() += n;
+        }
+        let help = "Objects in requests to change them, by what became of them.";
+        for (outcome, n) in outcomes {
+            self.count("throng_object_edits_total", help, outcome, n);
+        }
     }
 
     pub(in crate::serve::watch) fn instances(&mut self, worlds: &worlds::WorldsView) {

@@ -1,0 +1,159 @@
+//! Export and import in the database of a stopped server.
+//!
+//! The database is claimed for as long as the command runs, so that no server begins meanwhile. An import goes through a keeper, as if a world had
+//! shown it in a frame: rows, local ids and the region's own row are those that a server would write.
+
+use super::RegionCommandError;
+use crate::config::{Config, RegionSection};
+use crate::database;
+use crate::region_transfer::{self, WrittenRegion};
+use crate::serve::{grounds, is_new, keeper_config, new_land};
+use data_dir::{create_privately, make_private};
+use ids::{Epoch, Instant, Uuid};
+use keeper::region_file::{LandToWrite, RegionAbout};
+use keeper::{Imported, Keeper, KeeperConfig, LoadedRegion, import as place};
+use link::{Frame, ObjectChange};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+use store::{RegionRow, Store};
+
+/// Writes the region in the database to a new file.
+pub(super) fn export(config: &Config, name: &str, file: &Path) -> Result<Value, RegionCommandError> {
+    let StoredWorld { section, keeper: settings, store } = StoredWorld::open(config, name)?;
+    let stored = store.region_objects(settings.region)?;
+    let (epoch, sequence) = frame_of(stored.row.as_ref());
+    let (_, LoadedRegion { objects, land, .. }) = Keeper::load(&settings, &stored, Uuid::nil())?;
+    let about = RegionAbout {
+        name: section.name.clone(),
+        size_m: section.size_m,
+        build: format!("throng {}", env!("CARGO_PKG_VERSION")),
+        exported_s: unix_s(),
+    };
+    let land = LandToWrite { land: &land, described: &settings.land.terrain };
+    let written = region_transfer::write(file, &about, (&objects, Some(land)), &settings.ids)?;
+    let WrittenRegion { n_prims, bytes } = written;
+    Ok(json!({ "epoch": epoch, "sequence": sequence, "prims": n_prims, "bytes": bytes }))
+}
+
+/// Adds a file to the region in the database: all of it, or nothing.
+pub(super) fn import(config: &Config, name: &str, file: &Path) -> Result<Value, RegionCommandError> {
+    let StoredWorld { section, keeper: settings, store } = StoredWorld::open(config, name)?;
+    let linksets = region_transfer::read_linksets(file, &settings.ids, section.size_m)?;
+    let (n_linksets, n_prims) = (linksets.len(), linksets.iter().map(Vec::len).sum::<usize>());
+    let stored = store.region_objects(settings.region)?;
+    // With a row in the database the region would begin without its content, and without the content's land.
+    if is_new(&stored) && !section.content.as_os_str().is_empty() {
+        return Err(RegionCommandError::ContentFirst(section.name.clone()));
+    }
+    let fresh = Uuid::from_u64_pair(random()?, random()?);
+    let (mut keeper, region) = Keeper::load(&settings, &stored, fresh)?;
+    // Numbers for ids and versions come from one that is asked for here, where its lack can be reported.
+    let (seed, mut n) = (random()?, 0_u64);
+    let numbers = || {
+        n += 1;
+        state_of(seed, n)
+    };
+    let n_max = section.max_objects as usize;
+    let Imported { changes, .. } = place(&region.objects, &settings.ids, linksets, n_max, numbers)?;
+    let frame = |sequence, objects| Frame { world: settings.region, sequence, objects, ..Frame::empty() };
+    for frame in [frame(0, vec![ObjectChange::Pages(region.objects.pages)]), frame(1, changes)] {
+        keeper.handle_frame(Instant::ZERO, &frame);
+    }
+    keeper.order_save();
+    let batch = keeper.poll_batch(Instant::ZERO).expect("a save that was ordered, of frames that have come");
+    store.save_region(settings.region, &batch.changes)?;
+    Ok(json!({
+        "linksets": n_linksets,
+        "prims": n_prims,
+        "added": n_linksets,
+        "refused": 0,
+        "reason": null,
+    }))
+}
+
+/// A region of the configuration, with its database.
+struct StoredWorld<'a> {
+    section: &'a RegionSection,
+    keeper: KeeperConfig,
+    store: Store,
+}
+
+impl<'a> StoredWorld<'a> {
+    fn open(config: &'a Config, name: &str) -> Result<Self, RegionCommandError> {
+        let (index, section) = region(config, name)?;
+        let world = section.world(index);
+        let (url, data) = (database::url(config), &config.server.data);
+        if url.is_file() {
+            create_privately();
+            make_private(data)?;
+        }
+        let store = Store::open_claimed(&url, &database::server_name())?;
+        let (ground, _) = grounds(config).swap_remove(index);
+        let now_s = unix_s();
+        let land = new_land(section, &ground.terrain, None, now_s);
+        Ok(Self { section, keeper: keeper_config(config, (world, section), land, now_s), store })
+    }
+}
+
+fn region<'a>(config: &'a Config, name: &str) -> Result<(usize, &'a RegionSection), RegionCommandError> {
+    let mut regions = config.region.iter().enumerate();
+    let found = regions.find(|(_, region)| region.name.eq_ignore_ascii_case(name));
+    found.ok_or_else(|| {
+        let known: Vec<&str> = config.region.iter().map(|region| region.name.as_str()).collect();
+        RegionCommandError::NoRegion { name: name.to_owned(), known: known.join(", ") }
+    })
+}
+
+/// Epoch and number of the frame that is in the database; none before the first save.
+fn frame_of(row: Option<&RegionRow>) -> (Option<u32>, Option<u64>) {
+    let frame = row.map(|row| (row.epoch, row.sequence));
+    frame.map(|(Epoch(epoch), sequence)| (epoch, sequence)).unzip()
+}
+
+fn random() -> Result<u64, RegionCommandError> {
+    getrandom::u64().map_err(RegionCommandError::Random)
+}
+
+/// The n-th number of a random sequence.
+fn state_of(seed: u64, n: u64) -> u64 {
+    // As in SplitMix64, whose numbers do not repeat within 2^64.
+    let mut mixed = seed.wrapping_add(n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ mixed >> 31
+}
+
+#[expect(clippy::disallowed_methods, reason = "the date of a file that a command writes")]
+fn unix_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn an_import_waits_for_the_first_start_of_a_region_with_content() {
+        let data = tempfile::tempdir().expect("a directory");
+        let mut config = Config::default();
+        config.server.data = data.path().to_owned();
+        let name = config.region[0].name.clone();
+        let file = data.path().join("harbour.region");
+        export(&config, &name, &file).expect("a file of an empty region");
+        config.region[0].content = file.clone();
+        let told = import(&config, &name, &file);
+        assert!(matches!(told, Err(RegionCommandError::ContentFirst(_))), "{told:?}");
+        let n_rows = |config: &Config| {
+            let StoredWorld { keeper, store, .. } = StoredWorld::open(config, &name).expect("a database");
+            usize::from(!is_new(&store.region_objects(keeper.region).expect("a region")))
+        };
+        assert_eq!(n_rows(&config), 0, "the first start loads the content");
+        config.region[0].content = PathBuf::new();
+        import(&config, &name, &file).expect("a region without content");
+        assert_eq!(n_rows(&config), 1);
+        config.region[0].content = file.clone();
+        import(&config, &name, &file).expect("a region that is not new");
+    }
+}

@@ -1,0 +1,594 @@
+//! Objects and land of the shared worlds on the disk: read at the start, and saved by the `keeper` thread.
+//!
+//! The `replica` thread owns a [`Keeper`] for each region, which follows the frames that come by and hands out one batch at a time. The
+//! `keeper` thread writes the batches in their order, so that no frame waits for a disk. At the end the regions are saved once more, after the last frame.
+
+mod bounds;
+mod load;
+mod restores;
+mod saves;
+
+pub(super) use load::{KeptWorld, cache_ids, load};
+pub(crate) use load::{is_new, keeper_config, new_land};
+pub(super) use restores::{RestoreOrders, RestoreReply};
+pub(super) use saves::{KeeperStatus, RegionSaves, SaveOrders, SavedFrame};
+
+use super::ServeError;
+use super::faults::Fuse;
+use super::full_users::{FullNotice, FullUsers, NOTICES_MAX};
+use super::grounds::Grounds;
+use super::inboxes::Inbox;
+use super::transfers::TransferOrders;
+use super::world_map::WorldMap;
+use crate::config::Config;
+use crate::config::tunables::Tunables;
+use bounds::RegionBounds;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use ids::{AgentId, Epoch, Instant, WorldId};
+use keeper::{Batch, Following, Keeper};
+use link::Frame;
+use restores::{RestoreRequest, WaitingRestores};
+use saves::{SaveOrder, SaveReply, WaitingOrders};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use store::{Store, StoreError};
+use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
+use telemetry::{Metrics, Timing};
+use workplace::Clock;
+use workplace::serving::SnapshotRequest;
+
+/// One transaction. An operator should know of a disk that takes longer than an edit may be lost.
+static SAVE: Scope = Scope::new("keeper.save").arg(Arg::World).limit_us(1_000_000);
+
+/// Without a batch and without users to count, the thread waits for a batch.
+const IDLE: Duration = Duration::from_secs(3_600);
+/// Attempts to save a region at the end of the server.
+const LAST_ATTEMPTS: u32 = 3;
+
+/// Keepers of all regions, within the `replica` thread.
+pub(super) struct Keepers {
+    worlds: WorldMap<FollowedRegion>,
+    batches: Sender<Batch>,
+    outcomes: Receiver<SaveOutcome>,
+    notices: Receiver<FullNotice>,
+    orders: Receiver<SaveOrder>,
+    restores: Receiver<RestoreRequest>,
+    status: Arc<KeeperStatus>,
+    tunables: Arc<Tunables>,
+    grounds: Arc<Grounds>,
+}
+
+/// A region's keeper with its way to the region's world.
+struct FollowedRegion {
+    keeper: Keeper,
+    request_snapshot: SnapshotRequest,
+    /// The world has had no room for the request.
+    is_request_due: bool,
+    inbox: Inbox,
+    bounds: RegionBounds,
+    transfers: TransferOrders,
+    restores: WaitingRestores,
+    /// Of the last frame.
+    epoch: Epoch,
+    orders: WaitingOrders,
+    /// Frame of the batch under way.
+    saving: Option<(Epoch, u64)>,
+}
+
+impl FollowedRegion {
+    fn send_transfers(&mut self) {
+        let Self { keeper, inbox, transfers, .. } = self;
+        transfers.send(keeper, |command| inbox.push_command(command));
+    }
+}
+
+/// Outcome of a batch.
+pub(super) struct SaveOutcome {
+    world: WorldId,
+    id: u64,
+    /// The reason for which it is not saved.
+    why: Option<String>,
+}
+
+/// The `keeper` thread.
+pub(super) struct KeeperThread {
+    thread: JoinHandle<()>,
+    status: Arc<KeeperStatus>,
+    orders: SaveOrders,
+    restores: RestoreOrders,
+    store: Arc<Store>,
+}
+
+/// Arguments of the thread.
+pub(super) struct KeeperThreadConfig<'a> {
+    pub(super) config: &'a Config,
+    /// The keepers that it saves for, in the order of the configured regions.
+    pub(super) kept: Vec<(WorldId, Keeper)>,
+    /// Users for whom the store takes no more held linksets, as the worlds know them.
+    pub(super) full: BTreeSet<AgentId>,
+    /// They get the frames, too.
+    pub(super) grounds: Arc<Grounds>,
+    /// Inbox of each region's world.
+    pub(super) inbox: &'a dyn Fn(WorldId) -> Inbox,
+    pub(super) store: &'a Arc<Store>,
+    pub(super) tunables: &'a Arc<Tunables>,
+    pub(super) clock: &'a Clock,
+    pub(super) metrics: &'a Metrics,
+    pub(super) recorder: Recorder,
+    pub(super) fuse: Arc<Fuse>,
+}
+
+/// Figures of saves.
+struct SaveTimings {
+    /// A transaction.
+    save: Timing,
+    /// From a change until it is on the disk.
+    lag: Timing,
+}
+
+impl SaveTimings {
+    fn new(metrics: &Metrics) -> Self {
+        Self {
+            save: metrics.timing(
+                "throng_save_seconds",
+                "Time of a transaction with changes of a region's objects and land.",
+                &[],
+            ),
+            lag: metrics.timing(
+                "throng_save_lag_seconds",
+                "Age of the oldest change in a transaction when it was on the disk, without movements.",
+                &[],
+            ),
+        }
+    }
+}
+
+/// Starts the thread.
+pub(super) fn start(start: KeeperThreadConfig<'_>) -> Result<(Keepers, KeeperThread), ServeError> {
+    let KeeperThreadConfig {
+        config,
+        kept,
+        full,
+        grounds,
+        inbox,
+        store,
+        tunables,
+        clock,
+        metrics,
+        recorder,
+        fuse,
+    } = start;
+    // One batch of each region is under way at most.
+    let (batches, to_save) = bounded(kept.len().max(1));
+    let (saved, outcomes) = bounded(kept.len().max(1));
+    let (tell, notices) = bounded(NOTICES_MAX);
+    let full = FullUsers::new(config.store.held_per_user_max, full, tell);
+    let reports = Reports { outcomes: saved, full };
+    let status = Arc::new(KeeperStatus::new(kept.iter().map(|(world, _)| *world)));
+    let timings = SaveTimings::new(metrics);
+    let thread = {
+        let (store, clock) = (Arc::clone(store), Arc::clone(clock));
+        std::thread::Builder::new()
+            .name("keeper".into())
+            .spawn(move || {
+                recorder.thread("keeper").install();
+                save_all(&store, &to_save, reports, &timings, &clock, &fuse);
+            })
+            .map_err(|source| ServeError::Thread { name: "keeper", source })?
+    };
+    let (orders, ordered) = SaveOrders::new();
+    let (restores, to_restore) = RestoreOrders::new();
+    let values = tunables.objects();
+    let followed = kept.into_iter().zip(&config.region).map(|((world, keeper), region)| {
+        let inbox = inbox(world);
+        let request_snapshot = inbox.snapshot_request();
+        let mut bounds = RegionBounds::new(region, inbox.clone());
+        // Before the first visitor.
+        bounds.refresh(Epoch(0), &values, Duration::ZERO);
+        let (transfers, orders) = (TransferOrders::new(), WaitingOrders::default());
+        let followed = FollowedRegion {
+            keeper,
+            request_snapshot,
+            is_request_due: false,
+            inbox,
+            bounds,
+            transfers,
+            restores: WaitingRestores::default(),
+            epoch: Epoch(0),
+            orders,
+            saving: None,
+        };
+        (world, followed)
+    });
+    let keepers = Keepers {
+        worlds: followed.collect(),
+        batches,
+        outcomes,
+        notices,
+        orders: ordered,
+        restores: to_restore,
+        status: Arc::clone(&status),
+        tunables: Arc::clone(tunables),
+        grounds,
+    };
+    Ok((keepers, KeeperThread { thread, status, orders, restores, store: Arc::clone(store) }))
+}
+
+/// Reports of the thread.
+struct Reports {
+    outcomes: Sender<SaveOutcome>,
+    full: FullUsers,
+}
+
+fn save_all(
+    store: &Store,
+    batches: &Receiver<Batch>,
+    Reports { outcomes, mut full }: Reports,
+    timings: &SaveTimings,
+    clock: &Clock,
+    fuse: &Fuse,
+) {
+    loop {
+        let batch = match batches.recv_timeout(full.wait().unwrap_or(IDLE)) {
+            Ok(batch) => batch,
+            Err(RecvTimeoutError::Timeout) => {
+                full.recount(clock(), store);
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        fuse.strike();
+        let began_at = clock();
+        let result = {
+            let _scope = SAVE.enter(batch.region.0.into());
+            save(store, &batch, fuse)
+        };
+        let why = result.as_ref().err().map(with_causes);
+        if let Some(why) = &why {
+            tracing::warn!(region = batch.region.0, why, "changes could not be saved and stay in memory");
+        }
+        let ended_at = clock();
+        timings.save.record(ended_at - began_at);
+        if let Some(since) = batch.since.filter(|_| why.is_none()) {
+            timings.lag.record(ended_at.since(since));
+        }
+        let is_saved = why.is_none();
+        let outcome = SaveOutcome { world: batch.region, id: batch.id, why };
+        // The other end is gone when the server ends; it reads the last state again then.
+        if outcomes.send(outcome).is_err() {
+            return;
+        }
+        if is_saved {
+            full.note_saved(ended_at, store, &batch.changes.held);
+        }
+        frame_end();
+    }
+}
+
+/// Reasons for which a batch was not saved.
+#[derive(Debug, thiserror::Error)]
+enum SaveError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("a fault that was ordered at keeper")]
+    Ordered,
+}
+
+/// An error as one sentence, with its causes.
+fn with_causes(error: &SaveError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text + "."
+}
+
+/// One transaction, unless a fault was ordered.
+fn save(store: &Store, batch: &Batch, fuse: &Fuse) -> Result<(), SaveError> {
+    if fuse.fails() { Err(SaveError::Ordered) } else { Ok(store.save_region(batch.region, &batch.changes)?) }
+}
+
+impl Keepers {
+    /// Takes a frame of a shared world.
+    pub(super) fn take(&mut self, now: Instant, frame: &Frame) {
+        self.grounds.note(frame);
+        let Some(followed) = self.worlds.get_mut(frame.world) else { return };
+        followed.epoch = frame.epoch;
+        match followed.keeper.handle_frame(now, frame) {
+            Following::Current | Following::Emptied => followed.is_request_due = false,
+            Following::Waiting => {}
+            Following::NeedsSnapshot => followed.is_request_due = true,
+        }
+        if followed.is_request_due {
+            followed.is_request_due = !(followed.request_snapshot)();
+        }
+        followed.transfers.note_epoch(frame.epoch);
+        followed.send_transfers();
+        self.save_due(now);
+    }
+
+    /// Outcomes of batches: each is a reason to call [`Self::save_due`].
+    pub(super) const fn outcomes(&self) -> &Receiver<SaveOutcome> {
+        &self.outcomes
+    }
+
+    /// Changes of users: each is to be told to the worlds with [`Self::tell`].
+    pub(super) const fn notices(&self) -> &Receiver<FullNotice> {
+        &self.notices
+    }
+
+    /// Tells all worlds whether the store takes more linksets of a user.
+    pub(super) fn tell(&mut self, notice: FullNotice) {
+        for followed in self.worlds.values_mut() {
+            followed.transfers.note(notice);
+            followed.send_transfers();
+        }
+    }
+
+    /// Orders of operators, for [`Self::take_order`].
+    pub(super) const fn orders(&self) -> &Receiver<SaveOrder> {
+        &self.orders
+    }
+
+    /// Orders of operators, for [`Self::take_restore`].
+    pub(super) const fn restores(&self) -> &Receiver<RestoreRequest> {
+        &self.restores
+    }
+
+    /// Takes an order to put a held object into a region.
+    pub(super) fn take_restore(&mut self, request: RestoreRequest) {
+        let RestoreRequest { world, order, reply } = request;
+        match self.worlds.get_mut(world) {
+            Some(followed) => {
+                followed.restores.add(&mut followed.keeper, order, reply);
+                followed.send_transfers();
+            }
+            None => {
+                // The receiver may have given up.
+                let _ = reply.send(RestoreReply::NotSent("The world has no keeper.".into()));
+            }
+        }
+    }
+
+    /// Time until the next batch.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.worlds.values().filter_map(|followed| followed.keeper.poll_timeout()).min()
+    }
+
+    /// Takes an order. The frames that were sent before it have been taken.
+    pub(super) fn take_order(&mut self, now: Instant, order: SaveOrder) {
+        let SaveOrder { world, reply } = order;
+        let Some(followed) = self.worlds.get_mut(world) else {
+            // The receiver may have given up.
+            let _ = reply.send(Err("The world has no keeper.".into()));
+            return;
+        };
+        followed.orders.add(reply);
+        if followed.keeper.cut().is_none() {
+            // A world without visitors and objects has made no step.
+            followed.is_request_due = !(followed.request_snapshot)();
+        }
+        self.save_due(now);
+    }
+
+    /// Takes the outcome of a batch.
+    pub(super) fn take_outcome(&mut self, now: Instant, outcome: &SaveOutcome) {
+        let followed = self.worlds.get_mut(outcome.world).expect("an outcome is that of a followed region");
+        let SaveOutcome { id, why, .. } = outcome;
+        followed.keeper.handle_saved(now, *id, why.is_none());
+        followed.restores.answer(&mut followed.keeper);
+        followed.send_transfers();
+        let (epoch, sequence) = followed.saving.take().expect("an outcome is that of the batch under way");
+        let reply: SaveReply = match why {
+            None => Ok(SavedFrame { epoch, sequence, at: now }),
+            Some(why) => Err(format!("It is not saved, stays in memory, and will be tried again. {why}")),
+        };
+        followed.orders.end_batch(&reply);
+        self.status.update(outcome.world, |saves| match (&reply, why) {
+            (Ok(frame), _) => (saves.saved, saves.failing) = (Some(*frame), None),
+            (Err(_), why) => {
+                let since = saves.failing.as_ref().map_or(now, |(since, _)| *since);
+                saves.failing = Some((since, why.clone().unwrap_or_default()));
+            }
+        });
+        self.save_due(now);
+    }
+
+    /// Hands out the batches that are due, sends worlds their bounds, and publishes the state of the saves.
+    pub(super) fn save_due(&mut self, now: Instant) {
+        let values = self.tunables.objects();
+        for (world, followed) in self.worlds.iter_mut() {
+            let FollowedRegion { keeper, bounds, epoch, orders, saving, .. } = followed;
+            keeper.set_pace(values.save, values.moving_bytes_per_s);
+            let is_ordered = orders.are_waiting() && !keeper.is_behind();
+            if is_ordered {
+                keeper.order_save();
+            }
+            if let Some(batch) = keeper.poll_batch(now) {
+                *saving = keeper.cut();
+                if is_ordered {
+                    orders.begin_batch();
+                }
+                self.batches.send(batch).expect("the thread ends after its last batch");
+            }
+            let unsaved_since = keeper.unsaved_since();
+            let unsaved_for = unsaved_since.map_or(Duration::ZERO, |since| now.since(since));
+            bounds.refresh(*epoch, &values, unsaved_for);
+            self.status.update(world, |saves| {
+                saves.unsaved_since = unsaved_since;
+                (saves.n_unsaved, saves.n_moving) = keeper.n_unsaved();
+                saves.moving_lag = keeper.moving_lag(now);
+                saves.failures = keeper.failures();
+            });
+        }
+    }
+
+    /// The keepers after the last frame.
+    fn into_worlds(self) -> (Vec<Keeper>, Receiver<SaveOutcome>) {
+        let Self { worlds, outcomes, .. } = self;
+        (worlds.into_values().map(|followed| followed.keeper).collect(), outcomes)
+    }
+}
+
+impl KeeperThread {
+    /// State of the saves.
+    pub(super) fn status(&self) -> Arc<KeeperStatus> {
+        Arc::clone(&self.status)
+    }
+
+    /// Way of orders to save a region.
+    pub(super) fn orders(&self) -> SaveOrders {
+        self.orders.clone()
+    }
+
+    /// Way of orders to put held objects into a region.
+    pub(super) fn restores(&self) -> RestoreOrders {
+        self.restores.clone()
+    }
+
+    /// Saves all regions as of their last frames. The number of those that could not be saved.
+    pub(super) fn finish(self, keepers: Keepers, clock: &Clock) -> usize {
+        let (mut keepers, outcomes) = keepers.into_worlds();
+        // The thread has ended with its last batch, since nothing is left that could send another.
+        if self.thread.join().is_err() {
+            tracing::error!("the keeper thread has panicked");
+        }
+        let outcomes: Vec<SaveOutcome> = outcomes.try_iter().collect();
+        let mut n_unsaved = 0;
+        for keeper in &mut keepers {
+            let now = clock();
+            if let Some(outcome) = outcomes.iter().find(|outcome| outcome.world == keeper.region()) {
+                keeper.handle_saved(now, outcome.id, outcome.why.is_none());
+            }
+            n_unsaved += usize::from(!save_last(&self.store, keeper, now));
+        }
+        n_unsaved
+    }
+}
+
+/// Saves a region's last state; false if it could not be saved.
+fn save_last(store: &Store, keeper: &mut Keeper, now: Instant) -> bool {
+    for _ in 0..LAST_ATTEMPTS {
+        keeper.order_save();
+        // Pauses after failures are over by then.
+        let Some(batch) = keeper.poll_batch(now + Duration::from_secs(3_600)) else { return true };
+        let saved = store.save_region(batch.region, &batch.changes);
+        keeper.handle_saved(now, batch.id, saved.is_ok());
+        match saved {
+            Ok(()) => return true,
+            Err(error) => {
+                tracing::error!(region = batch.region.0, %error, "changes could not be saved at the end")
+            }
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::faults::Fuses;
+    use super::super::inboxes::Waiting;
+    use super::*;
+    use ids::{SessionKey, Tick, Uuid};
+    use link::{Action, Command, SnapshotChunk, Terrain};
+    use schedule::{Pool, StepStart, Task};
+    use workplace::faults::{FaultEffect, InjectedFault};
+
+    struct Idle;
+
+    impl Task for Idle {
+        fn is_quiet(&mut self) -> bool {
+            true
+        }
+
+        fn step(&mut self, _: &StepStart) {}
+    }
+
+    #[test]
+    fn an_ordered_save_is_durable_when_it_is_answered_and_a_failed_one_says_why() {
+        let config = Config::default();
+        let world = config.region[0].world(0);
+        let store = Arc::new(Store::open_in_memory().expect("a store"));
+        let stored = store.region_objects(world).expect("an empty region");
+        let region = &config.region[0];
+        let terrain = Arc::new(Terrain::flat(region.size_m, 21.0));
+        let settings = keeper_config(&config, (world, region), new_land(region, &terrain, None, 0), 0);
+        let loaded = Keeper::load(&settings, &stored, Uuid::from_u128(1));
+        let (keeper, _) = loaded.expect("an empty region");
+        let pool = Pool::start(1, || Instant::ZERO).expect("a thread");
+        let waker = pool.add(Box::new(Idle), Duration::from_millis(50), Tick(0));
+        let inbox = Inbox { waiting: Waiting::new(8), waker };
+        let clock: Clock = Arc::new(|| Instant::ZERO);
+        let mut fuses = Fuses::default();
+        let (mut keepers, thread) = start(KeeperThreadConfig {
+            config: &config,
+            kept: vec![(world, keeper)],
+            full: BTreeSet::new(),
+            grounds: Arc::new(Grounds::new(Vec::new())),
+            inbox: &|_| inbox.clone(),
+            store: &store,
+            tunables: &Arc::new(Tunables::new(&config, Recorder::off())),
+            clock: &clock,
+            metrics: &Metrics::new(),
+            recorder: Recorder::off(),
+            fuse: fuses.at("keeper"),
+        })
+        .expect("a thread");
+        let order = |keepers: &mut Keepers| {
+            let reply = thread.orders().order(world).expect("room");
+            let order = keepers.orders().recv().expect("the order");
+            keepers.take_order(Instant::ZERO, order);
+            reply
+        };
+        let end_batch = |keepers: &mut Keepers| {
+            let outcome = keepers.outcomes().recv().expect("an outcome");
+            keepers.take_outcome(Instant::ZERO, &outcome);
+        };
+
+        let mut first = order(&mut keepers);
+        // The world has made no step yet, and is asked for one.
+        let mut commands = Vec::new();
+        inbox.waiting.drain_commands(&mut commands);
+        assert!(commands.iter().any(|command| command.action == Action::Resync), "{commands:?}");
+        keepers.take(Instant::ZERO, &Frame { world, ..Frame::empty() });
+        end_batch(&mut keepers);
+        let saved = SavedFrame { epoch: Epoch(0), sequence: 0, at: Instant::ZERO };
+        assert_eq!(first.try_recv(), Ok(Ok(saved)));
+        let row = store.region_row(world).expect("a store").expect("a row");
+        assert_eq!((row.epoch, row.sequence), (saved.epoch, saved.sequence));
+        let saves = thread.status().of(world).expect("a region");
+        assert_eq!((saves.saved, saves.failures, saves.failing), (Some(saved), 0, None));
+
+        // A gap, while the inbox has no room: the request goes out at the next frame.
+        let resyncs = || {
+            let mut commands = Vec::new();
+            inbox.waiting.drain_commands(&mut commands);
+            commands.iter().filter(|command| command.action == Action::Resync).count()
+        };
+        resyncs();
+        let leave = |n| Command::by_session(SessionKey(1), n, Action::Leave);
+        assert!((0..8).all(|n| inbox.waiting.push_command(leave(n))));
+        keepers.take(Instant::ZERO, &Frame { world, sequence: 2, ..Frame::empty() });
+        assert_eq!(resyncs(), 0, "there is no room");
+        keepers.take(Instant::ZERO, &Frame { world, sequence: 3, ..Frame::empty() });
+        assert_eq!(resyncs(), 1);
+        keepers.take(Instant::ZERO, &Frame { world, sequence: 4, ..Frame::empty() });
+        assert_eq!(resyncs(), 0, "it is under way");
+        let whole = SnapshotChunk { index: 0, count: 1, ..SnapshotChunk::default() };
+        keepers.take(Instant::ZERO, &Frame { world, sequence: 5, snapshot: Some(whole), ..Frame::empty() });
+
+        let fault = InjectedFault { effect: FaultEffect::Fail, place: "keeper".into(), ms: 0, repeat: 2 };
+        fuses.order(fault, &|| {}).expect("a place");
+        let mut second = order(&mut keepers);
+        end_batch(&mut keepers);
+        let why = second.try_recv().expect("an answer").expect_err("a fault");
+        assert!(why.contains("a fault that was ordered"), "{why}");
+        let saves = thread.status().of(world).expect("a region");
+        assert_eq!((saves.saved, saves.failures, saves.failing.is_some()), (Some(saved), 1, true));
+        assert_eq!(thread.finish(keepers, &clock), 0, "it is saved at the end");
+    }
+}

@@ -1,0 +1,172 @@
+//! Objects and land of the regions as the database has them at the start, or as they are new.
+
+use crate::config::{Config, RegionSection};
+use crate::serve::places::RegionGround;
+use crate::serve::{ServeError, content};
+use grid::names::Name;
+use ids::{AgentId, Ticket, Uuid, WorldId};
+use keeper::{Keeper, KeeperConfig, LoadError, LoadedRegion, NewLand, RegionIds};
+use link::{Estate, StoredObjects, Terrain, kept_object_ids, shared_local_ids, temporary_object_ids};
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Store, StoredRegion};
+
+/// A region as it was read, with its keeper.
+pub(in crate::serve) struct KeptWorld {
+    pub(in crate::serve) world: WorldId,
+    pub(in crate::serve) keeper: Keeper,
+    pub(in crate::serve) region: LoadedRegion,
+}
+
+/// Name of the estate of a new region.
+const ESTATE_NAME: &str = "My Estate";
+
+/// Reads objects and land of all regions, whose described grounds are `grounds`. Damaged rows are set aside and named in the log; the others are
+/// there. A region that was never saved begins with its content.
+///
+/// # Errors
+/// If the database or content cannot be read, a region was written by a later build or under another name, or the owner of an estate has no account.
+pub(in crate::serve) fn load(
+    config: &Config,
+    grounds: &[RegionGround],
+    store: &Store,
+    now_s: u64,
+) -> Result<Vec<KeptWorld>, ServeError> {
+    // Held objects that were on their way have not come into a region: the save that brings one in takes its mark away with it.
+    let n_released = store.release_all_held()?;
+    if n_released > 0 {
+        tracing::info!(n_released, "held objects were on their way into regions and are held again");
+    }
+    let full = store.full_owners(config.store.held_per_user_max)?;
+    let load = |((index, region), (ground, _)): ((usize, &RegionSection), &RegionGround)| {
+        let world = region.world(index);
+        let land = new_land(region, &ground.terrain, estate_owner(region, store)?, now_s);
+        let keeper = keeper_config(config, (world, region), land, now_s);
+        let fresh = Uuid::from_u128(u128::from(random()?) << 64 | u128::from(random()?));
+        let mut stored = store.region_objects(world)?;
+        if is_new(&stored) {
+            let failed = |why: content::ContentError| ServeError::Content {
+                name: region.name.clone(),
+                source: why.into(),
+            };
+            if let Some(changes) =
+                content::rows(region, &keeper.ids, fresh, &ground.terrain).map_err(failed)?
+            {
+                store.save_region(world, &changes)?;
+                stored = store.region_objects(world)?;
+                tracing::info!(
+                    region = region.name,
+                    objects = stored.bodies.len(),
+                    "a region begins with content"
+                );
+            }
+        }
+        let failed = |source| match source {
+            LoadError::OtherName { number, found } => {
+                ServeError::OtherRegion { name: region.name.clone(), number, found }
+            }
+            source => ServeError::Region { name: region.name.clone(), source },
+        };
+        let (keeper, mut loaded) = Keeper::load(&keeper, &stored, fresh).map_err(failed)?;
+        loaded.objects.transfers.full.clone_from(&full);
+        loaded.objects.version_floor = StoredObjects::floor_at(now_s);
+        for damage in &stored.damages {
+            tracing::error!(region = region.name, %damage, "a damaged row was set aside");
+        }
+        for damaged in &loaded.damaged {
+            let name = damaged.name.as_deref().unwrap_or("without a name");
+            tracing::error!(
+                region = region.name,
+                object = damaged.id.0,
+                name,
+                why = damaged.why,
+                "an object cannot be read"
+            );
+        }
+        let unreadable = loaded.damaged.iter().map(|damaged| (damaged.id, damaged.why.clone()));
+        let unreadable: Vec<_> = unreadable.collect();
+        if !unreadable.is_empty() {
+            store.set_objects_aside(world, &unreadable)?;
+        }
+        for damaged in &loaded.damaged_land {
+            let name = damaged.name.as_deref().unwrap_or("without a name");
+            tracing::error!(
+                region = region.name,
+                row = %damaged.key,
+                name,
+                why = damaged.why,
+                "a part of the land cannot be read and is replaced"
+            );
+        }
+        let unreadable = loaded.damaged_land.iter().map(|damaged| (damaged.key, damaged.why.clone()));
+        let unreadable: Vec<_> = unreadable.collect();
+        if !unreadable.is_empty() {
+            store.set_land_aside(world, &unreadable)?;
+        }
+        Ok(KeptWorld { world, keeper, region: loaded })
+    };
+    config.region.iter().enumerate().zip(grounds).map(load).collect()
+}
+
+/// True if the database has nothing of a region, which begins with its content then.
+pub(crate) fn is_new(stored: &StoredRegion) -> bool {
+    stored.row.is_none()
+        && stored.bodies.is_empty()
+        && stored.states.is_empty()
+        && stored.damages.is_empty()
+        && stored.last_held == Ticket(0)
+}
+
+/// Account of the owner that a region's estate begins with, if one is configured.
+fn estate_owner(region: &RegionSection, store: &Store) -> Result<Option<AgentId>, ServeError> {
+    let owner = region.estate_owner.trim();
+    if owner.is_empty() {
+        return Ok(None);
+    }
+    let account = match Name::parse(owner, "") {
+        Ok(Name { first, last }) => store.account_by_name(&first, &last)?,
+        Err(_) => None,
+    };
+    let unknown = || ServeError::NoEstateOwner { region: region.name.clone(), owner: owner.to_owned() };
+    account.map(|account| Some(account.agent)).ok_or_else(unknown)
+}
+
+/// Land of a region that has none: one parcel of the estate, over the described ground.
+pub(crate) fn new_land(
+    region: &RegionSection,
+    terrain: &Arc<Terrain>,
+    owner: Option<AgentId>,
+    now_s: u64,
+) -> NewLand {
+    let estate = Estate::new(ESTATE_NAME, owner, region.water_m);
+    NewLand { terrain: Arc::clone(terrain), estate, now_s }
+}
+
+/// Settings of the keeper of a configured region, which gets `land` if it has none. `now_s` is the time when the node's clock is zero.
+pub(crate) fn keeper_config(
+    config: &Config,
+    (world, region): (WorldId, &RegionSection),
+    land: NewLand,
+    now_s: u64,
+) -> KeeperConfig {
+    let all = shared_local_ids(world);
+    KeeperConfig {
+        region: world,
+        name: region.name.clone(),
+        former_name: Some(region.former_name.trim().to_owned()).filter(|name| !name.is_empty()),
+        land,
+        ids: RegionIds { kept: kept_object_ids(&all), temporary: temporary_object_ids(&all) },
+        save: Duration::from_millis(config.store.save_ms.into()),
+        moving_bytes_per_s: config.store.moving_bytes_per_s.into(),
+        unix_start_s: now_s.cast_signed(),
+    }
+}
+
+fn random() -> Result<u64, ServeError> {
+    getrandom::u64().map_err(ServeError::Random)
+}
+
+/// Cache ids of the places' regions, in their order.
+pub(in crate::serve) fn cache_ids(kept: &[KeptWorld]) -> Vec<Uuid> {
+    kept.iter().map(|kept| kept.region.cache_id).collect()
+}

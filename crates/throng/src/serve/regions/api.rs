@@ -1,0 +1,27 @@
+//! The routes.
+
+use super::shared::Regions;
+use super::{files, held, objects, removal, state};
+use std::sync::Arc;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub(in crate::serve) fn router(regions: Arc<Regions>) -> OpenApiRouter {
+    OpenApiRouter::new()
+        .routes(routes!(state::list))
+        .routes(routes!(state::edits))
+        .routes(routes!(state::parcels))
+        .routes(routes!(state::saves))
+        .routes(routes!(state::save))
+        .routes(routes!(objects::list))
+        .routes(routes!(objects::show))
+        .routes(routes!(removal::return_objects))
+        .routes(routes!(removal::delete_objects))
+        .routes(routes!(held::list))
+        .routes(routes!(held::restore))
+        .routes(routes!(held::discard))
+        .routes(routes!(files::export))
+        .routes(routes!(files::import))
+        .with_state(regions)
+}

@@ -1,0 +1,20 @@
+//! Regions over the operator's address: `/v1/regions`, their objects, saves and files, and the objects that are held outside of them, `/v1/held`, with
+//! tokens of the scopes `regions.read` and `regions.write`.
+//!
+//! Lists are read from the replica that clients are shown, so that no request costs a world anything. Changes are commands of the node
+//! (`node_edits.rs`), one at a time, each of a bounded number of prims.
+
+mod answers;
+mod api;
+mod claims;
+mod files;
+mod filter;
+mod held;
+mod objects;
+mod removal;
+mod shared;
+mod state;
+
+pub(super) use api::router;
+pub(super) use claims::RestoreClaims;
+pub(super) use shared::{RegionSettings, Regions};
