@@ -27,6 +27,17 @@ impl Distribution {
         self.count += 1;
     }
 
+    /// Adds another one's measurements.
+    pub fn add(&mut self, other: &Self) {
+        if self.buckets.len() < other.buckets.len() {
+            self.buckets.resize(other.buckets.len(), 0);
+        }
+        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
+            *mine = mine.saturating_add(*theirs);
+        }
+        self.count += other.count;
+    }
+
     /// Measurements so far.
     #[must_use]
     pub const fn count(&self) -> u64 {
@@ -62,6 +73,15 @@ mod tests {
             assert_eq!(times.percentile(share), Some(Duration::from_millis(ms) + RESOLUTION), "{share}");
         }
         assert_eq!(times.count(), 100);
+    }
+
+    #[test]
+    fn measurements_of_two_are_those_of_both() {
+        let (mut one, mut other) = (Distribution::default(), Distribution::default());
+        (1..=50).for_each(|ms| one.record(Duration::from_millis(ms)));
+        (51..=100).for_each(|ms| other.record(Duration::from_millis(ms)));
+        one.add(&other);
+        assert_eq!((one.count(), one.percentile(0.99)), (100, Some(Duration::from_millis(99) + RESOLUTION)));
     }
 
     #[test]

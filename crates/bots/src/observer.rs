@@ -1,22 +1,20 @@
 //! View of an observing bot: it decodes every message of the scene and keeps the displayed avatars, like a viewer.
 
+use crate::prims::{PrimCache, PrimView};
 use crate::views::ViewChange;
 use glam::{Quat, Vec3};
 use ids::{AgentId, Instant, LocalId};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 use wire::Malformed;
 use wire::messages::{
     AvatarAnimation, AvatarAppearance, ChatFromSimulator, CoarseLocationUpdate, ImprovedTerseObjectUpdate,
-    KillObject, MessageNumber, ObjectUpdate,
+    KillObject, MessageNumber, ObjectUpdate, ObjectUpdateCached, ObjectUpdateCompressed,
 };
 use wire::{object_update, terse, text};
 
 /// Avatars that one observer keeps: more than any region holds. Further ones are only counted.
 pub const AVATARS_MAX: usize = 16_384;
-
-/// Objects that one observer keeps.
-pub const OBJECTS_MAX: usize = 100_000;
 
 /// Chat lines that are kept, newest last; the oldest make room.
 pub const CHAT_MAX: usize = 64;
@@ -103,8 +101,9 @@ impl ObserverCounters {
 pub struct Observer {
     avatars: BTreeMap<LocalId, SeenAvatar>,
     by_agent: BTreeMap<AgentId, LocalId>,
-    /// Positions of displayed objects.
-    objects: BTreeMap<LocalId, Vec3>,
+    prims: PrimView,
+    /// Prims that have moved while changes were recorded.
+    movers: BTreeSet<LocalId>,
     /// Changes since the last [`Self::take_sights`], if they are recorded.
     changes: Option<Vec<ViewChange>>,
     /// Avatars that appeared since the last [`Self::take_newcomers`].
@@ -145,16 +144,20 @@ impl Observer {
         self.avatars.get(self.by_agent.get(&agent)?)
     }
 
-    /// Position of an object, if it is displayed.
+    /// The displayed objects, and the kept ones.
     #[must_use]
-    pub fn object_at(&self, id: LocalId) -> Option<Vec3> {
-        self.objects.get(&id).copied()
+    pub const fn prims(&self) -> &PrimView {
+        &self.prims
     }
 
-    /// Objects shown.
-    #[must_use]
-    pub fn n_objects(&self) -> usize {
-        self.objects.len()
+    /// The same, to take what it lacks.
+    pub(crate) const fn prims_mut(&mut self) -> &mut PrimView {
+        &mut self.prims
+    }
+
+    /// Keeps objects from now on, and displays those of a former visit.
+    pub fn keep_prims(&mut self, cache: PrimCache) {
+        self.prims = PrimView::with_cache(cache);
     }
 
     /// Avatars shown now but for this one.
@@ -184,7 +187,8 @@ impl Observer {
     pub fn clear(&mut self) {
         self.avatars.clear();
         self.by_agent.clear();
-        self.objects.clear();
+        self.prims.clear();
+        self.movers.clear();
         self.newcomers.clear();
         self.dots = 0;
     }
@@ -211,6 +215,8 @@ impl Observer {
         let result = match number {
             ObjectUpdate::NUMBER => self.on_object_update(now, body),
             ImprovedTerseObjectUpdate::NUMBER => self.on_terse(now, body),
+            ObjectUpdateCompressed::NUMBER => self.prims.on_compressed(now, body),
+            ObjectUpdateCached::NUMBER => self.prims.on_cached(now, body),
             KillObject::NUMBER => self.on_kill(now, body),
             ChatFromSimulator::NUMBER => self.on_chat(body),
             CoarseLocationUpdate::NUMBER => self.on_dots(body),
@@ -229,12 +235,11 @@ impl Observer {
                 self.record_full_update(now, &object);
             } else {
                 self.seen.object_blocks += 1;
-                if self.objects.len() < OBJECTS_MAX {
-                    self.objects.insert(object.local_id, object.motion.position);
-                }
+                let (motion, id) = (&object.motion, object.local_id);
+                self.note_mover(id, motion.position, motion.velocity, motion.acceleration);
             }
         }
-        Ok(())
+        self.prims.on_update(now, body)
     }
 
     fn record_full_update(&mut self, now: Instant, object: &object_update::SeenObject) {
@@ -293,6 +298,8 @@ impl Observer {
                 if moved {
                     self.note_change(now);
                 }
+            } else if self.prims.on_moved(now, block.local_id, block.position) {
+                self.note_mover(block.local_id, block.position, block.velocity, block.acceleration);
             } else {
                 self.seen.unknown_blocks += 1;
             }
@@ -300,10 +307,26 @@ impl Observer {
         Ok(())
     }
 
+    /// Records the motion of a prim, if changes are recorded and it moves or has moved.
+    fn note_mover(&mut self, id: LocalId, position: Vec3, velocity: Vec3, acceleration: Vec3) {
+        if self.changes.is_none() {
+            return;
+        }
+        if velocity != Vec3::ZERO {
+            self.movers.insert(id);
+        }
+        if self.movers.contains(&id) {
+            push_change(&mut self.changes, ViewChange::Mover { id, position, velocity, acceleration });
+        }
+    }
+
     fn on_kill(&mut self, now: Instant, body: &[u8]) -> Result<(), Malformed> {
         for killed in KillObject::decode(body)?.object_data {
             self.seen.kills += 1;
-            self.objects.remove(&LocalId(killed.id));
+            self.prims.on_kill(LocalId(killed.id));
+            if self.movers.remove(&LocalId(killed.id)) {
+                push_change(&mut self.changes, ViewChange::Gone(LocalId(killed.id)));
+            }
             if let Some(avatar) = self.avatars.remove(&LocalId(killed.id)) {
                 push_change(&mut self.changes, ViewChange::Gone(LocalId(killed.id)));
                 self.by_agent.remove(&avatar.agent);

@@ -64,6 +64,30 @@ pub struct RunReport {
     pub http_errors: u64,
     /// Bytes that a bot received in a second of the window, 99th percentile over all bots and seconds, rounded up to 256.
     pub second_bytes_p99: Option<f64>,
+    /// Prims that building bots made and saw.
+    pub objects_made: u64,
+    /// Prims that they asked for and did not see within 10 s.
+    pub objects_failed: u64,
+    /// Edits that they asked for.
+    pub edits_sent: u64,
+    /// Edits whose effect they saw.
+    pub edits_seen: u64,
+    /// Edits whose effect they did not see within 10 s, and updates of their prims that no edit explains.
+    pub edits_wrong: u64,
+    /// Median of the times from an edit to its effect on the bot's own screen, in milliseconds; null without edits.
+    pub edit_seen_ms_p50: Option<f64>,
+    /// 99th percentile of those times.
+    pub edit_seen_ms_p99: Option<f64>,
+    /// New prims that any observer was shown.
+    pub objects_observed: u64,
+    /// Edits on screens of observers, once for each of them.
+    pub edits_observed: u64,
+    /// Edits that an observer should have been shown and was not within 10 s, once for each of them.
+    pub edits_unobserved: u64,
+    /// Median of the times from an edit to its effect on the screen of an observer, in milliseconds; null without edits.
+    pub edit_observed_ms_p50: Option<f64>,
+    /// 99th percentile of those times.
+    pub edit_observed_ms_p99: Option<f64>,
     /// Reasons of failed logins and lost circuits, with their counts.
     pub failures: BTreeMap<String, u32>,
 }
@@ -108,6 +132,29 @@ impl fmt::Display for RunReport {
         )?;
         if let Some(seen) = self.avatars_seen_min {
             writeln!(f, "observers  see {seen} others at least; {} updates", self.updates_received)?;
+        }
+        if self.edits_sent > 0 {
+            writeln!(
+                f,
+                "edits      {} sent, {} seen, {} wrong; p50 {} ms, p99 {} ms; {} prims made, {} failed",
+                self.edits_sent,
+                self.edits_seen,
+                self.edits_wrong,
+                number(self.edit_seen_ms_p50),
+                number(self.edit_seen_ms_p99),
+                self.objects_made,
+                self.objects_failed,
+            )?;
+        }
+        if self.edits_observed + self.edits_unobserved > 0 {
+            writeln!(
+                f,
+                "others     saw {} edits, and {} not; p50 {} ms, p99 {} ms",
+                self.edits_observed,
+                self.edits_unobserved,
+                number(self.edit_observed_ms_p50),
+                number(self.edit_observed_ms_p99),
+            )?;
         }
         let per_s = |count: u64| if self.window_s > 0.0 { count as f64 / self.window_s } else { 0.0 };
         writeln!(
@@ -173,6 +220,13 @@ mod tests {
             "server_cpu_s",
             "server_rss_bytes",
             "messages",
+            "objects_made",
+            "objects_failed",
+            "edits_sent",
+            "edits_seen",
+            "edits_wrong",
+            "edit_seen_ms_p50",
+            "edit_seen_ms_p99",
         ] {
             assert!(object.contains_key(name), "{name}");
         }

@@ -18,7 +18,7 @@ pub const JITTER_CAMERA_M: f32 = 1e-3;
 pub const JITTER_AXIS: f32 = 1e-4;
 
 /// Draw distance that bots ask for, in metres: the default of viewers.
-const FAR_M: f32 = 128.0;
+pub(crate) const FAR_M: f32 = 128.0;
 
 /// node-metaverse's camera stands still in a corner, wherever its avatar goes, looks at something and sees one metre.
 const NM_CAMERA_M: Vec3 = Vec3::new(199.58, 203.95, 24.304);

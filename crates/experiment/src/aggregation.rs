@@ -109,7 +109,7 @@ const CONDITIONS: [SendingMode; 10] = [
 const USUAL: [(&str, i64); 6] = [
     ("terse_per_datagram", 18),
     ("full_per_datagram", 8),
-    ("objects_per_datagram", 8),
+    ("objects_per_datagram", 80),
     ("datagram_bytes", 1_200),
     ("send_hz", 10),
     ("reuse_buffers", 1),

@@ -5,6 +5,7 @@ use crate::child::{self, Running};
 use crate::error::ExperimentError;
 use crate::server::Server;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout, Stdio};
 
@@ -37,7 +38,20 @@ pub(crate) struct BotsReport {
     pub(crate) second_bytes_p99: Option<f64>,
     pub(crate) bots_cpu_s: f64,
     pub(crate) window_s: f64,
-    pub(crate) failures: std::collections::BTreeMap<String, u32>,
+    pub(crate) failures: BTreeMap<String, u32>,
+    /// By the names of messages.
+    pub(crate) messages: BTreeMap<String, MessageTally>,
+    pub(crate) edits_wrong: u64,
+    pub(crate) edits_observed: u64,
+    pub(crate) edits_unobserved: u64,
+    pub(crate) edit_observed_ms_p50: Option<f64>,
+    pub(crate) edit_observed_ms_p99: Option<f64>,
+}
+
+/// Packets of a message, as far as experiments use them.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub(crate) struct MessageTally {
+    pub(crate) bytes_in: u64,
 }
 
 /// The bots' answer after a command is done.
@@ -52,6 +66,18 @@ pub(crate) struct CommandReply {
     pub(crate) pings: Option<TimeSummary>,
     /// To `probes`.
     pub(crate) probes: Option<ProbeFigures>,
+    /// To `edits`: those since the beginning.
+    pub(crate) edits: Option<EditSums>,
+    /// To `prims`: how many any observer displays at least.
+    pub(crate) prims: Option<u64>,
+}
+
+/// Edits of bots that build.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub(crate) struct EditSums {
+    pub(crate) objects_failed: u64,
+    pub(crate) objects_observed: u64,
+    pub(crate) edits_sent: u64,
 }
 
 /// Measurements of bots that probe a server.

@@ -34,6 +34,12 @@ pub enum ExperimentError {
         /// The reason.
         reason: String,
     },
+    /// The objects of a region could not be prepared or read.
+    #[error("cannot prepare or read a region: {reason}")]
+    Region {
+        /// The reason.
+        reason: String,
+    },
     /// The sink `tun` is unavailable. There is no fallback to loopback, since figures of the two cannot be compared.
     #[error(
         "no TUN device between two network namespaces can be had here (--sink lo measures on loopback): {step}"

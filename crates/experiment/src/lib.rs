@@ -13,14 +13,16 @@
 //! | results | `findings`, `budget`, `outcome`; of several runs together, `summary` |
 //!
 //! It knows the command line of the server, its operator's address and `/proc`, and nothing else: an operator could measure the same.
-//! Only `preflight` calls another crate, the one whose promises it checks, and `freshness` replays a recording of the world for
-//! comparison with observers' views. It judges only the budgets listed on the page of an experiment.
+//! Only `preflight` calls another crate, the one whose promises it checks, `freshness` replays a recording of the world for
+//! comparison with observers' views, and `build` fills and reads the databases of servers that do not run, as their keepers do. It judges only
+//! the budgets listed on the page of an experiment.
 
 mod agent_updates;
 mod aggregation;
 mod bot_fidelity;
 mod bots;
 mod budget;
+mod build;
 pub mod burner;
 pub mod calibrate;
 pub mod child;
@@ -78,15 +80,17 @@ pub struct Experiment {
     figures: fn() -> Vec<String>,
 }
 
-/// Beginnings of the names of figures that a quick run need not yield: the few walkers of its seconds need not stop, and its worlds need
-/// not journal.
-const OF_WHOLE_RUNS: [&str; 2] = ["stop_error_", "journal_lag_s_"];
+/// Beginnings of the names of figures that a quick run need not yield: the few walkers of its seconds need not stop, its worlds need not journal,
+/// and it may run without loop devices.
+const OF_WHOLE_RUNS: [&str; 3] = ["stop_error_", "journal_lag_s_", "lost_edits_power_"];
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 12] = [
+pub const EXPERIMENTS: [Experiment; 14] = [
     agent_updates::EXPERIMENT,
     aggregation::EXPERIMENT,
     bot_fidelity::EXPERIMENT,
+    build::EXPERIMENT,
+    build::KILLS,
     crash::EXPERIMENT,
     crowd::EXPERIMENT,
     daily::EXPERIMENT,
@@ -113,6 +117,8 @@ pub struct RunParameters {
     pub duration: Option<Duration>,
     /// Percent of a core that another process takes in a second part of `crowd`.
     pub starve: Option<u32>,
+    /// Kills of `kills`, if their number differs from the default.
+    pub kills: Option<u32>,
     /// The executable that is server and bots.
     pub executable: PathBuf,
     /// The command line, for the report.
@@ -129,6 +135,7 @@ struct Run {
     duration: Option<Duration>,
     /// Share of a core that another process takes.
     starve: Option<f64>,
+    kills: Option<u32>,
     sink: Arc<Sink>,
     references: References,
 }
@@ -163,6 +170,9 @@ pub fn run(request: &RunParameters) -> Result<ExperimentReport, ExperimentError>
     if request.starve.is_some() && request.name != crowd::EXPERIMENT.name {
         return Err(ExperimentError::Option { option: "--starve", name: request.name.clone() });
     }
+    if request.kills.is_some() && request.name != build::KILLS.name {
+        return Err(ExperimentError::Option { option: "--kills", name: request.name.clone() });
+    }
     // This precedes all writing: a request for an unavailable sink leaves no files.
     let sink = Arc::new(Sink::open(request.sink, &request.executable)?);
     let out = request.out.clone().unwrap_or_else(|| usual_out(experiment.name));
@@ -175,6 +185,7 @@ pub fn run(request: &RunParameters) -> Result<ExperimentReport, ExperimentError>
         quick: request.quick,
         duration: request.duration,
         starve: request.starve.map(|percent| f64::from(percent) / 100.0),
+        kills: request.kills,
         sink,
         references,
     };

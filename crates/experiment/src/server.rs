@@ -39,6 +39,28 @@ struct RunFileExtract {
 }
 
 const RUN_FILE: &str = "run.json";
+const CONFIG_FILE: &str = "throng.toml";
+
+/// An error about a file.
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> ExperimentError {
+    let path = path.to_owned();
+    move |source| ExperimentError::File { path, source }
+}
+
+/// Makes an empty data directory with a configuration and other files.
+fn make_data(data: &Path, settings: &str, files: &[(String, String)]) -> Result<(), ExperimentError> {
+    match fs::remove_dir_all(data) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(data)(error)),
+        _ => {}
+    }
+    fs::create_dir_all(data).map_err(failed(data))?;
+    let config = (CONFIG_FILE.to_owned(), settings.to_owned());
+    for (name, text) in files.iter().chain([&config]) {
+        let path = data.join(name);
+        fs::write(&path, text).map_err(failed(&path))?;
+    }
+    Ok(())
+}
 
 fn run_file(data: &Path) -> io::Result<RunFileExtract> {
     serde_json::from_str(&fs::read_to_string(data.join(RUN_FILE))?).map_err(io::Error::other)
@@ -149,6 +171,22 @@ impl Server {
         Self::start_at(run, name, [any; 3], &format!("{CONFIG_LOGIN}{CONFIG_REGION}{region}"), files, &[])
     }
 
+    /// Adds the objects of a file to its region, by the operator's command.
+    pub(crate) fn import(&self, run: &Run, file: &Path) -> Result<(), ExperimentError> {
+        let log = self.data.join("import.log");
+        let mut command = child::command(&run.executable, run.executable.as_os_str(), &log)?;
+        command.args(["region", "import", REGION]).arg(file).arg("--data").arg(&self.data);
+        command.arg("--config").arg(self.data.join(CONFIG_FILE)).arg("--json");
+        let child = run
+            .sink
+            .server
+            .run(move || command.spawn())
+            .map_err(|source| ExperimentError::Start { what: "the import".to_owned(), source })?;
+        let mut import = Running { what: "the import".to_owned(), child, log };
+        let status = import.wait()?;
+        if status.success() { Ok(()) } else { Err(import.error(format!("ended with {status}"))) }
+    }
+
     /// Begins to record its world; the child ends when the recording does.
     pub(crate) fn record(&self, run: &Run, seconds: u64, out: &Path) -> Result<Running, ExperimentError> {
         let log = self.data.join("record.log");
@@ -170,31 +208,38 @@ impl Server {
         Self::start_at(run, name, addresses, &config, &[], &["--supervise"])
     }
 
+    /// Makes an empty data directory, for [`Self::start_in`]. `region` has keys of the region with other sections behind them.
+    pub(crate) fn prepare(data: &Path, region: &str) -> Result<(), ExperimentError> {
+        make_data(data, &format!("{CONFIG_LOGIN}{CONFIG_REGION}{region}"), &[])
+    }
+
+    /// Starts one with a data directory that exists, perhaps after another one that had it. `what` names it in messages.
+    pub(crate) fn start_in(run: &Run, what: &str, data: &Path) -> Result<Self, ExperimentError> {
+        let any = SocketAddr::from((run.sink.server.ip, 0));
+        Self::launch(run, what, data.to_owned(), [any; 3], &[])
+    }
+
     fn start_at(
         run: &Run,
         name: &str,
-        [http, udp, admin]: [SocketAddr; 3],
+        addresses: [SocketAddr; 3],
         settings: &str,
         files: &[(String, String)],
         flags: &[&str],
     ) -> Result<Self, ExperimentError> {
         let data = run.out.join(name);
-        let file = |path: &PathBuf| {
-            let path = path.clone();
-            move |source| ExperimentError::File { path, source }
-        };
-        match fs::remove_dir_all(&data) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(file(&data)(error)),
-            _ => {}
-        }
-        fs::create_dir_all(&data).map_err(file(&data))?;
-        let config = data.join("throng.toml");
-        fs::write(&config, settings).map_err(file(&config))?;
-        for (name, text) in files {
-            let path = data.join(name);
-            fs::write(&path, text).map_err(file(&path))?;
-        }
+        make_data(&data, settings, files)?;
+        Self::launch(run, name, data, addresses, flags)
+    }
 
+    fn launch(
+        run: &Run,
+        name: &str,
+        data: PathBuf,
+        [http, udp, admin]: [SocketAddr; 3],
+        flags: &[&str],
+    ) -> Result<Self, ExperimentError> {
+        let config = data.join(CONFIG_FILE);
         let log = data.join(LOG_FILE);
         let mut command = child::command(&run.executable, run.executable.as_os_str(), &log)?;
         command.args(["serve", "--open-registration", "--force-open-registration"]).args(flags);
@@ -217,7 +262,7 @@ impl Server {
         let RunFileExtract { admin, login_uri, .. } =
             run_file(&data).map_err(|source| ExperimentError::File { path: data.join(RUN_FILE), source })?;
         let path = data.join("admin.token");
-        let token = fs::read_to_string(&path).map_err(file(&path))?.trim().to_owned();
+        let token = fs::read_to_string(&path).map_err(failed(&path))?.trim().to_owned();
         let operator = Operator { sink: Arc::clone(&run.sink), admin, token, connection: Arc::default() };
         Ok(Self { process, operator, login_uri, data })
     }
@@ -275,6 +320,13 @@ impl Server {
     /// Its operator's address, also for threads that give commands beside each other.
     pub(crate) fn operator(&self) -> Operator {
         self.operator.clone()
+    }
+
+    /// Kills it, as a crash of the machine's memory would: it saves nothing any more.
+    pub(crate) fn kill(mut self) -> Result<(), ExperimentError> {
+        let killed = self.process.child.kill();
+        killed.map_err(|error| self.process.error(format!("cannot be killed: {error}")))?;
+        self.process.wait().map(drop)
     }
 
     /// Has it drain, which it must do without a complaint.

@@ -34,7 +34,7 @@ struct Arguments {
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u16).range(1..=16))]
     hosts: u16,
     /// Moves the worlds between the hosts at random ticks, and compares each in every tick with one that stays. Implies `--village`
-    /// without a crowd, and a run of instances on the same hosts.
+    /// without a crowd or a building site, and a run of instances on the same hosts.
     #[arg(long)]
     moves: bool,
     /// Runs instances only: created, entered, suspended, resumed, ended, panicking, killed and restarted.
@@ -46,6 +46,9 @@ struct Arguments {
     /// The first region has a mission and NPCs that fight each other and the visitors.
     #[arg(long, conflicts_with = "crowd")]
     village: bool,
+    /// One client in three builds, and viewers keep objects over their logins.
+    #[arg(long, conflicts_with_all = ["crowd", "village", "instances"])]
+    site: bool,
     /// Number of seeds to run in order, from `--seed` on.
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u64).range(1..))]
     seeds: u64,
@@ -76,15 +79,17 @@ fn main() -> ExitCode {
         instances,
         crowd,
         village,
+        site,
         seeds,
         twice,
     } = Arguments::parse();
     let storm = Duration::from_secs(storm_s);
     // Moves are worth most where a world has all that it may have.
-    let setting = match (crowd, village || moves) {
-        (true, _) => Setting::Crowd,
-        (false, true) => Setting::Village,
-        (false, false) => Setting::Travel,
+    let setting = match (crowd, site, village || moves) {
+        (true, ..) => Setting::Crowd,
+        (false, true, _) => Setting::Site,
+        (false, false, true) => Setting::Village,
+        (false, false, false) => Setting::Travel,
     };
     let mut is_well = true;
     for seed in seed..seed.saturating_add(seeds) {

@@ -23,7 +23,9 @@ use gateway::places::{EncodedGround, PlaceId, PlaceSettings, Places};
 use gateway::shard::{CircuitAddress, FilterMode, Outbox, Sending, Shard, ShardConfig, ShardCounters};
 use glam::Vec3;
 use ids::{AgentId, Epoch, Incarnation, Instant, LocalId, SessionKey, Tick, Uuid, WorldId};
-use link::{Action, CircuitKey, Command, Frame, GroundSpec, Scenery, Terrain, WATER_M, WorldSpec};
+use link::{
+    Action, CircuitKey, Command, Frame, GroundSpec, ObjectLimits, Scenery, Terrain, WATER_M, WorldSpec,
+};
 use replicate::Replica;
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
@@ -40,7 +42,7 @@ pub(crate) const VISIBLE_MAX: usize = 200;
 /// Objects that stand in each: 250 within reach of a client, a second of its bytes.
 const BOXES: u32 = 1_000;
 /// Local ids of each world.
-const LOCAL_IDS: u32 = 1_000_000;
+const LOCAL_IDS: u32 = link::LOCAL_ID_BLOCK;
 /// Avatars in each world at once.
 const MAX_AVATARS: u32 = 10_000;
 
@@ -117,7 +119,9 @@ impl Node {
             seed,
             setting,
             hub: new_hub(seed, &places),
-            shards: (0..shards).map(|_| Shard::new(shard_config(seed), Arc::clone(&places))).collect(),
+            shards: (0..shards)
+                .map(|_| Shard::new(shard_config(seed, setting), Arc::clone(&places)))
+                .collect(),
             cpus: (0..shards).map(|_| ShardCpu::new(shortage)).collect(),
             places,
             placement: vec![0; served.len()],
@@ -201,7 +205,9 @@ impl Node {
     /// Initial positions of the static objects of a world.
     pub(crate) fn objects(&self, world: WorldId) -> BTreeMap<LocalId, Vec3> {
         let config = self.resident(world).life.config();
-        let ids = config.local_ids.clone().map(LocalId);
+        let avatar_ids = link::avatar_ids(&config.local_ids);
+        let ids = if config.objects.is_some() { avatar_ids } else { config.local_ids.clone() };
+        let ids = ids.map(LocalId);
         ids.zip(config.scenery.prims()).map(|(id, object)| (id, object.position)).collect()
     }
 
@@ -548,7 +554,7 @@ impl Served {
     fn new(spec: &WorldSpec) -> Self {
         let ground = Arc::new(EncodedGround::new(Arc::clone(&spec.ground)));
         let scenery =
-            replicate::scenery::SceneryReplica::new(Arc::clone(&ground.objects), spec.local_ids.start);
+            replicate::scenery::SceneryReplica::new(Arc::clone(&ground.objects), spec.avatar_ids().start);
         Self {
             follower: Follower::new(spec.dt(), Replica::new(spec.world, ground.size_m as f32, scenery)),
             frame: Frame::empty(),
@@ -585,11 +591,13 @@ pub(crate) fn world_spec(seed: u64, n: u32, setting: Setting, hz: u32) -> (World
         is_shared: true,
         name: format!("Region {n}"),
         max_avatars: MAX_AVATARS,
+        max_objects: ObjectLimits::default().objects_max,
         hz,
-        local_ids: 1 + n * LOCAL_IDS..(n + 1) * LOCAL_IDS,
+        local_ids: (n + 1) * LOCAL_IDS..(n + 2) * LOCAL_IDS,
         ground: Arc::new(GroundSpec::new(Arc::new(terrain), Arc::new(scenery), WATER_M)),
         portals: Arc::default(),
         seed: rng.next(),
+        cache_id: Uuid::from_u128(u128::from(n) + 1),
     };
     (spec, cast)
 }
@@ -611,13 +619,14 @@ fn new_hub(seed: u64, places: &Arc<Places>) -> Hub {
     Hub::new(config, Arc::clone(places), Box::new(entropy))
 }
 
-fn shard_config(seed: u64) -> ShardConfig {
+fn shard_config(seed: u64, setting: Setting) -> ShardConfig {
     ShardConfig {
         circuit: circuit::Config::server(),
         client_bytes_per_s: 64 * 1024,
         egress_bytes_per_s: None,
         visible_max: VISIBLE_MAX,
         filter: FilterMode::Significance,
+        cache_after: setting.cache_after(),
         textures: Arc::default(),
         unix_start_s: 1_700_000_000,
         sending: Sending::default(),

@@ -68,6 +68,12 @@ impl Scenario {
         Self { setting: Setting::Crowd, clients: 2_000, faults: Faults::SPLIT, ..Self::new(seed) }
     }
 
+    /// A building site: one client in three builds, in two regions.
+    #[must_use]
+    pub const fn site(seed: u64) -> Self {
+        Self { setting: Setting::Site, clients: 60, ..Self::new(seed) }
+    }
+
     /// World time of a step.
     pub(crate) fn dt(&self) -> Duration {
         Duration::from_secs(1) / self.hz
@@ -87,6 +93,7 @@ impl fmt::Display for Scenario {
             Setting::Travel => "",
             Setting::Crowd => " --crowd",
             Setting::Village => " --village",
+            Setting::Site => " --site",
         };
         let hz = if *hz == HZ { String::new() } else { format!(" --hz {hz}") };
         let hosts = if *hosts > 1 { format!(" --hosts {hosts}") } else { String::new() };

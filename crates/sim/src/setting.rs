@@ -1,5 +1,6 @@
 //! Places of a run, and the task of its clients.
 
+use gateway::shard::CACHE_AFTER;
 use ids::Instant;
 use std::time::Duration;
 
@@ -22,13 +23,15 @@ pub enum Setting {
     Crowd,
     /// As [`Self::Travel`]; the first region has a mission and NPCs that fight each other and the visitors.
     Village,
+    /// As [`Self::Travel`]; one client in three builds, and all viewers keep objects over their logins.
+    Site,
 }
 
 impl Setting {
     /// Edge of both regions.
     pub(crate) const fn region_m(self) -> u32 {
         match self {
-            Self::Travel | Self::Village => REGION_M,
+            Self::Travel | Self::Village | Self::Site => REGION_M,
             Self::Crowd => CROWD_REGION_M,
         }
     }
@@ -36,7 +39,7 @@ impl Setting {
     /// Time of a client's first login.
     pub(crate) fn comes_at(self, client: u32) -> Instant {
         let period = match self {
-            Self::Travel | Self::Village => LOGIN_PERIOD,
+            Self::Travel | Self::Village | Self::Site => LOGIN_PERIOD,
             Self::Crowd => CROWD_LOGIN_PERIOD,
         };
         Instant::ZERO + period * client
@@ -45,9 +48,22 @@ impl Setting {
     /// Region that a client enters first.
     pub(crate) const fn first_region(self, client: u32) -> u16 {
         match self {
-            Self::Travel | Self::Village => (client % 2) as u16,
+            Self::Travel | Self::Village | Self::Site => (client % 2) as u16,
             Self::Crowd => 0,
         }
+    }
+
+    /// Time without a change after which viewers may keep an object. A storm is shorter than a server's usual time.
+    pub(crate) const fn cache_after(self) -> Duration {
+        match self {
+            Self::Travel | Self::Village | Self::Crowd => CACHE_AFTER,
+            Self::Site => Duration::from_secs(2),
+        }
+    }
+
+    /// True if a client builds.
+    pub(crate) fn builds(self, client: u32) -> bool {
+        self == Self::Site && client.is_multiple_of(3)
     }
 
     /// True if a region has NPCs.

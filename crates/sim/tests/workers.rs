@@ -157,6 +157,8 @@ fn run(n_workers: usize) -> (Vec<u64>, u64) {
             local_ids: 1..10_000,
             terrain: Arc::clone(&terrain),
             scenery: Arc::clone(&scenery),
+            objects: None,
+            land: None,
             cast: Some(Arc::clone(&cast)),
             water_m: link::WATER_M,
             max_avatars: 20,

@@ -18,6 +18,7 @@
 use super::{Agent, AgentConfig, AgentEvent, LossReason};
 use crate::behavior::RunningBehavior;
 use crate::destination::Destination;
+use crate::prims::PrimView;
 use crate::profile::Profile;
 use crate::sender::Sender;
 use crate::whereabouts::Whereabouts;
@@ -54,8 +55,8 @@ pub const VISUAL_PARAMS: usize = 218;
 /// Width, depth and height of a bot's box, in metres.
 const AVATAR_SIZE_M: Vec3 = Vec3::new(0.45, 0.6, 1.9);
 
-/// RegionHandshakeReply: supports self-appearance (4) and knows no cached objects (2).
-const HANDSHAKE_FLAGS: u32 = 4 | 2;
+/// RegionHandshakeReply: supports self-appearance.
+const HANDSHAKE_FLAGS: u32 = 4;
 
 /// Flags of MapNameRequest: any region, by layer 2, as viewers send it.
 const MAP_FLAGS: u32 = 2;
@@ -156,6 +157,9 @@ impl Agent {
             // The circuit is open, even if the ack was lost.
             self.enter();
         }
+        if let Some(observer) = &mut self.observer {
+            observer.prims_mut().enter_region(handshake.region_info.cache_id);
+        }
         self.send_handshake_reply();
         if self.stage != ArrivalStage::Entering {
             return;
@@ -203,6 +207,7 @@ impl Agent {
             return;
         }
         self.arrived = true;
+        self.placed_at = Some(now);
         self.deadline = None;
         if let Some(observer) = &mut self.observer {
             observer.note_placed(self.identity.agent);
@@ -226,6 +231,7 @@ impl Agent {
         let left = std::mem::replace(&mut self.here, visit);
         self.left = (left.remote != remote).then_some(Left { visit: left, until: now + LEFT_MAX });
         self.arrived = false;
+        self.placed_at = None;
         self.dressed = false;
         self.ping_is_forgiven = false;
         self.newest = None;
@@ -268,12 +274,15 @@ impl Agent {
     }
 
     fn send_handshake_reply(&mut self) {
+        let prims = self.observer.as_ref().map(|observer| observer.prims());
+        let cache_flags =
+            prims.map_or_else(|| PrimView::default().handshake_flags(), PrimView::handshake_flags);
         let reply = RegionHandshakeReply {
             agent_data: RegionHandshakeReplyAgentData {
                 agent_id: self.identity.agent.0,
                 session_id: self.identity.session.0,
             },
-            region_info: RegionHandshakeReplyRegionInfo { flags: HANDSHAKE_FLAGS },
+            region_info: RegionHandshakeReplyRegionInfo { flags: HANDSHAKE_FLAGS | cache_flags },
         };
         self.send(Reliability::Reliable, true, |out| reply.encode(out));
     }

@@ -174,6 +174,10 @@ impl Agent {
         for agent in observer.take_newcomers() {
             self.names.want(agent);
         }
+        while self.observer.as_ref().is_some_and(|observer| observer.prims().is_missing()) {
+            self.request_missed_prims();
+        }
+        self.compare_prims(now);
         self.plan_names(now);
     }
 

@@ -7,6 +7,7 @@
 
 mod arrival;
 mod attack;
+mod building;
 mod dispatch;
 mod requests;
 mod slow;
@@ -18,12 +19,14 @@ pub use requests::Loudness;
 pub use slow::SLOW_LINE;
 
 use crate::behavior::{Behavior, BodyPose, BotPosition, FINISH_ANIM, RunningBehavior};
+use crate::builder::Builder;
 use crate::echo::Echo;
 use crate::hostile::Hostile;
 use crate::identity::Identity;
 use crate::login::Credentials;
 use crate::names::NameCache;
 use crate::observer::Observer;
+use crate::prims::PrimCache;
 use crate::profile::{Profile, THROTTLE_BITS_PER_S};
 use crate::rng::Rng;
 use crate::sender::{Sender, Steadiness};
@@ -32,7 +35,7 @@ use crate::whereabouts::Whereabouts;
 use arrival::{ArrivalStage, Left, RegionCircuit};
 use circuit::{CloseReason, Reliability};
 use glam::Vec3;
-use ids::{Instant, RegionHandle};
+use ids::{Instant, LocalId, RegionHandle};
 use slow::Line;
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
@@ -43,6 +46,9 @@ pub const EVENTS_MAX: usize = 32;
 
 /// Time between requests for names.
 const NAMES_PERIOD: Duration = Duration::from_secs(1);
+
+/// Agent updates a second of a bot that builds.
+pub const BUILDERS_UPDATES_HZ: u32 = 10;
 
 /// Line of mingling bots; node-metaverse says the same in `tests/clients/fidelity.mjs`.
 const MINGLE_WORDS: &str = "Did you see how many we are today?";
@@ -58,8 +64,13 @@ pub struct AgentConfig {
     pub steadiness: Steadiness,
     /// Client that it resembles.
     pub profile: Profile,
-    /// Agent updates a second, 1 to 125; for [`Profile::Viewer`] only.
+    /// Agent updates a second, 1 to 125; for [`Profile::Viewer`] only. Of a bot that builds edits a second instead, beside
+    /// [`BUILDERS_UPDATES_HZ`] agent updates.
     pub rate_hz: u32,
+    /// Edge of the plot of a bot that builds, metres.
+    pub plot_m: u32,
+    /// True if it keeps its edits for [`Agent::take_build_events`].
+    pub records_edits: bool,
     /// Requested bandwidth (AgentThrottle), bits per second.
     pub throttle_bits_per_s: u32,
     /// True if it decodes and keeps the whole scene.
@@ -76,6 +87,8 @@ impl Default for AgentConfig {
             steadiness: Steadiness::Stable,
             profile: Profile::Viewer,
             rate_hz: 10,
+            plot_m: 16,
+            records_edits: false,
             throttle_bits_per_s: THROTTLE_BITS_PER_S,
             observes: false,
             ping_period: None,
@@ -171,6 +184,8 @@ pub struct Agent {
     deadline: Option<Instant>,
     /// True once AgentMovementComplete came on this circuit.
     arrived: bool,
+    /// Time of the latest AgentMovementComplete or TeleportLocal on it.
+    placed_at: Option<Instant>,
     /// True once AgentSetAppearance was sent on this circuit.
     dressed: bool,
     /// True while a requested teleport has neither happened nor failed.
@@ -185,6 +200,8 @@ pub struct Agent {
     observer: Option<Box<Observer>>,
     /// Its own lines under way.
     echo: Option<Box<Echo>>,
+    /// Its edits.
+    builder: Option<Box<Builder>>,
     /// The line of a slow reader.
     line: Option<Box<Line>>,
     /// State of its attack.
@@ -219,6 +236,7 @@ impl Agent {
             stage: ArrivalStage::Opening,
             deadline: None,
             arrived: false,
+            placed_at: None,
             dressed: false,
             teleporting: false,
             appearance_serial: 0,
@@ -230,6 +248,7 @@ impl Agent {
             next_names_at: None,
             observer: config.observes.then(Box::default),
             echo: (config.behavior == Behavior::Probe).then(Box::default),
+            builder: None,
             line: None,
             hostile: None,
             garbage: VecDeque::new(),
@@ -281,6 +300,7 @@ impl Agent {
             self.next_update_at = Some(if next > now { next } else { now + self.update_period() });
         }
         self.attack(now);
+        self.build(now);
     }
 
     /// Latest time for [`Self::handle_timeout`]; `None` once the session is over.
@@ -294,7 +314,13 @@ impl Agent {
             .as_ref()
             .map(|left| left.visit.circuit.poll_timeout().map_or(left.until, |at| at.min(left.until)));
         let line = self.line.as_ref().and_then(|line| line.poll_timeout());
-        let own = [self.deadline, self.next_update_at, self.next_names_at, self.next_attack_at()];
+        let own = [
+            self.deadline,
+            self.next_update_at,
+            self.next_names_at,
+            self.next_attack_at(),
+            self.next_edit_at(),
+        ];
         own.into_iter().chain([self.here.circuit.poll_timeout(), left, line]).flatten().min()
     }
 
@@ -353,6 +379,12 @@ impl Agent {
         self.arrived && self.stage == ArrivalStage::Present
     }
 
+    /// Time at which the server placed the avatar in the region last; `None` before.
+    #[must_use]
+    pub const fn placed_at(&self) -> Option<Instant> {
+        self.placed_at
+    }
+
     /// True once the session is over.
     #[must_use]
     pub fn is_gone(&self) -> bool {
@@ -363,6 +395,24 @@ impl Agent {
     #[must_use]
     pub fn observer(&self) -> Option<&Observer> {
         self.observer.as_deref()
+    }
+
+    /// Keeps objects as viewers do from now on, and displays those of a former visit. Before the region's handshake only.
+    pub fn keep_prims(&mut self, cache: PrimCache) {
+        self.observer.get_or_insert_default().keep_prims(cache);
+    }
+
+    /// Records arrivals and changes of objects from now on, if it observes.
+    pub fn watch_prims(&mut self) {
+        if let Some(observer) = &mut self.observer {
+            observer.prims_mut().keep_arrivals();
+            observer.prims_mut().keep_changes();
+        }
+    }
+
+    /// Prims that were shown or killed since the last call, in that order. Those of a bot that builds go to its builder.
+    pub fn take_prim_changes(&mut self) -> Vec<LocalId> {
+        self.observer.as_mut().map(|observer| observer.prims_mut().take_changes()).unwrap_or_default()
     }
 
     /// For how long at most it was shown nothing new since this was asked last, if it observes.
@@ -401,7 +451,9 @@ impl Agent {
     }
 
     fn update_period(&self) -> Duration {
-        self.config.profile.update_period(self.config.rate_hz)
+        let builds = self.config.behavior.build_plan().is_some();
+        let rate_hz = if builds { BUILDERS_UPDATES_HZ } else { self.config.rate_hz };
+        self.config.profile.update_period(rate_hz)
     }
 
     fn send_update(&mut self, now: Instant) {

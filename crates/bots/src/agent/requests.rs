@@ -10,7 +10,8 @@ use ids::{Instant, RegionHandle, Uuid};
 use wire::messages::{
     AgentAnimation, AgentAnimationAgentData, AgentAnimationAnimationList, ChatFromViewer,
     ChatFromViewerAgentData, ChatFromViewerChatData, LogoutRequest, LogoutRequestAgentData,
-    TeleportLocationRequest, TeleportLocationRequestAgentData, TeleportLocationRequestInfo,
+    RequestMultipleObjects, RequestMultipleObjectsAgentData, TeleportLocationRequest,
+    TeleportLocationRequestAgentData, TeleportLocationRequestInfo,
 };
 use wire::text;
 
@@ -34,6 +35,11 @@ impl Agent {
         self.config.behavior = behavior;
         self.echo = (behavior == Behavior::Probe).then(Box::default);
         self.actor.change(behavior, &mut self.rng);
+        let plan = behavior.build_plan();
+        self.builder = self.builder.take().filter(|_| plan.is_some());
+        if let Some((builder, plan)) = self.builder.as_mut().zip(plan) {
+            builder.set_plan(plan);
+        }
         self.arm();
         self.narrow();
     }
@@ -44,9 +50,13 @@ impl Agent {
         self.sender.steady(steadiness);
     }
 
-    /// Sets the rate of agent updates, 1 to 125 a second, from the next one on; [`Profile::Viewer`](crate::profile::Profile) only.
-    pub const fn set_rate_hz(&mut self, rate_hz: u32) {
+    /// Sets the rate of agent updates, or of edits of a bot that builds, 1 to 125 a second, from the next one on;
+    /// [`Profile::Viewer`](crate::profile::Profile) only.
+    pub fn set_rate_hz(&mut self, rate_hz: u32) {
         self.config.rate_hz = rate_hz;
+        if let Some(builder) = &mut self.builder {
+            builder.set_rate_hz(rate_hz);
+        }
     }
 
     /// Speaks on the public channel. Nothing happens once the session is over.
@@ -76,6 +86,20 @@ impl Agent {
             physical_avatar_event_list: Vec::new(),
         };
         self.send(Reliability::Reliable, false, |out| message.encode(out));
+    }
+
+    /// Asks for prims that the viewer's cache lacks, as many as a message holds.
+    pub(super) fn request_missed_prims(&mut self) {
+        let Some(observer) = &mut self.observer else { return };
+        let object_data = observer.prims_mut().take_missed();
+        let message = RequestMultipleObjects {
+            agent_data: RequestMultipleObjectsAgentData {
+                agent_id: self.identity.agent.0,
+                session_id: self.identity.session.0,
+            },
+            object_data,
+        };
+        self.send(Reliability::Reliable, true, |out| message.encode(out));
     }
 
     /// Asks for a teleport to a place on the map; `position` in metres from that region's corner. It ends with

@@ -1,8 +1,9 @@
 //! Movements of a bot's body, decided anew for each of its agent updates.
 //!
 //! The decision covers flags and direction only: movement is the server's. The bot's position comes from
-//! [`Whereabouts`](crate::whereabouts::Whereabouts). Two behaviours concern a client more than a body: for [`Behavior::Hostile`] see
-//! [`crate::hostile`], for [`Behavior::SlowReader`] [`crate::link::Narrow`].
+//! [`Whereabouts`](crate::whereabouts::Whereabouts). Three behaviours concern a client more than a body: for [`Behavior::Hostile`] see
+//! [`crate::hostile`], for [`Behavior::SlowReader`] [`crate::link::Narrow`], for those that build
+//! ([`Behavior::build_plan`]) [`crate::builder`].
 
 mod commute;
 mod course;
@@ -23,6 +24,7 @@ pub use play::{PLAY_PORTAL, PLAY_STAY_S, PLAY_STRIKE_PERIOD, PLAY_WAYPOINTS};
 pub use probe::PROBE_PERIOD;
 pub use walk::{Habits, MARKET_GOER, ROAMER, WALKER};
 
+use crate::builder::BuildPlan;
 use crate::rng::Rng;
 use commute::Commuter;
 use flock::FlockMember;
@@ -84,6 +86,16 @@ pub enum Behavior {
     Play,
     /// Follows [`PLAY_WAYPOINTS`] and strikes about itself, in the world that it is in.
     Quest,
+    /// Stands, and builds on a plot of its own, see [`crate::builder`].
+    Build,
+    /// Stands, and makes prims on a plot of its own, many at a time and none of them changed.
+    Rez,
+    /// Stands, and moves, scales and paints prims on a plot of its own without waiting for the effect of each edit.
+    Rush,
+    /// Stands, and throws prims that physics moves a little above a plot of its own, again and again.
+    Tumble,
+    /// Stands, and throws such prims so high that they fall for half a minute.
+    Soar,
     /// Stands behind a connection with much less bandwidth than it requests, see [`crate::link::Narrow`], and handles event-queue
     /// replies late.
     SlowReader,
@@ -93,7 +105,7 @@ pub enum Behavior {
 
 impl Behavior {
     /// All of them by their names on command lines.
-    pub const NAMES: [(&str, Self); 14] = [
+    pub const NAMES: [(&str, Self); 19] = [
         ("stand", Self::Stand),
         ("sit", Self::Sit),
         ("walk", Self::Walk),
@@ -106,6 +118,11 @@ impl Behavior {
         ("commuter", Self::Commute),
         ("play", Self::Play),
         ("quest", Self::Quest),
+        ("build", Self::Build),
+        ("rez", Self::Rez),
+        ("rush", Self::Rush),
+        ("tumble", Self::Tumble),
+        ("soar", Self::Soar),
         ("slow-reader", Self::SlowReader),
         ("hostile", Self::Hostile),
     ];
@@ -120,7 +137,16 @@ impl Behavior {
     #[must_use]
     pub const fn moves(self) -> bool {
         match self {
-            Self::Stand | Self::Sit | Self::Probe | Self::SlowReader | Self::Hostile => false,
+            Self::Stand
+            | Self::Sit
+            | Self::Probe
+            | Self::Build
+            | Self::Rez
+            | Self::Rush
+            | Self::Tumble
+            | Self::Soar
+            | Self::SlowReader
+            | Self::Hostile => false,
             Self::Walk
             | Self::Roam
             | Self::Plaza
@@ -130,6 +156,32 @@ impl Behavior {
             | Self::Commute
             | Self::Play
             | Self::Quest => true,
+        }
+    }
+
+    /// Range of its work, if it builds.
+    #[must_use]
+    pub const fn build_plan(self) -> Option<BuildPlan> {
+        match self {
+            Self::Build => Some(BuildPlan::BUILD),
+            Self::Rez => Some(BuildPlan::REZ),
+            Self::Rush => Some(BuildPlan::RUSH),
+            Self::Tumble => Some(BuildPlan::TUMBLE),
+            Self::Soar => Some(BuildPlan::SOAR),
+            Self::Stand
+            | Self::Sit
+            | Self::Walk
+            | Self::Roam
+            | Self::Plaza
+            | Self::Stadium
+            | Self::Mingle
+            | Self::Probe
+            | Self::Flock
+            | Self::Commute
+            | Self::Play
+            | Self::Quest
+            | Self::SlowReader
+            | Self::Hostile => None,
         }
     }
 }
@@ -192,7 +244,14 @@ impl RunningBehavior {
     /// Begins in a region, facing any direction. `number` says which of its run's bots it is: those of a flock follow each other.
     pub fn new(behavior: Behavior, number: u32, rng: &mut Rng) -> Self {
         let doing = match behavior {
-            Behavior::Stand | Behavior::SlowReader | Behavior::Hostile => BehaviorState::Standing,
+            Behavior::Stand
+            | Behavior::Build
+            | Behavior::Rez
+            | Behavior::Rush
+            | Behavior::Tumble
+            | Behavior::Soar
+            | Behavior::SlowReader
+            | Behavior::Hostile => BehaviorState::Standing,
             Behavior::Sit => BehaviorState::Sitting(Sitter::new()),
             Behavior::Walk => BehaviorState::Walking(Walker::new(WALKER)),
             Behavior::Roam => BehaviorState::Walking(Walker::new(ROAMER)),
@@ -302,7 +361,16 @@ mod tests {
     #[test]
     fn a_bot_that_does_not_move_holds_one_pose() {
         let spot = BotPosition { position: Vec2::splat(128.0), region_size_m: 256.0 };
-        for behavior in [Behavior::Stand, Behavior::SlowReader, Behavior::Hostile] {
+        for behavior in [
+            Behavior::Stand,
+            Behavior::Build,
+            Behavior::Rez,
+            Behavior::Rush,
+            Behavior::Tumble,
+            Behavior::Soar,
+            Behavior::SlowReader,
+            Behavior::Hostile,
+        ] {
             let mut rng = Rng::new(1, 0);
             let mut actor = RunningBehavior::new(behavior, 0, &mut rng);
             let mut act = |second: u64| actor.act(Instant::from_millis(second * 1000), spot, &mut rng);

@@ -4,9 +4,10 @@
 //! system call for each would cost more than all the rest. Ping times are too long by up to that.
 
 use super::clock::RunClock;
-use super::control::{CommandAnswer, ControlCommand, Probes};
+use super::control::{CommandAnswer, ControlCommand, EditSums, Probes};
 use super::control_echo::ControlEcho;
-use super::findings::{BotStage, Harvest, MeterReading, RunTally, report};
+use super::edits::EditNotes;
+use super::findings::{BotStage, EditTally, Harvest, MeterReading, RunTally, report};
 use super::port::{self, BotSocket};
 use super::rates::{Rates, Second};
 use super::session::{HttpThread, NOTICES_MAX, Notice, NoticeSender};
@@ -14,14 +15,18 @@ use super::timers::Timers;
 use super::wires::Wires;
 use super::{BotsConfig, BotsError};
 use crate::agent::{Agent, AgentConfig, LOGOUT_MAX};
+use crate::cache_file;
+use crate::prims::PrimCache;
+use crate::record_file::RecordWriter;
 use crate::report::RunReport;
 use crate::rng::Rng;
-use crate::views::{View, ViewWriter};
+use crate::scenes::{SCENES_FILE, SceneRecord};
+use crate::views::{self, View, ViewWriter};
 use ids::Instant;
 use net::device::Device;
 use net::network::Network;
 use net::{Events, Interest, Poller, RecvBatch};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
@@ -89,6 +94,10 @@ pub(super) struct Circuits {
     rates: Rates,
     /// Destination of the observers' views.
     views: Option<ViewWriter>,
+    /// Edits of bots that build.
+    edits: EditNotes,
+    /// Caches of observers that have not logged in.
+    caches: BTreeMap<u32, PrimCache>,
     control_echo: Option<ControlEcho>,
     /// Commands that were read and not carried out, with their text.
     commands: VecDeque<(String, Result<ControlCommand, &'static str>)>,
@@ -122,7 +131,8 @@ impl Circuits {
             control_echo = Some(ControlEcho::new(clock.now(), remote, port));
         }
         let (mailbox, notices) = sync_channel(NOTICES_MAX);
-        let views = config.views.as_deref().map(|path| ViewWriter::create(path, clock.now())).transpose()?;
+        let views = config.views.as_deref().map(|path| views::create(path, clock.now())).transpose()?;
+        let caches = config.cache.as_deref().map(cache_file::read).transpose()?;
         Ok(Self {
             config: config.clone(),
             clock,
@@ -136,6 +146,8 @@ impl Circuits {
             findings: RunTally::default(),
             rates: Rates::default(),
             views,
+            edits: EditNotes::new(config, clock.now())?,
+            caches: caches.unwrap_or_default(),
             control_echo,
             commands: VecDeque::new(),
         })
@@ -175,7 +187,9 @@ impl Circuits {
                 self.run_turn(&mut buffers)?;
                 continue;
             };
+            let n_observers = self.config.observers;
             let (mut gap_s, mut pings, mut probes) = (None, None, None);
+            let (mut edits, mut prims) = (None, None);
             let answer = match command {
                 Ok(ControlCommand::Leave) => break,
                 Ok(ControlCommand::Enter(count)) if count > self.config.count => Err("more than --count"),
@@ -193,24 +207,31 @@ impl Circuits {
                     Ok(())
                 }
                 Ok(ControlCommand::Behave(behavior)) => {
+                    self.note_all()?;
                     self.config.agent.behavior = behavior;
                     http.behave(behavior);
-                    self.agents().for_each(|agent| agent.behave(behavior));
+                    let watches = EditNotes::watches_prims(&self.config);
+                    for (bot, agent) in self.agents() {
+                        agent.behave(EditNotes::behavior_of(bot < n_observers, behavior));
+                        if watches && bot < n_observers {
+                            agent.watch_prims();
+                        }
+                    }
                     Ok(())
                 }
                 Ok(ControlCommand::Steady(steadiness)) => {
                     self.config.agent.steadiness = steadiness;
-                    self.agents().for_each(|agent| agent.steady(steadiness));
+                    self.agents().for_each(|(_, agent)| agent.steady(steadiness));
                     Ok(())
                 }
                 Ok(ControlCommand::Rate(rate_hz)) => {
                     self.config.agent.rate_hz = rate_hz;
-                    self.agents().for_each(|agent| agent.set_rate_hz(rate_hz));
+                    self.agents().for_each(|(_, agent)| agent.set_rate_hz(rate_hz));
                     Ok(())
                 }
                 Ok(ControlCommand::Gap) => {
                     let now = self.clock.now();
-                    let gaps = self.agents().filter_map(|agent| agent.take_gap(now));
+                    let gaps = self.agents().filter_map(|(_, agent)| agent.take_gap(now));
                     gap_s = gaps.max().map(|gap| gap.as_secs_f64());
                     gap_s.map(drop).ok_or("there are no observers (--observers)")
                 }
@@ -222,11 +243,30 @@ impl Circuits {
                     probes = Some(Box::new(self.probes()));
                     Ok(())
                 }
+                Ok(ControlCommand::Edits) => {
+                    self.note_all()?;
+                    self.edits.flush()?;
+                    edits = Some(Box::new(EditSums::of(&self.sum_edits())));
+                    Ok(())
+                }
+                Ok(ControlCommand::Prims) => {
+                    prims = self.prims_min();
+                    prims.map(drop).ok_or("there are no observers (--observers)")
+                }
                 Err(reason) => Err(reason),
             };
             let (logins_ok, logins_failed) = self.findings.logins();
             let answer = match answer {
-                Ok(()) => CommandAnswer::Done { done: &text, logins_ok, logins_failed, gap_s, pings, probes },
+                Ok(()) => CommandAnswer::Done {
+                    done: &text,
+                    logins_ok,
+                    logins_failed,
+                    gap_s,
+                    pings,
+                    probes,
+                    edits,
+                    prims,
+                },
                 Err(reason) => CommandAnswer::Refused { refused: &text, reason },
             };
             if answer.write(output).is_err() {
@@ -253,8 +293,9 @@ impl Circuits {
         probes
     }
 
-    fn agents(&mut self) -> impl Iterator<Item = &mut Agent> {
-        self.bots.iter_mut().flatten().map(|bot| &mut bot.agent)
+    /// Bots that have logged in, with their numbers.
+    fn agents(&mut self) -> impl Iterator<Item = (u32, &mut Agent)> {
+        (0..).zip(&mut self.bots).filter_map(|(bot, slot)| Some((bot, &mut slot.as_mut()?.agent)))
     }
 
     /// End of a window: all bots log out.
@@ -265,10 +306,13 @@ impl Circuits {
         begin: &MeterReading,
     ) -> Result<RunReport, BotsError> {
         let end = self.read_meters();
+        self.note_all()?;
         let harvest = self.harvest();
-        if let Some(views) = self.views.take() {
-            views.finish()?;
+        if let Some(mut views) = self.views.take() {
+            views.flush()?;
         }
+        self.edits.flush()?;
+        self.write_scenes()?;
         http.leave();
         self.log_out_all(buffers)?;
         http.finish();
@@ -326,6 +370,7 @@ impl Circuits {
             ..Harvest::default()
         };
         harvest.second_bytes_p99 = self.rates.percentile(0.99);
+        harvest.edits = self.sum_edits();
         for bot in self.bots.iter().flatten() {
             harvest.add(bot.agent.stats());
             harvest.datagrams_lost_locally += bot.port.receive_drops();
@@ -337,6 +382,40 @@ impl Circuits {
             }
         }
         harvest
+    }
+
+    /// Edits of all bots, on their own screens and on those of observers.
+    fn sum_edits(&self) -> EditTally {
+        let mut tally = EditTally::of(self.edits.watch());
+        let builders = self.bots.iter().flatten().filter_map(|bot| bot.agent.builder());
+        builders.for_each(|builder| tally.add(builder));
+        tally
+    }
+
+    /// The fewest prims that any observer displays.
+    fn prims_min(&self) -> Option<usize> {
+        let observers = self.bots.iter().take(self.config.observers as usize).flatten();
+        observers.filter_map(|bot| bot.agent.observer()).map(|observer| observer.prims().len()).min()
+    }
+
+    /// Writes the scenes and caches of observers.
+    fn write_scenes(&self) -> Result<(), BotsError> {
+        let now = self.clock.now();
+        // Bots that build look at prims too, but for themselves.
+        let observers = || (0..self.config.observers).zip(&self.bots);
+        let agents = || observers().filter_map(|(bot, slot)| Some((bot, &slot.as_ref()?.agent)));
+        if let Some(path) = &self.config.scenes {
+            let mut writer = RecordWriter::create(path, SCENES_FILE, now)?;
+            for scene in agents().filter_map(|(bot, agent)| SceneRecord::of(now, bot, agent)) {
+                writer.write(&scene)?;
+            }
+            writer.flush()?;
+        }
+        if let Some(path) = &self.config.cache {
+            let kept = agents().filter_map(|(bot, agent)| Some((bot, agent.observer()?.prims().cache()?)));
+            cache_file::write(path, now, kept)?;
+        }
+        Ok(())
     }
 
     /// Waits for something to do and does it.
@@ -367,7 +446,7 @@ impl Circuits {
         for &index in &buffers.due {
             self.advance_bot(now, index);
             // A slow reader's line may have carried something to it.
-            self.note_views(now, index)?;
+            self.note_changes(now, index)?;
         }
         if is_busy && self.config.count >= RESTING_FROM {
             std::thread::park_timeout(REST);
@@ -387,11 +466,20 @@ impl Circuits {
                 Notice::LoggedIn { bot, credentials, began_at } => {
                     let now = self.clock.now();
                     let observes = bot < self.config.observers;
-                    let config = AgentConfig { observes, number: bot, ..self.config.agent };
+                    let behavior = EditNotes::behavior_of(observes, self.config.agent.behavior);
+                    let records_edits = EditNotes::are_wanted(&self.config);
+                    let config =
+                        AgentConfig { behavior, observes, records_edits, number: bot, ..self.config.agent };
                     let seed = Rng::new(self.config.seed, u64::from(bot)).next();
                     let mut agent = Agent::new(now, &config, &credentials, seed);
                     if self.views.is_some() {
                         agent.keep_sights();
+                    }
+                    if observes && self.config.cache.is_some() {
+                        agent.keep_prims(self.caches.remove(&bot).unwrap_or_default());
+                    }
+                    if EditNotes::watches_prims(&self.config) {
+                        agent.watch_prims();
                     }
                     let port = self.open_port(bot)?;
                     self.bots[bot as usize] = Some(Bot {
@@ -455,7 +543,7 @@ impl Circuits {
                 self.wires.receive(now, index, &mut bot.agent, arrived.remote, datagram);
             }
             self.flush_bot(now, index);
-            self.note_views(now, index)?;
+            self.note_changes(now, index)?;
         }
         Ok(())
     }
@@ -494,7 +582,7 @@ impl Circuits {
             self.wires.receive(now, index, &mut bot.agent, datagram.remote, datagram.bytes);
         }
         self.flush_bot(now, index);
-        self.note_views(now, index)
+        self.note_changes(now, index)
     }
 
     /// Delivers datagrams that the links have carried by now.
@@ -503,7 +591,7 @@ impl Circuits {
             if let Some(bot) = &mut self.bots[index as usize] {
                 self.wires.deliver(now, index, &mut bot.agent, remote, &bytes);
                 self.flush_bot(now, index);
-                self.note_views(now, index)?;
+                self.note_changes(now, index)?;
             }
         }
         while let Some(index) = self.wires.poll_departure(now) {
@@ -512,11 +600,17 @@ impl Circuits {
         Ok(())
     }
 
-    /// Records changes of an observer's view.
-    fn note_views(&mut self, now: Instant, index: u32) -> Result<(), BotsError> {
-        let (Some(writer), Some(bot)) = (&mut self.views, &mut self.bots[index as usize]) else {
-            return Ok(());
-        };
+    /// Records edits and changes of all bots: those of a bot that changes its behaviour would be lost.
+    fn note_all(&mut self) -> Result<(), BotsError> {
+        let now = self.clock.now();
+        (0..self.config.count).try_for_each(|index| self.note_changes(now, index))
+    }
+
+    /// Records edits of a bot, and changes of an observer's view.
+    fn note_changes(&mut self, now: Instant, index: u32) -> Result<(), BotsError> {
+        let Some(bot) = &mut self.bots[index as usize] else { return Ok(()) };
+        self.edits.note(now, index, &mut bot.agent)?;
+        let Some(writer) = &mut self.views else { return Ok(()) };
         for what in bot.agent.take_sights() {
             writer.write(&View { at: now, observer: index, what })?;
         }

@@ -2,20 +2,25 @@
 //!
 //! ```text
 //! enter 200            log in until there are 200, never more than --count
-//! behavior walk        stand, sit, walk, roam, plaza, stadium, mingle, probe, flock, commuter, play, quest, slow-reader, hostile
+//! behavior walk        stand, sit, walk, roam, plaza, stadium, mingle, probe, flock, commuter, play, quest, build, rez, rush,
+//!                      tumble, soar, slow-reader, hostile
 //! sender unstable      stable, unstable
-//! rate 60              agent updates a second, 1 to 125
+//! rate 60              agent updates a second, or edits of bots that build, 1 to 125
 //! mark                 the report's window begins now
 //! gap                  say for how long at most, since the last time that this was asked, any observer was shown nothing new
 //! pings                sum up the pings since the last time that this was asked
 //! probes               sum up pings, words and the control echo since then, and what came out of order ever
+//! edits                sum up the edits since the beginning, and complete the file of --edits
+//! prims                say how many objects each observer displays at least
 //! leave                log out; so does the end of the input
 //! ```
 //!
 //! Each command is answered, in order, by a line of JSON when it is done: `{"done":"enter 200","logins_ok":200,
 //! "logins_failed":0}`, for `gap` with `"gap_s":0.1`, for `pings` with
-//! `"pings":{…}` ([`Summary`]), for `probes` with `"probes":{…}` ([`Probes`]), or `{"refused":"…","reason":"…"}`.
+//! `"pings":{…}` ([`Summary`]), for `probes` with `"probes":{…}` ([`Probes`]), for `edits`
+//! with `"edits":{…}` ([`EditSums`]), for `prims` with `"prims":1000`, or `{"refused":"…","reason":"…"}`.
 
+use super::findings::EditTally;
 use crate::behavior::Behavior;
 use crate::sender::Steadiness;
 use crate::summary::Summary;
@@ -36,6 +41,8 @@ pub(super) enum ControlCommand {
     Gap,
     Pings,
     Probes,
+    Edits,
+    Prims,
     Leave,
 }
 
@@ -45,7 +52,7 @@ impl ControlCommand {
         match words[..] {
             ["enter", count] => count.parse().map(Self::Enter).map_err(|_| "enter takes a number of bots"),
             ["behavior", name] => Behavior::from_name(name).map(Self::Behave).ok_or(
-                "stand, sit, walk, roam, plaza, stadium, mingle, probe, flock, commuter, play, quest, slow-reader or hostile",
+                "stand, sit, walk, roam, plaza, stadium, mingle, probe, flock, commuter, play, quest, build, rez, rush, tumble, soar, slow-reader or hostile",
             ),
             ["sender", "stable"] => Ok(Self::Steady(Steadiness::Stable)),
             ["sender", "unstable"] => Ok(Self::Steady(Steadiness::Unstable)),
@@ -58,8 +65,10 @@ impl ControlCommand {
             ["gap"] => Ok(Self::Gap),
             ["pings"] => Ok(Self::Pings),
             ["probes"] => Ok(Self::Probes),
+            ["edits"] => Ok(Self::Edits),
+            ["prims"] => Ok(Self::Prims),
             ["leave"] => Ok(Self::Leave),
-            _ => Err("enter, behavior, sender or rate with one word each, mark, gap, pings, probes, leave"),
+            _ => Err("enter, behavior, sender or rate with one word each, mark, gap, pings, probes, edits, prims, leave"),
         }
     }
 }
@@ -81,6 +90,35 @@ pub(super) struct Probes {
     pub(super) reordered: u64,
 }
 
+/// Edits of bots that build, since the beginning; fields as in the report ([`crate::report::RunReport`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(super) struct EditSums {
+    pub(super) objects_made: u64,
+    pub(super) objects_failed: u64,
+    pub(super) objects_observed: u64,
+    pub(super) edits_sent: u64,
+    pub(super) edits_seen: u64,
+    pub(super) edits_wrong: u64,
+    pub(super) edits_observed: u64,
+    pub(super) edits_unobserved: u64,
+}
+
+impl EditSums {
+    pub(super) const fn of(tally: &EditTally) -> Self {
+        let EditTally { builds, watched, .. } = tally;
+        Self {
+            objects_made: builds.objects_made,
+            objects_failed: builds.objects_failed,
+            objects_observed: watched.made,
+            edits_sent: builds.edits_sent,
+            edits_seen: builds.edits_seen,
+            edits_wrong: builds.edits_wrong,
+            edits_observed: watched.seen,
+            edits_unobserved: watched.unseen,
+        }
+    }
+}
+
 /// An answer to a command.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
@@ -95,6 +133,10 @@ pub(super) enum CommandAnswer<'a> {
         pings: Option<Summary>,
         #[serde(skip_serializing_if = "Option::is_none")]
         probes: Option<Box<Probes>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        edits: Option<Box<EditSums>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        prims: Option<usize>,
     },
     Refused {
         refused: &'a str,
@@ -180,6 +222,8 @@ mod tests {
             gap_s: None,
             pings: None,
             probes: None,
+            edits: None,
+            prims: None,
         }
         .write(&mut out)
         .unwrap();
@@ -190,6 +234,8 @@ mod tests {
             gap_s: Some(0.5),
             pings: None,
             probes: None,
+            edits: None,
+            prims: None,
         }
         .write(&mut out)
         .unwrap();

@@ -2,7 +2,9 @@
 
 use super::usage::{self, Usage};
 use crate::agent::{AgentEvent, AgentStats, LossReason};
+use crate::builder::{BuildCounters, Builder};
 use crate::distribution::Distribution;
+use crate::edit_watch::{EditWatch, WatchCounters};
 use crate::report::RunReport;
 use crate::summary::{Summary, Times};
 use circuit::Tally;
@@ -154,6 +156,7 @@ pub(super) struct Harvest {
     pub(super) stats: AgentStats,
     pub(super) datagrams_lost_locally: u64,
     pub(super) second_bytes_p99: Option<f64>,
+    pub(super) edits: EditTally,
 }
 
 impl Harvest {
@@ -164,6 +167,35 @@ impl Harvest {
         self.stats.updates_sent += stats.updates_sent;
         self.stats.dropped += stats.dropped;
         self.stats.overflowed += stats.overflowed;
+    }
+}
+
+/// Edits of all bots that build.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EditTally {
+    pub(super) builds: BuildCounters,
+    /// On their own screens.
+    pub(super) seen_after: Distribution,
+    pub(super) watched: WatchCounters,
+    /// On screens of observers.
+    pub(super) watched_after: Distribution,
+}
+
+impl EditTally {
+    /// Edits on screens of observers.
+    pub(super) fn of(watch: &EditWatch) -> Self {
+        Self { watched: *watch.counters(), watched_after: watch.seen_after().clone(), ..Self::default() }
+    }
+
+    /// Adds the findings of a bot.
+    pub(super) fn add(&mut self, builder: &Builder) {
+        let (sum, one) = (&mut self.builds, builder.counters());
+        sum.objects_made += one.objects_made;
+        sum.objects_failed += one.objects_failed;
+        sum.edits_sent += one.edits_sent;
+        sum.edits_seen += one.edits_seen;
+        sum.edits_wrong += one.edits_wrong;
+        self.seen_after.add(builder.seen_after());
     }
 }
 
@@ -205,6 +237,18 @@ pub(super) fn report(
         logouts_ok: findings.logouts_ok,
         http_errors: findings.http_errors,
         second_bytes_p99: harvest.second_bytes_p99,
+        objects_made: harvest.edits.builds.objects_made,
+        objects_failed: harvest.edits.builds.objects_failed,
+        edits_sent: harvest.edits.builds.edits_sent,
+        edits_seen: harvest.edits.builds.edits_seen,
+        edits_wrong: harvest.edits.builds.edits_wrong,
+        edit_seen_ms_p50: harvest.edits.seen_after.percentile(0.50).map(milliseconds),
+        edit_seen_ms_p99: harvest.edits.seen_after.percentile(0.99).map(milliseconds),
+        objects_observed: harvest.edits.watched.made,
+        edits_observed: harvest.edits.watched.seen,
+        edits_unobserved: harvest.edits.watched.unseen,
+        edit_observed_ms_p50: harvest.edits.watched_after.percentile(0.50).map(milliseconds),
+        edit_observed_ms_p99: harvest.edits.watched_after.percentile(0.99).map(milliseconds),
         failures: findings.failures,
     }
 }

@@ -9,6 +9,7 @@ mod circuits;
 mod clock;
 mod control;
 mod control_echo;
+mod edits;
 mod findings;
 mod http;
 mod port;
@@ -23,8 +24,8 @@ mod tests;
 
 use crate::agent::AgentConfig;
 use crate::link::Conditions;
+use crate::record_file::RecordFileError;
 use crate::report::RunReport;
-use crate::views::ViewsError;
 use circuits::Circuits;
 use clock::RunClock;
 use net::network::Network;
@@ -52,7 +53,7 @@ pub struct BotsConfig {
     pub password: String,
     /// Properties of each bot; [`Self::observers`] decides on observation.
     pub agent: AgentConfig,
-    /// Number of bots, the first ones, that decode and measure everything.
+    /// Number of bots, the first ones, that decode and measure everything. Where the others build, these stand and watch.
     pub observers: u32,
     /// Logins begun per second.
     pub ramp_per_s: f64,
@@ -62,6 +63,12 @@ pub struct BotsConfig {
     pub conditions: Conditions,
     /// File for the observers' views, see [`crate::views`].
     pub views: Option<PathBuf>,
+    /// File for the observers' scenes at the end, see [`crate::scenes`].
+    pub scenes: Option<PathBuf>,
+    /// File for the edits of bots that build, see [`crate::builder::EditRecord`].
+    pub edits: Option<PathBuf>,
+    /// File of the observers' caches of objects: read at the beginning if it exists, written at the end. Without it they keep none.
+    pub cache: Option<PathBuf>,
     /// Process whose CPU time and memory are reported: the server, on this machine.
     pub server_pid: Option<u32>,
     /// A /16 network of the bots' addresses, behind a TUN device in the network namespace of [`Self::server_pid`], instead of sockets.
@@ -86,6 +93,9 @@ impl Default for BotsConfig {
             duration: Duration::from_secs(60),
             conditions: Conditions::default(),
             views: None,
+            scenes: None,
+            edits: None,
+            cache: None,
             server_pid: None,
             device: None,
             control_echo: None,
@@ -124,9 +134,9 @@ pub enum BotsError {
         #[source]
         source: io::Error,
     },
-    /// The observers' views cannot be written.
+    /// A file of findings, or of caches.
     #[error(transparent)]
-    Views(#[from] ViewsError),
+    File(#[from] RecordFileError),
     /// The bots' network is not available.
     #[error("no device for the bots: {0}")]
     DeviceConfig(&'static str),

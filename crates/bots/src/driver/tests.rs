@@ -2,9 +2,13 @@
 
 use super::*;
 use crate::behavior::Behavior;
+use crate::builder::{EDITS_FILE, EditRecord};
+use crate::cache_file;
+use crate::record_file::Records;
 use crate::region::ServedRegion;
+use crate::scenes::{SCENES_FILE, SceneRecord};
 use ids::{Instant, RegionHandle, Uuid};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
@@ -306,4 +310,29 @@ fn bots_enter_and_change_and_leave_on_command() {
     assert!(lines[6].contains("no observers"), "{answers}");
     assert_eq!(lines[7], r#"{"done":"enter 4","logins_ok":3,"logins_failed":1}"#);
     assert_eq!((report.logins_ok, report.logins_failed, report.logouts_ok), (3, 1, 3));
+}
+
+#[test]
+fn bots_that_build_leave_their_edits_behind_and_observers_their_scenes_and_caches() {
+    let server = Server::start(Plan::default());
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name);
+    let (scenes, edits, cache) = (path("scenes"), path("edits"), path("cache"));
+    let config = BotsConfig {
+        agent: AgentConfig { behavior: Behavior::Build, ..AgentConfig::default() },
+        observers: 2,
+        scenes: Some(scenes.clone()),
+        edits: Some(edits.clone()),
+        cache: Some(cache.clone()),
+        ..server.config()
+    };
+    let report = run(&config).expect("a run");
+    // This server makes no prims, and each bot waits for its first one.
+    assert_eq!((report.edits_sent, report.edits_seen, report.objects_made), (3, 0, 0), "{report}");
+    let edits = Records::<EditRecord>::open(&edits, EDITS_FILE).expect("the edits");
+    assert_eq!(edits.map(|edit| edit.builder).collect::<BTreeSet<u32>>(), [2, 3, 4].into());
+    let scenes = Records::<SceneRecord>::open(&scenes, SCENES_FILE).expect("the scenes");
+    let scenes = scenes.map(|scene| (scene.observer, scene.shown.len()));
+    assert_eq!(scenes.collect::<Vec<_>>(), [(0, 0), (1, 0)]);
+    assert_eq!(cache_file::read(&cache).expect("the caches").into_keys().collect::<Vec<_>>(), [0, 1]);
 }

@@ -9,7 +9,7 @@ use crate::freshness::{self, Freshness, ObserverFile, ObserverKind};
 use crate::meter::Window;
 use crate::server::Server;
 use crate::{Run, clock};
-use bots::views::monotonic_ns;
+use bots::record_file::monotonic_ns;
 use std::fs;
 use std::ops::Range;
 use std::path::PathBuf;

@@ -21,7 +21,7 @@ mod truth;
 mod tests;
 
 use crate::error::ExperimentError;
-use bots::views::{View, Views};
+use bots::views::{self, View, Views};
 pub(crate) use oldest::Oldest;
 use recording::{Recording, Replay};
 use scene::ObservedScene;
@@ -165,8 +165,8 @@ pub(crate) fn measure(
     let mut truth = Truth::new(replay.world().avatars(), judged);
     let mut streams = Vec::new();
     for source in sources {
-        let views = Views::open(source.views)
-            .map_err(|error| failed(format!("{}: {error}", source.views.display())))?;
+        let views =
+            views::open(source.views).map_err(|error| failed(format!("{error}: {}", error.source)))?;
         streams.push(Stream { kind: source.kind, views: ViewMerge::new(views), scenes: Vec::new() });
     }
     let mut found = Freshness::new();

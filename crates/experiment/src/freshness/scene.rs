@@ -109,6 +109,8 @@ impl ObservedScene {
                     self.shown.remove(&who);
                 }
             }
+            // Prims are compared elsewhere.
+            ViewChange::Mover { .. } => {}
         }
     }
 

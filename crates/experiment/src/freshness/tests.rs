@@ -27,7 +27,7 @@ fn avatar(id: u32, position: Vec3) -> Arc<Entity> {
         animations: link::Animations::new(),
     };
     let motion = Motion { position, ..Motion::default() };
-    Arc::new(Entity { id: LocalId(id), audience: Audience::All, motion, avatar })
+    Arc::new(Entity { id: LocalId(id), audience: Audience::All, motion, seat: None, avatar })
 }
 
 /// A world of the observer and a walker, and the observer's scene.

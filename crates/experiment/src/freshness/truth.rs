@@ -90,7 +90,7 @@ impl Truth {
                         self.people[who as usize].is_here = false;
                     }
                 }
-                Change::Appeared(..) | Change::Animated(..) => {}
+                Change::Appeared(..) | Change::Animated(..) | Change::Seated(..) => {}
             }
         }
     }

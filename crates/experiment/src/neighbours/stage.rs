@@ -5,7 +5,7 @@ use crate::error::ExperimentError;
 use crate::meter::{Reading, Window};
 use crate::server::Server;
 use crate::{Run, clock};
-use bots::views::monotonic_ns;
+use bots::record_file::monotonic_ns;
 use std::fs;
 use std::ops::Range;
 use std::path::PathBuf;

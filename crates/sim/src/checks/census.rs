@@ -1,5 +1,6 @@
 //! Census of a world, kept from its frames alone, with its static objects: the truth that everything else is compared with.
 
+use super::prims::PrimCensus;
 use super::{Failure, Rule};
 use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, LocalId, SessionKey};
@@ -61,6 +62,7 @@ pub(crate) struct Census {
     here: BTreeMap<LocalId, CensusEntry>,
     /// Positions of static objects. They are in no frame.
     objects: BTreeMap<LocalId, Vec3>,
+    prims: PrimCensus,
     by_agent: BTreeMap<AgentId, LocalId>,
     /// Departure times of absent avatars.
     left_at: BTreeMap<AgentId, Instant>,
@@ -106,6 +108,7 @@ impl Census {
             )));
         }
         self.next_sequence += 1;
+        self.prims.apply(now, frame);
         if self.roll.is_some() {
             return self.call_roll(now, frame, passages).map_err(wrong);
         }
@@ -151,10 +154,12 @@ impl Census {
                 self.left_at.insert(resident.agent, now);
                 passages.push(CensusChange::Went(resident.agent, resident.session));
             }
-            Change::Appeared(id, _) | Change::Animated(id, _) if !self.here.contains_key(id) => {
+            Change::Appeared(id, _) | Change::Animated(id, _) | Change::Seated(id, _)
+                if !self.here.contains_key(id) =>
+            {
                 return Err(format!("{id:?} changes and is not there"));
             }
-            Change::Appeared(..) | Change::Animated(..) => {}
+            Change::Appeared(..) | Change::Animated(..) | Change::Seated(..) => {}
         }
         Ok(())
     }
@@ -174,7 +179,7 @@ impl Census {
                 Change::Moved(id, motion) => {
                     roll.entry(*id).and_modify(|resident| resident.moved(now, *motion));
                 }
-                Change::Appeared(..) | Change::Animated(..) => {}
+                Change::Appeared(..) | Change::Animated(..) | Change::Seated(..) => {}
             }
         }
         let Some(part) = &frame.snapshot else {
@@ -210,9 +215,19 @@ impl Census {
         Ok(())
     }
 
+    /// Objects that can change.
+    pub(crate) const fn prims(&self) -> &PrimCensus {
+        &self.prims
+    }
+
     /// Everything that stands here.
     pub(crate) fn objects(&self) -> impl Iterator<Item = (LocalId, Vec3)> {
         self.objects.iter().map(|(id, position)| (*id, *position))
+    }
+
+    /// True for a static object.
+    pub(crate) fn is_static(&self, id: LocalId) -> bool {
+        self.objects.contains_key(&id)
     }
 
     /// All avatars, by local id.
@@ -258,7 +273,13 @@ pub(super) mod tests {
             animations: link::Animations::new(),
         };
         let motion = Motion::default();
-        Change::Created(Arc::new(Entity { id: LocalId(id), audience: Audience::All, motion, avatar }))
+        Change::Created(Arc::new(Entity {
+            id: LocalId(id),
+            audience: Audience::All,
+            motion,
+            seat: None,
+            avatar,
+        }))
     }
 
     /// A world in which these stand in one spot.
@@ -294,7 +315,12 @@ pub(super) mod tests {
             Arc::make_mut(&mut entity).avatar.session = SessionKey(session);
             entity
         });
-        let snapshot = Some(SnapshotChunk { index: 0, count: 1, entities: entities.collect() });
+        let snapshot = Some(SnapshotChunk {
+            index: 0,
+            count: 1,
+            entities: entities.collect(),
+            ..SnapshotChunk::default()
+        });
         let again = Frame { epoch: Epoch(1), snapshot, ..Frame::empty() };
         census.apply(Instant::ZERO, &again, &mut Vec::new()).is_ok()
     }

@@ -6,6 +6,7 @@
 mod census;
 mod chat;
 mod presence;
+mod prims;
 mod rates;
 mod stops;
 mod views;
@@ -13,6 +14,7 @@ mod views;
 pub(crate) use census::Census;
 pub(crate) use chat::{Attendance, ChatAudit};
 pub(crate) use presence::Presences;
+pub(crate) use prims::ghost_prims;
 pub(crate) use rates::{CpuSupply, UpdateRates};
 pub(crate) use stops::{Look, Stops};
 pub(crate) use views::{ghosts, unlike_the_world};

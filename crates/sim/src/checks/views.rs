@@ -1,6 +1,7 @@
 //! Clients' views, compared with the census.
 
 use super::census::CensusEntry;
+use super::prims::unlike_prims;
 use super::{Census, Failure, Rule};
 use crate::network::Cuts;
 use bots::observer::{Observer, SeenAvatar};
@@ -92,9 +93,13 @@ pub(crate) fn unlike_the_world(
         }
     }
     for (id, place) in census.objects().filter(|(_, place)| place.distance(own_place) <= REACH_M) {
-        if observer.object_at(id) != Some(place) {
-            return Some(format!("{id:?}, a thing at {place}, is shown at {:?}", observer.object_at(id)));
+        let shown = observer.prims().get(id).map(|prim| prim.position);
+        if shown != Some(place) {
+            return Some(format!("{id:?}, a thing at {place}, is shown at {shown:?}"));
         }
+    }
+    if let Some(difference) = unlike_prims(observer, census, own_place) {
+        return Some(difference);
     }
     let due = 1 + squares.len().min(visible_max);
     (shown != due || n_here != due)

@@ -16,6 +16,7 @@ use bots::agent::{Agent, AgentConfig, AgentEvent};
 use bots::behavior::Behavior;
 use bots::identity::Identity;
 use bots::login::Credentials;
+use bots::prims::PrimCache;
 use bots::rng::Rng;
 use gateway::hub::Admission;
 use ids::{AgentId, Instant, RegionHandle, Uuid};
@@ -28,6 +29,8 @@ use wire::llsd::Llsd;
 const ABSENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(4));
 /// Delay of a client after a broken connection.
 const RETRY: Duration = Duration::from_secs(1);
+/// Edits per second of a client that builds.
+const EDITS_PER_S: u32 = 4;
 /// Walkers among ten clients; one sits, the others stand.
 const WALKERS_OF_10: u32 = 7;
 
@@ -74,6 +77,8 @@ pub(crate) struct Client {
     /// Counts logins; each has a source port of its own, as each start of a viewer has.
     n_logins: u16,
     n_said: u32,
+    /// Objects that its viewer keeps between two logins.
+    cache: PrimCache,
     /// Circuits that it gave up.
     pub(crate) n_lost: u32,
 }
@@ -103,6 +108,7 @@ impl Client {
             next_whim_at: Instant::ZERO,
             n_logins: 0,
             n_said: 0,
+            cache: PrimCache::default(),
             n_lost: 0,
         }
     }
@@ -266,16 +272,27 @@ impl Client {
         };
         let behavior = match self.index % 10 {
             _ if self.mood != Mood::Roam => Behavior::Stand,
+            _ if self.setting.builds(self.index) => Behavior::Build,
             0..WALKERS_OF_10 => Behavior::Walk,
             WALKERS_OF_10..9 => Behavior::Stand,
             _ => Behavior::Sit,
         };
-        let config = AgentConfig { behavior, observes: true, ..AgentConfig::default() };
+        let config = AgentConfig {
+            behavior,
+            number: self.index,
+            rate_hz: EDITS_PER_S,
+            observes: true,
+            ..AgentConfig::default()
+        };
         let seed =
             stream(self.seed, Purpose::Bot, u64::from(self.index) << 16 | u64::from(self.n_logins)).next();
         let secret = secret_of(&admission.seed_url);
+        let mut bot = Agent::new(now, &config, &credentials, seed);
+        if self.setting == Setting::Site {
+            bot.keep_prims(self.cache.clone());
+        }
         self.state = ClientState::In(Box::new(ClientSession {
-            bot: Agent::new(now, &config, &credentials, seed),
+            bot,
             travels_to: None,
             secret,
             n_heard: 0,
@@ -352,6 +369,10 @@ impl Client {
             Mood::Roam => duration(&mut self.will, ABSENCE.0, ABSENCE.1),
             Mood::Gather | Mood::Prove => DUTY,
         };
+        let prims = self.bot().and_then(Agent::observer).and_then(|observer| observer.prims().cache());
+        if let Some(cache) = prims.cloned() {
+            self.cache = cache;
+        }
         self.state = ClientState::Away { until: now + absence };
         self.end_visit(now);
     }

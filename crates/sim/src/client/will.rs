@@ -49,7 +49,7 @@ impl Client {
         }
         if let ClientState::In(session) = &mut self.state
             && mood == Mood::Gather
-            && self.index % 10 < WALKERS_OF_10
+            && (self.index % 10 < WALKERS_OF_10 || self.setting.builds(self.index))
         {
             // The others keep still as they are: nothing that they do hides a stop that a client missed in the storm.
             session.bot.behave(Behavior::Stand);
@@ -72,7 +72,7 @@ impl Client {
 
     pub(super) fn plan_whim(&mut self, now: Instant) {
         let (least, most) = match self.setting {
-            Setting::Travel | Setting::Village => WHIM,
+            Setting::Travel | Setting::Village | Setting::Site => WHIM,
             Setting::Crowd => CROWD_WHIM,
         };
         self.next_whim_at = now + duration(&mut self.will, least, most);

@@ -236,11 +236,13 @@ fn region_spec(n: u32, ground: &EncodedGround, portals: Arc<[Portal]>) -> WorldS
         is_shared: true,
         name: format!("Region {n}"),
         max_avatars: 100,
+        max_objects: 0,
         hz: 20,
         local_ids: 1 + n * 1_000..(n + 1) * 1_000,
         ground: Arc::clone(ground.spec()),
         portals,
         seed: 0,
+        cache_id: Uuid::nil(),
     }
 }
 

@@ -9,7 +9,7 @@ mod shortage;
 use crate::addresses::Pair;
 use crate::carrier::{Carrier, CarrierEvent};
 use crate::checks::{
-    BACKLOG_MAX, Census, ChatAudit, Failure, Look, Presences, Rule, Stops, UpdateRates, ghosts,
+    BACKLOG_MAX, Census, ChatAudit, Failure, Look, Presences, Rule, Stops, UpdateRates, ghost_prims, ghosts,
 };
 use crate::client::{Answer, Client, Request, Visit};
 use crate::input::Input;
@@ -311,6 +311,7 @@ impl Simulation {
                 failure
             };
             ghosts(now, observer, census, [&client.cuts, &self.freezes]).map_err(about)?;
+            ghost_prims(now, observer, census, [&client.cuts, &self.freezes]).map_err(about)?;
             let look = Look {
                 now,
                 client: client.index,

@@ -212,6 +212,8 @@ fn config(seed: u64, n: u32) -> WorldConfig {
         local_ids: first_id..first_id + 100_000,
         terrain: Arc::new(Terrain::hills(REGION_M, rng.next())),
         scenery: Arc::default(),
+        objects: None,
+        land: None,
         cast: None,
         water_m: WATER_M,
         max_avatars: WorldConfig::MAX_AVATARS,
