@@ -228,6 +228,30 @@ function order(request, path) {
   return [200, worlds[index]];
 }
 
+/** Counts of the regions, and edits of the first one's objects. */
+function regionAnswer(path) {
+  if (path === "/v1/regions") {
+    const counts = ({ id, name, size_m }) => ({ name, world: id, size_m, avatars: 0, prims: 1_200 * id, prims_max: 45_000, physical: 12, moving: 3, temporary: 0, lag_s: id === 2 ? 14 : 0.1, failure: id === 2 ? "The disk is full." : null });
+    return JSON.stringify(regions.map(counts));
+  }
+  const [, name] = /^\/v1\/regions\/([^/]+)\/edits$/.exec(path) ?? [];
+  if (name === undefined) {
+    return undefined;
+  }
+  const edits = ["create", "place", "link", "textures"].map((what, index) => ({
+    age_s: 3 * (index + 1) ** 2,
+    author: null,
+    author_name: index === 2 ? null : `${FIRST[index]} ${LAST[index]}`,
+    what,
+    object: null,
+    name: index === 0 ? "" : "Gate",
+    done: index + 1,
+    refused: index % 2,
+    reason: index % 2 === 1 ? "rights" : null,
+  }));
+  return JSON.stringify(decodeURIComponent(name) === regions[0].name ? edits : []);
+}
+
 /** The answer of the operator's API to this path, if it is one that the page asks for. */
 function worldAnswer(path) {
   if (path === "/v1/worlds") {
@@ -290,7 +314,7 @@ const http = createServer((request, response) => {
     response.writeHead(200, { "content-type": "application/octet-stream" }).end(heights(region));
     return;
   }
-  const answer = worldAnswer(path);
+  const answer = worldAnswer(path) ?? regionAnswer(path);
   if (answer !== undefined) {
     response.writeHead(200, { "content-type": "application/json" }).end(answer);
     return;

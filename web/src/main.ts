@@ -27,6 +27,8 @@ import { formatCount } from "./format";
 
 /** Everything that is not the large map is brought up to date this often. */
 const SLOW_MS = 500;
+/** Users build: grounds and objects of the maps are fetched anew this often. */
+const MAP_MS = 60_000;
 /** Following a person from the list zooms in at least this far. */
 const FOLLOW_ZOOM = 3;
 
@@ -96,6 +98,13 @@ link.start();
 void greet();
 requestAnimationFrame(onFrame);
 setInterval(onSlow, SLOW_MS);
+setInterval(() => {
+  // A hidden page asks for nothing.
+  if (!document.hidden) {
+    reliefs.refresh();
+    objects.refresh();
+  }
+}, MAP_MS);
 
 /** Learns the login URI by plain HTTP too, so that it is there even where a proxy breaks WebSockets. */
 async function greet(): Promise<void> {

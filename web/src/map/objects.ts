@@ -1,4 +1,4 @@
-/** Fetches the boxes and portals of each region, once per connection: they never change while the server runs. */
+/** Fetches the boxes and portals of each region at each connection, and again every now and then: users build. */
 
 import type { Region } from "../model/region";
 import { parseObjects, ProtocolError, type MapObjects } from "../net/protocol";
@@ -16,6 +16,13 @@ export class RegionObjects {
   load(regions: readonly Region[]): void {
     this.known = new Map(regions.map((region) => [region, undefined]));
     for (const region of regions) {
+      void this.fetch(region);
+    }
+  }
+
+  /** Fetches anew, and shows the former ones until then. */
+  refresh(): void {
+    for (const region of this.known.keys()) {
       void this.fetch(region);
     }
   }

@@ -1,4 +1,4 @@
-/** Fetches each region's heights once per connection and keeps the shaded picture, per theme, as a canvas to copy from. */
+/** Fetches each region's heights at each connection, and again every now and then, and keeps the shaded picture, per theme, as a canvas to copy from. */
 
 import type { Region } from "../model/region";
 import { decodeHeights, HEIGHTS_SIDE, ProtocolError } from "../net/protocol";
@@ -28,6 +28,13 @@ export class Reliefs {
     }
   }
 
+  /** Fetches anew, and shows the former heights until then. */
+  refresh(): void {
+    for (const region of this.entries.keys()) {
+      void this.fetchHeights(region);
+    }
+  }
+
   /** The picture of a region, or `undefined` as long as its heights are not here. */
   picture(region: Region, dark: boolean): HTMLCanvasElement | undefined {
     const entry = this.entries.get(region);
@@ -51,6 +58,7 @@ export class Reliefs {
       const entry = this.entries.get(region);
       if (entry !== undefined) {
         entry.field = new HeightField(HEIGHTS_SIDE, samples).enlarge(PIXELS_PER_SAMPLE);
+        entry.picture = undefined;
         this.onReady();
       }
     } catch (error) {

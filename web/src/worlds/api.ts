@@ -95,7 +95,7 @@ export async function sendOrder(order: Order, id: string, token: string): Promis
   await fetchAnswer(`v1/worlds/${id}${path}`, { method, headers: { authorization: `Bearer ${token}` }, credentials: "omit" });
 }
 
-async function fetchAnswer(path: string, init: RequestInit = {}): Promise<Response> {
+export async function fetchAnswer(path: string, init: RequestInit = {}): Promise<Response> {
   const response = await fetch(path, { cache: "no-store", ...init });
   if (!response.ok) {
     const answer: unknown = await response.json().catch(() => undefined);

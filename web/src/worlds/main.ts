@@ -18,11 +18,16 @@ import { attachTheme } from "../theme";
 import { fetchMap, fetchPositions, fetchWorlds, Refusal, sendOrder, type Present, type World } from "./api";
 import { OrderDialog } from "./orders";
 import { isActive, isSuspended, shortId, totals } from "./ranking";
+import { fetchEdits, fetchRegions, RegionsPanel } from "./regions";
 import { formatDilation, formatShare, stateText, WorldTable } from "./table";
 import { Watcher } from "./watcher";
 
 /** Time between two requests for all worlds. The server's figures are a second old at most, and the answer may list thousands. */
 const WORLDS_MS = 2_000;
+/** Time between two requests for all regions. */
+const REGIONS_MS = 2_000;
+/** Time between two requests for the ground and the objects of the map. */
+const MAP_MS = 60_000;
 /** Names beside the map. */
 const PRESENT_MAX = 100;
 
@@ -39,6 +44,7 @@ const orders = new OrderDialog(sendOrder, (order, world) => {
   // The list is asked for at once.
   wakeUp?.();
 });
+const regionsPanel = new RegionsPanel();
 const table = new WorldTable({
   onChoose(world) {
     location.hash = world.id === chosen ? "" : world.id;
@@ -82,6 +88,16 @@ openChosen();
 requestAnimationFrame(onFrame);
 void linkToPublicPage();
 void watchWorlds();
+void watchRegions();
+setInterval(refreshMap, MAP_MS);
+
+/** Users build. A hidden page asks for nothing. */
+function refreshMap(): void {
+  if (!document.hidden && chosen !== undefined) {
+    reliefs.refresh();
+    objects.refresh();
+  }
+}
 
 async function linkToPublicPage(): Promise<void> {
   try {
@@ -110,6 +126,26 @@ async function watchWorlds(): Promise<void> {
       }
     }
     await Promise.race([sleep(WORLDS_MS), new Promise<void>((done) => (wakeUp = done))]);
+  }
+}
+
+/** Shows the regions for as long as the token has the scope for them. */
+async function watchRegions(): Promise<void> {
+  for (;;) {
+    if (!document.hidden) {
+      try {
+        const regions = await fetchRegions();
+        regionsPanel.show(regions, await fetchEdits(regions));
+      } catch (error) {
+        if (error instanceof Refusal && error.status === 403) {
+          regionsPanel.hide();
+          return;
+        }
+        // The list of worlds says that the server does not answer.
+        console.warn(`No answer from v1/regions: ${String(error)}`);
+      }
+    }
+    await sleep(REGIONS_MS);
   }
 }
 
