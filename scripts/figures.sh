@@ -9,7 +9,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # Experiments with a table of limits. The soak and the loopback run come once.
-RUNS="crowd latency worlds login-storm aggregation neighbours recorder crash preflight bot-fidelity agent-updates"
+RUNS="crowd latency worlds build login-storm aggregation neighbours recorder crash preflight bot-fidelity agent-updates"
 ONCE="crowd-lo soak"
 REPORT_WITHOUT_CHARTS='
   const { readFileSync, writeFileSync } = require("node:fs");

@@ -6,9 +6,9 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # In the order of running: the page comes before everything that compiles, since it is embedded in the binary.
-STEPS="toolchain format words web clippy rustdoc deny test postgres cgroup crowd preflight clients page dashboards experiments fuzz"
+STEPS="toolchain format words web clippy rustdoc deny test postgres cgroup crowd preflight clients page dashboards experiments kills fuzz"
 SKIP=77
-FUZZ_SECONDS=${FUZZ_SECONDS:-10}
+FUZZ_SECONDS=${FUZZ_SECONDS:-5}
 
 step_toolchain() {
   need_cargo
@@ -46,7 +46,7 @@ step_deny() {
   "$deny" --locked check --hide-inclusion-graph licenses bans sources
 }
 
-step_test() { cargo test --workspace --locked; }
+step_test() { cargo test --workspace --locked --no-fail-fast; }
 
 # The same tests of the store on its other engine, and what only a real server can show.
 step_postgres() {
@@ -132,6 +132,24 @@ step_experiments() {
     setpriv --bounding-set=-all --inh-caps=-all "$throng" experiment run daily --quick --sink tun || status=$?
     if [ $status -ne 3 ]; then echo "without TUN the exit status is $status and should be 3" && return 1; fi
   fi
+}
+
+# Bots build and the server is killed, again and again: each region is a complete frame. KILLS=200 for the long run.
+step_kills() {
+  build_throng
+  local status=0
+  "$target/debug/throng" experiment run kills --quick --kills "${KILLS:-20}" --out "$target/experiments-quick/kills-step" || status=$?
+  if [ $status -eq 3 ]; then echo "no TUN device between two namespaces can be had here" && return $SKIP; fi
+  return $status
+}
+
+# What takes hours. Not in the default list: 200 kills of a server in which bots build, and a thousand seeds of the simulator's building site and of a
+# viewer that keeps objects.
+step_long() {
+  KILLS=200 step_kills
+  cargo test --release -p gateway --lib --locked viewer_cache -- --ignored
+  cargo run --release -p sim --locked -- --site --clients 12 --storm-s 20 --seeds 1000 --faults rough --restores 4
+  cargo run --release -p sim --locked -- --site --clients 12 --storm-s 20 --seeds 200 --faults panics --hosts 2 --moves
 }
 
 step_fuzz() {

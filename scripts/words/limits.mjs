@@ -39,7 +39,6 @@ export const DISCOURAGED = [
   { pattern: /\b(laps?)\b/gi, instead: 'step duration' },
   { pattern: /\b(wishes)\b/gi, instead: 'client intent' },
   { pattern: /\b(depot)\b/gi, instead: 'instance store' },
-  { pattern: /\b(seats?|seated)\b/gi, instead: 'slot, reservation' },
   { pattern: /\b(reckons?)\b/gi, instead: 'dead reckoning' },
   { pattern: /\b(goes? on|going on|went on)\b/gi, instead: 'continue' },
   { pattern: /\b(takes? down|taken down)\b/gi, instead: 'record' },

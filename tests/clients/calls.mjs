@@ -42,6 +42,9 @@ const FILES = {
   Caps: 'Caps',
 };
 
+/** The row of a call: an instance may have another. */
+export const callIn = (name, isInstance) => (isInstance && CALLS[name].inInstance) || CALLS[name];
+
 /** `Class.method` of every public call that returns a promise. */
 export function publicCalls() {
   const calls = [];
@@ -86,6 +89,8 @@ const waitsFor = (act, args = () => [], answer = undefined) => ({ args, act, ans
 const corrected = (id, args) => ({ args, corrected: id, ends: 'ok' });
 /** Likewise `endsWith`, of calls that the library makes on an object only: an empty region has none, and the camp has. */
 const endsOnObject = (args = () => []) => ({ args, needsObject: true });
+/** Likewise `call`, with another end in an instance. */
+const inInstance = (call, other) => ({ ...call, inInstance: other });
 /**
  * The library cannot encode the message that the call sends, and its resends then end the process. The sweep keeps the message from being
  * sent, and checks that it cannot be encoded.
@@ -96,7 +101,8 @@ const SHORT_MS = 200;
 /** And a long one where the sweep makes what the call waits for. */
 const ACT_MS = 9_000;
 
-const BUILDING = /^Objects cannot be built/;
+const NO_OBJECTS = /^Inventories hold no objects/;
+const NO_BUILDING = /^Objects cannot be built or changed here/;
 const GROUPS = /^Groups are not available/;
 /**
  * The protocol's refusal, ChatterBoxSessionStartReply without success, would not end the call either: EventQueueClient.js:217 gives the event
@@ -221,11 +227,14 @@ export const CALLS = {
   'RegionCommands.deGrabObject': endsWith(({ object }) => [object.ID]),
   'RegionCommands.dragGrabbedObject': endsWith(({ object }) => [object.ID, here()]),
   'RegionCommands.touchObject': endsWith(({ object }) => [object.ID]),
-  'RegionCommands.rezPrims': refusedUnheard(
-    BUILDING,
-    'Failed to gather 1 prims - only gathered 0',
-    'RegionCommands.js:703 listens to onNewObjectEvent alone: ObjectUpdate of a box with the flag CreateSelected',
-    () => [1],
+  'RegionCommands.rezPrims': inInstance(
+    ends(1),
+    refusedUnheard(
+      NO_BUILDING,
+      'Failed to gather 1 prims - only gathered 0',
+      'RegionCommands.js:703 listens to onNewObjectEvent alone',
+      () => [1],
+    ),
   ),
 
   'TeleportCommands.acceptTeleport': endsWith(() => [
@@ -271,19 +280,19 @@ export const CALLS = {
   'InventoryItem.delete': ends(),
   'InventoryItem.detachFromAvatar': ends(),
   'InventoryItem.attachToAvatar': refusedUnheard(
-    /^Attachments are not available/,
+    NO_OBJECTS,
     'Attach to avatar timed out',
     'InventoryItem.js:605 listens to onAttachmentAdded alone; its timer is the second argument',
     () => [1, SHORT_MS],
   ),
   'InventoryItem.rezGroupInWorld': gathers(
-    BUILDING,
+    NO_OBJECTS,
     'error: No objects arrived',
     'InventoryItem.js:699 looks at what it has gathered after 30 s, also when objects have arrived',
     () => [here()],
   ),
   'InventoryItem.rezInWorld': refusedUnheard(
-    BUILDING,
+    NO_OBJECTS,
     'Prim never arrived',
     'InventoryItem.js:781 listens to onNewObjectEvent alone: an ObjectUpdate with the flag CreateSelected, and the id of the item in its properties',
     () => [here()],

@@ -4,7 +4,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 passed=0 failed=0 skipped=0
-for scenario in ${@:-enter duplicate-login hostile http hippo sweep orphan sigstop worlds crowd loss}; do
+for scenario in ${@:-enter house duplicate-login hostile http hippo sweep orphan sigstop worlds crowd loss}; do
   if [ -f "$scenario.sh" ]; then command=("./$scenario.sh"); else command=(node "$scenario.mjs"); fi
   echo "== $scenario"
   code=0

@@ -31,6 +31,7 @@ const WITH_PARENT = ENDS_WITH_PARENT ? [SETPRIV, '--pdeathsig', 'TERM'] : [];
 export class Server {
   #child;
   #exited;
+  #command;
 
   /**
    * Starts `throng serve` and resolves once run.json names this process.
@@ -47,14 +48,31 @@ export class Server {
     command.push('--admin', process.env.THRONG_TEST_ADMIN ?? '127.0.0.1:0');
     command.push('--config', resolve(ROOT, 'tests/clients', config));
     if (openRegistration) command.push('--open-registration');
-    const [program, ...words] = [...WITH_PARENT, binaryPath(), ...command, ...args];
-    server.#child = spawn(program, words, { stdio: ['ignore', log, log] });
-    server.#exited = new Promise((done) => {
-      server.#child.once('exit', (code, signal) => done({ code, signal }));
-      server.#child.once('error', (error) => done({ error }));
-    });
-    server.run = await server.#readRunJson();
+    server.#command = [...WITH_PARENT, binaryPath(), ...command, ...args];
+    await server.#spawn(log);
     return server;
+  }
+
+  async #spawn(log) {
+    const [program, ...words] = this.#command;
+    this.#child = spawn(program, words, { stdio: ['ignore', log, log] });
+    this.#exited = new Promise((done) => {
+      this.#child.once('exit', (code, signal) => done({ code, signal }));
+      this.#child.once('error', (error) => done({ error }));
+    });
+    this.run = await this.#readRunJson();
+  }
+
+  /** SIGKILL; resolves once the process is gone. */
+  async kill() {
+    this.signal('SIGKILL');
+    await this.#exited;
+  }
+
+  /** Starts the server again on the same data, once it has ended. */
+  async restart() {
+    await this.#exited;
+    await this.#spawn(openSync(this.logPath, 'a'));
   }
 
   get pid() {

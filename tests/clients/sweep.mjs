@@ -9,7 +9,7 @@ import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import nm from '@caspertech/node-metaverse';
-import { CALLS, publicCalls, staticHolder, targets } from './calls.mjs';
+import { CALLS, callIn, publicCalls, staticHolder, targets } from './calls.mjs';
 import { callCapabilities } from './capabilities.mjs';
 import { Client } from './client.mjs';
 import { assert, log, main } from './harness.mjs';
@@ -27,7 +27,7 @@ const OWN_TIMER_MS = 35_000;
 /** Teleports replace or disturb the circuit that the others use. */
 const LAST = /^TeleportCommands\./;
 /** Calls that end by the library's timer alone come first: the others are made meanwhile. */
-const rank = (name) => (LAST.test(name) ? 2 : CALLS[name].endsLater ? 0 : 1);
+const rank = (name, call) => (LAST.test(name) ? 2 : call.endsLater ? 0 : 1);
 
 await main(
   async ({ server, step }) => {
@@ -67,9 +67,9 @@ async function sweepNodeMetaverse(server, world, template) {
   const target = targets(client.bot, given);
   const failures = [];
   const later = [];
-  const names = publicCalls().sort((a, b) => rank(a) - rank(b));
-  for (const name of names) {
-    const call = CALLS[name];
+  const rows = publicCalls().map((name) => [name, callIn(name, template !== undefined)]);
+  rows.sort((a, b) => rank(...a) - rank(...b));
+  for (const [name, call] of rows) {
     if (call.skipped) {
       log('call', { name, skipped: call.skipped });
     } else if (call.needsObject && given.objects.length === 0) {
@@ -85,7 +85,7 @@ async function sweepNodeMetaverse(server, world, template) {
     if (outcome !== call.endsLater) failures.push(`${name}: ${outcome ?? 'late'} instead of ${call.endsLater}`);
   }
   await callCapabilities(given.capability('SimulatorFeatures').replace(/\/SimulatorFeatures$/, ''));
-  log('sweep', { world, library: 'node-metaverse', calls: names.length, failures: failures.length });
+  log('sweep', { world, library: 'node-metaverse', calls: rows.length, failures: failures.length });
   assert(failures.length === 0, failures.join('\n'));
   await client.leave();
 }

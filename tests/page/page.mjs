@@ -61,7 +61,7 @@ async function lookAtWorlds() {
 
   const operator = `http://${server.run.admin}/`;
   const token = async (name, scope) => (await server.command('token', 'create', '--name', name, '--scope', scope)).trim();
-  const [reading, writing] = [await token('page', 'worlds:read'), await token('orders', 'worlds:write')];
+  const [reading, writing] = [await token('page', 'worlds:read,regions.read'), await token('orders', 'worlds:write')];
   for (const window of WINDOWS) {
     const suspended = await make({ template: 'Plain', name: `Asleep at ${window.width}` });
     const saved = await api.post(`/${suspended.id}/suspend`);

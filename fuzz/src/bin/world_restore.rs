@@ -2,14 +2,15 @@
 //! `cfg(fuzzing)` the checksum is not compared.)
 //!
 //! An input whose first byte is even is a snapshot as it is. Of others each three bytes change one of a whole one, whose fingerprints no
-//! fuzzer would guess: a place, low byte first, and what stands there from now on.
+//! fuzzer would guess: a place, low byte first, and what stands there from now on. The second bit of that byte chooses the world: a camp of NPCs, or
+//! the one of crates/recording/tests/built.rs, which has objects, land, a sitting avatar and a falling body.
 #![no_main]
 
 use behavior::{Kind, Vocabulary};
 use glam::Vec3;
 use ids::{AgentId, Epoch, SessionKey, Tick, Uuid, WorldId};
 use libfuzzer_sys::fuzz_target;
-use link::{Action, Command, Enter, Frame, Scenery, Terrain};
+use link::{Action, Command, Enter, Estate, Frame, LandState, Scenery, StoredLand, StoredObjects, Terrain};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use world::{Actor, NpcCast, Script, Spawn, World, WorldConfig};
@@ -35,6 +36,8 @@ static WHOLE: LazyLock<(WorldConfig, Vec<u8>)> = LazyLock::new(|| {
         local_ids: 1..1_000_000,
         terrain,
         scenery,
+        objects: None,
+        land: None,
         cast: Some(Arc::new(cast)),
         water_m: 20.0,
         max_avatars: 100,
@@ -49,8 +52,32 @@ static WHOLE: LazyLock<(WorldConfig, Vec<u8>)> = LazyLock::new(|| {
     (config, snapshot)
 });
 
+/// As of its test.
+static BUILT: LazyLock<(WorldConfig, Vec<u8>)> = LazyLock::new(|| {
+    let estate = Estate::new("Hills", Some(AgentId(Uuid::from_u128(7))), 20.0);
+    let land = StoredLand::new(LandState::of_one_parcel(256, Uuid::from_u128(0xA), estate, 0), 1_700_000_000);
+    let config = WorldConfig {
+        id: WorldId(2),
+        epoch: Epoch(3),
+        size_m: 256,
+        local_ids: 2 << 20..3 << 20,
+        terrain: Arc::new(Terrain::flat(256, 22.0)),
+        scenery: Arc::default(),
+        objects: Some(StoredObjects::default()),
+        land: Some(land),
+        cast: None,
+        water_m: 20.0,
+        max_avatars: 100,
+        seed: 9,
+    };
+    let snapshot = include_bytes!("../../../crates/recording/tests/built/snapshot-7").to_vec();
+    World::restore(config.clone(), &snapshot).expect("a golden file");
+    (config, snapshot)
+});
+
 fuzz_target!(|input: &[u8]| {
-    let (config, whole) = &*WHOLE;
+    let is_built = input.first().is_some_and(|first| first & 2 != 0);
+    let (config, whole) = if is_built { &*BUILT } else { &*WHOLE };
     let bytes = match input.split_first() {
         Some((first, patches)) if first % 2 == 1 => patched(whole, patches),
         _ => input.to_vec(),
