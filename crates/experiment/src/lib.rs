@@ -119,6 +119,8 @@ pub struct RunParameters {
     pub starve: Option<u32>,
     /// Kills of `kills`, if their number differs from the default.
     pub kills: Option<u32>,
+    /// The one part of `build` to run; all when `None`.
+    pub part: Option<String>,
     /// The executable that is server and bots.
     pub executable: PathBuf,
     /// The command line, for the report.
@@ -136,6 +138,7 @@ struct Run {
     /// Share of a core that another process takes.
     starve: Option<f64>,
     kills: Option<u32>,
+    part: Option<String>,
     sink: Arc<Sink>,
     references: References,
 }
@@ -173,6 +176,9 @@ pub fn run(request: &RunParameters) -> Result<ExperimentReport, ExperimentError>
     if request.kills.is_some() && request.name != build::KILLS.name {
         return Err(ExperimentError::Option { option: "--kills", name: request.name.clone() });
     }
+    if request.part.is_some() && request.name != build::EXPERIMENT.name {
+        return Err(ExperimentError::Option { option: "--part", name: request.name.clone() });
+    }
     // This precedes all writing: a request for an unavailable sink leaves no files.
     let sink = Arc::new(Sink::open(request.sink, &request.executable)?);
     let out = request.out.clone().unwrap_or_else(|| usual_out(experiment.name));
@@ -186,6 +192,7 @@ pub fn run(request: &RunParameters) -> Result<ExperimentReport, ExperimentError>
         duration: request.duration,
         starve: request.starve.map(|percent| f64::from(percent) / 100.0),
         kills: request.kills,
+        part: request.part.clone(),
         sink,
         references,
     };
@@ -200,7 +207,9 @@ pub fn run(request: &RunParameters) -> Result<ExperimentReport, ExperimentError>
             .push(format!("the calibrator lost {percent} % of its datagrams, so that L is too small"));
     }
     for name in (experiment.figures)() {
-        if run.quick && OF_WHOLE_RUNS.iter().any(|beginning| name.starts_with(beginning)) {
+        if run.part.is_some()
+            || run.quick && OF_WHOLE_RUNS.iter().any(|beginning| name.starts_with(beginning))
+        {
             continue;
         }
         if !findings.figures.get(&name).is_some_and(|figure| figure.is_finite()) {

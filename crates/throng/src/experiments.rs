@@ -47,6 +47,7 @@ pub fn run(args: &ExperimentArgs) -> Result<ExperimentOutput, ExperimentError> {
         duration: args.duration,
         starve: args.starve,
         kills: args.kills,
+        part: args.part.clone(),
         executable,
         command: std::env::args().collect::<Vec<_>>().join(" "),
     };
@@ -146,6 +147,7 @@ mod tests {
             duration: None,
             starve: None,
             kills: None,
+            part: None,
             executable: "throng".into(),
             command: String::new(),
         })
@@ -164,6 +166,7 @@ mod tests {
             duration: None,
             starve: Some(40),
             kills: None,
+            part: None,
             executable: "throng".into(),
             command: String::new(),
         })

@@ -157,17 +157,27 @@ fn figures() -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-type Part = fn(&BuildStage<'_>, &mut Findings) -> Result<(), ExperimentError>;
+/// A part with its name on the command line.
+type Part = (&'static str, fn(&BuildStage<'_>, &mut Findings) -> Result<(), ExperimentError>);
 
 /// The parts, one after the other. Those of a quick run, whose figures are no measurements, are in three rows beside each other: most of their time
 /// they wait.
 const PARTS: [&[Part]; 3] = [
-    &[load::measure, rest::measure, bulk::measure],
-    &[rez::measure, edits::measure, disk::measure, crowd::measure, movers::measure],
-    &[scene::measure, kills::measure, power::measure],
+    &[("load", load::measure), ("rest", rest::measure), ("bulk", bulk::measure)],
+    &[
+        ("rez", rez::measure),
+        ("edits", edits::measure),
+        ("disk", disk::measure),
+        ("crowd", crowd::measure),
+        ("movers", movers::measure),
+    ],
+    &[("scene", scene::measure), ("kills", kills::measure), ("power", power::measure)],
 ];
 
 fn run(run: &Run) -> Result<Findings, ExperimentError> {
+    if let Some(name) = &run.part {
+        return run_part(run, name);
+    }
     let stage = BuildStage::new(run, run.pick(&SIZE, &SIZE_QUICK));
     let mut findings = Findings::default();
     stage.report_content(&mut findings);
@@ -188,10 +198,25 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     Ok(findings)
 }
 
+/// One part alone. Only its figures are judged.
+fn run_part(run: &Run, name: &str) -> Result<Findings, ExperimentError> {
+    let parts = || PARTS.into_iter().flatten();
+    let Some(&part) = parts().find(|(of, _)| *of == name) else {
+        let known = parts().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        return Err(ExperimentError::Unknown { name: name.to_owned(), known });
+    };
+    let stage = BuildStage::new(run, run.pick(&SIZE, &SIZE_QUICK));
+    let mut findings = measure(&stage, &[part])?;
+    stage.report_losses(&mut findings);
+    let budgets = BUDGETS.into_iter().filter(|budget| findings.figures.contains_key(budget.figure));
+    budget::judge(run, &budgets.collect::<Vec<_>>(), &mut findings);
+    Ok(findings)
+}
+
 /// Some parts, one after the other.
 fn measure(stage: &BuildStage<'_>, parts: &[Part]) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
-    parts.iter().try_for_each(|part| part(stage, &mut findings))?;
+    parts.iter().try_for_each(|(_, part)| part(stage, &mut findings))?;
     Ok(findings)
 }
 

@@ -62,6 +62,9 @@ pub struct ExperimentArgs {
     /// Number of kills of `kills`; of power cuts half as many [default: 200].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub kills: Option<u32>,
+    /// One part of `build` alone: load, rest, bulk, rez, edits, disk, crowd, movers, scene, kills or power.
+    #[arg(long, value_name = "NAME")]
+    pub part: Option<String>,
 }
 
 /// A network between server and clients.
