@@ -1,6 +1,6 @@
 //! Cost of moving avatars among prims, and of what the prims cost before.
 //!
-//! `cargo bench -p physics` measures 5,000 walkers among 40,000 prims in three scenes, or in those named behind `--`; `cargo test` runs the same scene with a few, so that it keeps working. Goal: to
+//! `cargo bench -p physics` measures 5,000 walkers among 40,000 prims in four scenes, or in those named behind `--`; `cargo test` runs the same scene with a few, so that it keeps working. Goal: to
 //! see what a change costs. Not a goal: to promise anything, so nothing is asserted; a hash of the places is printed to show that faster
 //! code still does the same.
 #![expect(
@@ -14,7 +14,7 @@ mod scene;
 
 use glam::{Quat, Vec2, Vec3};
 use ids::LocalId;
-use physics::{Placement, ShapeCache};
+use physics::{Aabb, Placement, ShapeCache, Support};
 use prim::{Shape, ShapeKind};
 use scene::{CYLINDER, Random, STEPS_PER_S, Scene, WALK_M_PER_S, Walker};
 use state_hash::StateHasher;
@@ -23,6 +23,7 @@ use std::{hint::black_box, time::Instant};
 const SIZE_M: f32 = 256.0;
 /// Sub-steps of a tick of 50 ms.
 const SUB_STEPS: u32 = 3;
+const TICKS_PER_S: f32 = 20.0;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -34,6 +35,10 @@ fn main() {
     let (n_prims, n_walkers, ticks) = if full { (40_000, 5_000, 200) } else { (400, 20, 5) };
     println!("{n_prims} prims in {SIZE_M} m, {n_walkers} walkers, {ticks} ticks of {SUB_STEPS} sub-steps");
     shapes(if full { 200 } else { 2 });
+    if is_wanted("built") {
+        let scene = Scene::built(&mut Random(3), n_prims, SIZE_M);
+        legs("built", &scene, n_walkers, if full { (300, 100) } else { (3, 2) });
+    }
     let scenes = [("boxes", Mix::Boxes), ("region", Mix::Region), ("clutter", Mix::Clutter)];
     for (name, mix) in scenes.into_iter().filter(|(name, _)| is_wanted(name)) {
         let scene = region(name, mix, n_prims);
@@ -144,6 +149,97 @@ fn walkers(name: &str, scene: &Scene, n_walkers: u32, ticks: u32) {
         n_hits as f64 * 100.0 / steps / f64::from(ticks),
         hasher.finish()
     );
+}
+
+/// Walkers of the experiment `build`: legs of 20 to 60 m with pauses of 2 to 10 s. They walk for some ticks before the measured ones, until
+/// walls have stopped as many as they will.
+fn legs(name: &str, scene: &Scene, n_walkers: u32, (ticks_before, ticks): (u32, u32)) {
+    let mut random = Random(7);
+    let mut walkers: Vec<LegWalker> = (0..n_walkers).map(|_| LegWalker::new(scene, &mut random)).collect();
+    let (mut steps, mut n_hits) = (0_u64, 0_u64);
+    let mut tick_ms = Vec::new();
+    for tick in 0..ticks_before + ticks {
+        walkers.iter_mut().for_each(|walker| walker.decide(&mut random));
+        let began = cpu_ns();
+        for walker in walkers.iter_mut().filter(|walker| walker.is_active()) {
+            for _ in 0..SUB_STEPS {
+                let moved = walker.walker.step(scene, walker.velocity);
+                if tick >= ticks_before {
+                    steps += 1;
+                    n_hits += u64::from(moved.hit.is_some());
+                }
+            }
+        }
+        if tick >= ticks_before {
+            tick_ms.push((cpu_ns() - began) as f64 * 1e-6);
+        }
+    }
+    let mut hasher = StateHasher::new();
+    walkers.iter().for_each(|walker| hasher.vec3(walker.walker.at));
+    let total_ms: f64 = tick_ms.iter().sum();
+    tick_ms.sort_unstable_by(f64::total_cmp);
+    let nearby: usize = walkers.iter().map(|walker| walker.walker.surroundings.len()).sum();
+    println!(
+        "{name:<22} walk    {:>9.1} ns  CPU a sub-step; {:.2} us a walker and tick with pauses; a tick {:.2} ms mean, {:.2} ms most; {:.0} pieces nearby, {:.0} % hindered, {:016x}",
+        total_ms * 1e6 / steps as f64,
+        total_ms * 1e3 / f64::from(n_walkers * ticks),
+        total_ms / f64::from(ticks),
+        tick_ms.last().copied().unwrap_or_default(),
+        nearby as f64 / f64::from(n_walkers),
+        n_hits as f64 * 100.0 / steps as f64,
+        hasher.finish()
+    );
+}
+
+/// A walker that alternates legs and pauses.
+struct LegWalker {
+    walker: Walker,
+    velocity: Vec2,
+    /// Ticks until it sets out or stops.
+    left: u32,
+}
+
+impl LegWalker {
+    /// In a pause, in a free place.
+    fn new(scene: &Scene, random: &mut Random) -> Self {
+        let mut place = || Vec2::new(random.between(4.0, SIZE_M - 4.0), random.between(4.0, SIZE_M - 4.0));
+        let is_free = |at: &Vec2| {
+            let half = Vec3::splat(CYLINDER.radius).with_z(CYLINDER.half_height);
+            let centre = at.extend(CYLINDER.half_height);
+            scene.colliders.ids_in(&Aabb { low: centre - half, high: centre + half }).is_empty()
+        };
+        let at = (0..20).map(|_| place()).find(is_free).unwrap_or(Vec2::splat(SIZE_M / 2.0));
+        Self { walker: Walker::new(at, 0.0), velocity: Vec2::ZERO, left: random.between(0.0, 200.0) as u32 }
+    }
+
+    fn decide(&mut self, random: &mut Random) {
+        let (at, far) = (self.walker.at.truncate(), SIZE_M - 4.0);
+        let is_inside = at.clamp(Vec2::splat(4.0), Vec2::splat(far)) == at;
+        if self.left > 0 {
+            self.left -= 1;
+        } else if self.velocity == Vec2::ZERO {
+            self.velocity = way(random);
+            self.left = (random.between(20.0, 60.0) / WALK_M_PER_S * TICKS_PER_S) as u32;
+        } else {
+            self.velocity = Vec2::ZERO;
+            self.left = (random.between(2.0, 10.0) * TICKS_PER_S) as u32;
+        }
+        if !is_inside && self.velocity != Vec2::ZERO {
+            self.velocity = (Vec2::splat(SIZE_M / 2.0) - at).normalize() * WALK_M_PER_S;
+        }
+    }
+
+    /// A walker at rest has no step.
+    fn is_active(&self) -> bool {
+        self.velocity != Vec2::ZERO || self.walker.on == Support::Air
+    }
+}
+
+/// CPU time of this thread: others may share its core.
+fn cpu_ns() -> u64 {
+    let text =
+        std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux counts the time of threads");
+    text.split_whitespace().next().and_then(|ns| ns.parse().ok()).expect("its first word is the time")
 }
 
 fn way(random: &mut Random) -> Vec2 {

@@ -4,7 +4,7 @@ mod scene;
 
 use glam::{Vec2, Vec3};
 use ids::LocalId;
-use physics::{ColliderKind, Placement, Surroundings};
+use physics::{AvatarStep, ColliderKind, Gait, Placement, Surroundings, step_avatar};
 use prim::Shape;
 use scene::{Random, Scene, WALK_M_PER_S, Walker};
 use state_hash::StateHasher;
@@ -65,4 +65,27 @@ fn equal_input_gives_equal_output_in_any_order_and_with_empty_caches() {
 #[test]
 fn movements_are_those_of_other_machines() {
     assert_eq!(run(&prims(), false), 16_426_460_797_461_319_789);
+}
+
+#[test]
+fn a_walker_pressed_against_a_wall_goes_on_when_the_wall_or_the_ground_has_changed() {
+    let mut scene = Scene::new();
+    let wall = scene.block(Vec3::new(11.0, 10.0, 1.0), Vec3::new(1.0, 8.0, 2.0));
+    let mut surroundings = Surroundings::default();
+    let mut press = |scene: &Scene, from: Vec3, ground: f32| {
+        let wish = Vec3::X * (WALK_M_PER_S / scene::STEPS_PER_S);
+        let gait = Gait::Walking { ground_drop: 0.25 };
+        let step = AvatarStep { from, wish, carried: Vec3::ZERO, cylinder: scene::CYLINDER, gait };
+        step_avatar(&scene.colliders, &mut surroundings, |_| ground, &step)
+    };
+    let mut at = Vec3::new(10.0, 10.0, scene::CYLINDER.half_height);
+    for _ in 0..20 {
+        at = press(&scene, at, 0.0).position;
+    }
+    assert!(at.x < 10.3 && press(&scene, at, 0.0).position == at, "it rests at the wall: {at}");
+    let raised = press(&scene, at, 0.1).position;
+    assert_eq!(raised, at.with_z(0.1 + scene::CYLINDER.half_height));
+    assert_eq!(press(&scene, at, 0.0).position, at);
+    scene.colliders.remove(wall);
+    assert!(press(&scene, at, 0.0).position.x > at.x + 0.05);
 }

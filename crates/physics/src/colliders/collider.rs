@@ -143,17 +143,22 @@ impl Collider {
         OrientedBox { centre, axes: self.axes, half }
     }
 
-    /// Visits the triangles of a mesh that may overlap a box, with their corners in the region. A box has none.
-    pub(crate) fn each_triangle_in(&self, area: &Aabb, mut visit: impl FnMut([Vec3; 3])) {
+    /// Visits the triangles of a mesh that may overlap a box, or all without one, with their corners in the region. A box has none.
+    pub(crate) fn each_triangle_in(&self, area: Option<&Aabb>, mut visit: impl FnMut([Vec3; 3])) {
         let PlacedSolid::Mesh { mesh, scale } = &self.solid else { return };
+        let scaled = self.axes * Mat3::from_diagonal(*scale);
+        let placed = |corners: [Vec3; 3]| corners.map(|corner| self.origin + scaled * corner);
+        let Some(area) = area else {
+            mesh.each(|corners| visit(placed(corners)));
+            return;
+        };
         let inverse = self.axes.transpose();
         let centre = inverse * (area.centre() - self.origin);
         let half = area.half();
         let reach =
             inverse.x_axis.abs() * half.x + inverse.y_axis.abs() * half.y + inverse.z_axis.abs() * half.z;
         let local = Aabb { low: (centre - reach) / *scale, high: (centre + reach) / *scale };
-        let scaled = self.axes * Mat3::from_diagonal(*scale);
-        mesh.each_in(&local, |corners| visit(corners.map(|corner| self.origin + scaled * corner)));
+        mesh.each_in(&local, |corners| visit(placed(corners)));
     }
 
     /// Index of the axis of a box that is upright, if one is.

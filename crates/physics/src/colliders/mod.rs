@@ -293,6 +293,11 @@ impl Colliders {
         }
     }
 
+    /// The box around the collider in a slot.
+    pub(crate) fn bounds(&self, slot: u32) -> &Aabb {
+        &self.bounds[slot as usize]
+    }
+
     pub(crate) fn label(&self, slot: u32) -> (LocalId, ColliderKind) {
         self.labels[slot as usize]
     }

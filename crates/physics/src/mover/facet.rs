@@ -3,14 +3,11 @@
 //! Coordinates are relative to the begin of a step along x and y, for precision, and absolute along z. An avatar is a disc around a point, over a
 //! range of heights; a box with an upright axis is tested as a rectangle, each other piece as a flat polygon.
 
+use super::section::{CORNERS_MAX, Contact, FacetSection, Slab};
 use crate::bounds::Aabb;
 use glam::{Vec2, Vec3};
 use ids::LocalId;
 
-/// Corners of a facet, at most: a box has quadrilaterals.
-const CORNERS_MAX: usize = 4;
-/// A polygon of four corners gets two more from a range of heights.
-const CLIPPED_MAX: usize = CORNERS_MAX + 2;
 /// A facet whose normal has a smaller part along x and y is level and stops nothing sideways.
 const LEVEL: f32 = 1e-3;
 /// A facet whose normal has a smaller part along z is upright: it carries nothing, and is no ceiling.
@@ -18,74 +15,6 @@ const UPRIGHT: f32 = 1e-3;
 
 /// Slack of the test of a plane against an area: rounding.
 const PLANE_SLACK_M: f32 = 1e-3;
-
-/// A range of heights, metres.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Slab {
-    pub(super) low: f32,
-    pub(super) high: f32,
-}
-
-/// The nearest point of a piece, seen from an avatar's axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Contact {
-    /// Metres from the axis.
-    pub(super) distance: f32,
-    /// Unit vector to the axis.
-    pub(super) away: Vec2,
-    pub(super) id: LocalId,
-}
-
-/// A box with an upright axis.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct UprightBox {
-    pub(super) centre: Vec2,
-    /// The other axes, unit vectors.
-    pub(super) axes: [Vec2; 2],
-    /// Half its width along them.
-    pub(super) half: Vec2,
-    pub(super) slab: Slab,
-    pub(super) id: LocalId,
-}
-
-impl UprightBox {
-    /// The contact with a disc of this radius. An axis within the box has none: an avatar in a solid can leave it.
-    pub(super) fn contact(&self, axis: Vec2, slab: Slab, radius: f32) -> Option<Contact> {
-        if self.slab.high <= slab.low || self.slab.low >= slab.high {
-            return None;
-        }
-        let outside = self.outside(axis);
-        let square = outside.length_squared();
-        if square >= radius * radius || square == 0.0 {
-            return None;
-        }
-        let distance = libm::sqrtf(square);
-        let away = (self.axes[0] * outside.x + self.axes[1] * outside.y) / distance;
-        Some(Contact { distance, away, id: self.id })
-    }
-
-    /// True if it may have a part in an area.
-    pub(super) fn reaches_into(&self, area: &Aabb) -> bool {
-        let reach = self.axes[0].abs() * self.half.x + self.axes[1].abs() * self.half.y;
-        let bounds = Aabb {
-            low: (self.centre - reach).extend(self.slab.low),
-            high: (self.centre + reach).extend(self.slab.high),
-        };
-        bounds.overlaps(area)
-    }
-
-    /// True if its outline reaches into a disc.
-    pub(super) fn is_under(&self, centre: Vec2, radius: f32) -> bool {
-        self.outside(centre).length_squared() <= radius * radius
-    }
-
-    /// From the nearest point of the box to a point, along the axes of the box.
-    fn outside(&self, point: Vec2) -> Vec2 {
-        let rel = point - self.centre;
-        let own = Vec2::new(rel.dot(self.axes[0]), rel.dot(self.axes[1]));
-        own - own.clamp(-self.half, self.half)
-    }
-}
 
 /// A flat convex polygon of a solid's surface.
 #[derive(Clone, Copy, Debug)]
@@ -101,26 +30,20 @@ pub(super) struct Facet {
     id: LocalId,
 }
 
-/// Part of a facet in a range of heights, seen from above.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct FacetSection {
-    corners: [Vec2; CLIPPED_MAX],
-    len: u8,
-    /// Level part of the facet's unit normal.
-    normal: Vec2,
-    id: LocalId,
-}
-
 impl Facet {
-    /// A polygon of three or four corners, counter-clockwise from outside; `None` if it has no area or no part in the area of interest.
-    pub(super) fn new(corners: &[Vec3], id: LocalId, area: &Aabb) -> Option<Self> {
-        if !Aabb::around(corners.iter().copied()).overlaps(area) {
+    /// A polygon of three or four corners, counter-clockwise from outside; `None` if it has no area or no part in the area of interest, if there is
+    /// such an area.
+    pub(super) fn new(corners: &[Vec3], id: LocalId, area: Option<&Aabb>) -> Option<Self> {
+        if area.is_some_and(|area| !Aabb::around(corners.iter().copied()).overlaps(area)) {
             return None;
         }
         let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]);
-        let distance = normal.dot(area.centre() - corners[0]);
         // With the slack of the test below, for a normal of any length.
-        if distance.abs() > normal.abs().dot(area.half() + 2.0 * PLANE_SLACK_M) {
+        let is_beside = |area: &Aabb| {
+            let distance = normal.dot(area.centre() - corners[0]);
+            distance.abs() > normal.abs().dot(area.half() + 2.0 * PLANE_SLACK_M)
+        };
+        if area.is_some_and(is_beside) {
             return None;
         }
         let normal = normal.try_normalize()?;
@@ -147,13 +70,16 @@ impl Facet {
         self.id
     }
 
-    /// True if it may have a part in an area: their bounds overlap, and its plane passes through the area.
-    pub(super) fn reaches_into(&self, area: &Aabb) -> bool {
-        let bounds = Aabb { low: self.low.extend(self.slab.low), high: self.high.extend(self.slab.high) };
-        bounds.overlaps(area) && {
-            let distance = self.height_above(area.centre());
-            distance.abs() <= self.normal.abs().dot(area.half() + PLANE_SLACK_M)
-        }
+    /// The box around it.
+    pub(super) const fn bounds(&self) -> Aabb {
+        let (low, high) = (self.low, self.high);
+        Aabb { low: Vec3::new(low.x, low.y, self.slab.low), high: Vec3::new(high.x, high.y, self.slab.high) }
+    }
+
+    /// True if its plane passes through an area.
+    pub(super) fn is_cut_by(&self, area: &Aabb) -> bool {
+        let distance = self.height_above(area.centre());
+        distance.abs() <= self.normal.abs().dot(area.half() + PLANE_SLACK_M)
     }
 
     /// Distance of a point from its plane, outwards.
@@ -201,6 +127,13 @@ impl Facet {
         self.section(slab).contact(axis, radius)
     }
 
+    /// True if its part in a range of heights may stop a disc of this radius somewhere within `way` of a place: its plane comes near enough, and the disc
+    /// is not always behind it.
+    pub(super) fn may_stop(&self, from: Vec2, way: f32, slab: Slab, radius: f32) -> bool {
+        let (above, most) = self.distances_from_plane(from, slab);
+        above < radius + way + PLANE_SLACK_M && most > -way - PLANE_SLACK_M
+    }
+
     /// True if its part in a range of heights stops avatars sideways.
     pub(super) fn stops_in(&self, slab: Slab) -> bool {
         self.slab.high > slab.low
@@ -218,36 +151,14 @@ impl Facet {
 
     /// Its part in a range of heights, seen from above.
     pub(super) fn section(&self, slab: Slab) -> FacetSection {
-        let mut clipped = [Vec2::ZERO; CLIPPED_MAX];
-        let mut len = 0;
-        let mut push = |point: Vec2| {
-            if len < CLIPPED_MAX {
-                clipped[len] = point;
-                len += 1;
-            }
-        };
-        let corners = &self.corners[..usize::from(self.len)];
-        for (index, &from) in corners.iter().enumerate() {
-            let to = corners[(index + 1) % corners.len()];
-            let is_in = |z: f32| z >= slab.low && z <= slab.high;
-            if is_in(from.z) {
-                push(from.truncate());
-            }
-            let crossing = |z: f32| {
-                let crosses = (from.z < z) != (to.z < z) && from.z != z && to.z != z;
-                crosses.then(|| (z - from.z) / (to.z - from.z))
-            };
-            let at = |share: f32| from.truncate().lerp(to.truncate(), share);
-            match (crossing(slab.low), crossing(slab.high)) {
-                (None, None) => {}
-                (Some(share), None) | (None, Some(share)) => push(at(share)),
-                (Some(low), Some(high)) => {
-                    push(at(low.min(high)));
-                    push(at(low.max(high)));
-                }
-            }
-        }
-        FacetSection { corners: clipped, len: len as u8, normal: self.normal.truncate(), id: self.id }
+        let planes = self.distances_from_plane(Vec2::ZERO, slab);
+        FacetSection::new(
+            &self.corners[..usize::from(self.len)],
+            self.normal.truncate(),
+            planes,
+            slab,
+            self.id,
+        )
     }
 
     /// Its heights within a disc, if it reaches into it.
@@ -300,20 +211,6 @@ impl Facet {
     }
 }
 
-impl FacetSection {
-    /// As [`Facet::contact`].
-    pub(super) fn contact(&self, axis: Vec2, radius: f32) -> Option<Contact> {
-        let nearest = nearest_in_polygon(&self.corners[..usize::from(self.len)], axis)?;
-        let rel = axis - nearest;
-        let square = rel.length_squared();
-        if square >= radius * radius || square == 0.0 || self.normal.dot(rel) <= 0.0 {
-            return None;
-        }
-        let distance = libm::sqrtf(square);
-        Some(Contact { distance, away: rel / distance, id: self.id })
-    }
-}
-
 /// Shares of a segment between which it is in a disc around the origin.
 fn share_in_disc(from: Vec2, way: Vec2, radius: f32) -> Option<(f32, f32)> {
     let (a, b, c) = (way.length_squared(), from.dot(way), from.length_squared() - radius * radius);
@@ -327,28 +224,6 @@ fn share_in_disc(from: Vec2, way: Vec2, radius: f32) -> Option<(f32, f32)> {
     let root = libm::sqrtf(discriminant);
     let (first, last) = (((-b - root) / a).max(0.0), ((-b + root) / a).min(1.0));
     (first <= last).then_some((first, last))
-}
-
-/// The point of a convex polygon that is nearest to a point; the point itself if it lies within.
-fn nearest_in_polygon(corners: &[Vec2], point: Vec2) -> Option<Vec2> {
-    let mut nearest: Option<(f32, Vec2)> = None;
-    let (mut has_left, mut has_right) = (false, false);
-    for (index, &from) in corners.iter().enumerate() {
-        let to = corners[(index + 1) % corners.len()];
-        let (way, rel) = (to - from, point - from);
-        let side = way.perp_dot(rel);
-        has_left |= side > 0.0;
-        has_right |= side < 0.0;
-        let square = way.length_squared();
-        let share = if square > 0.0 { (rel.dot(way) / square).clamp(0.0, 1.0) } else { 0.0 };
-        let at = from + way * share;
-        let distance = at.distance_squared(point);
-        if nearest.is_none_or(|(least, _)| distance < least) {
-            nearest = Some((distance, at));
-        }
-    }
-    let is_within = has_left != has_right && corners.len() > 2;
-    if is_within { Some(point) } else { nearest.map(|(_, at)| at) }
 }
 
 #[cfg(test)]

@@ -10,18 +10,23 @@
 //! Other avatars, borders of the region, and the steepness of the ground are the caller's.
 
 mod facet;
+mod lanes;
+mod memory;
 mod obstacles;
+mod section;
 mod slide;
 mod surroundings;
+mod upright;
 
 pub use surroundings::Surroundings;
 
 use crate::bounds::Aabb;
 use crate::colliders::Colliders;
-use facet::Slab;
 use glam::{Vec2, Vec3};
 use ids::LocalId;
+use memory::Heights;
 use obstacles::{Floor, Reached};
+use section::Slab;
 use slide::{PUSH_M, slide};
 
 /// Steps up to this height are climbed, and so are steps down, metres.
@@ -114,6 +119,8 @@ struct Walk<'a, G> {
     obstacles: &'a Reached<'a>,
     origin: Vec2,
     ground: G,
+    /// Heights of the ground that the step depends on.
+    heights: Heights,
     cylinder: Cylinder,
     at: Vec2,
     /// Height of its centre.
@@ -127,25 +134,30 @@ struct Walk<'a, G> {
 /// Moves an avatar by one step. A displacement of more than eight radii along the ground, or 4.8 m up or down, is shortened: at 60 steps per
 /// second these are 144 and 288 m/s. `ground` returns the height of the ground at a place of the region.
 ///
-/// Costs a few nanoseconds for each piece of the surroundings, and some dozens for each that is in reach. Numbers have to be finite.
+/// Costs about a nanosecond for each piece of the surroundings, and some dozens for each that is near. A step that was made before in the same
+/// surroundings costs some dozens as a whole. Numbers have to be finite.
 pub fn step_avatar(
     colliders: &Colliders,
     surroundings: &mut Surroundings,
     ground: impl Fn(Vec2) -> f32,
     step: &AvatarStep,
 ) -> Moved {
+    if let Some(moved) = surroundings.recall(colliders, step, &ground) {
+        return moved;
+    }
     let AvatarStep { from, cylinder, gait, .. } = *step;
     let (total, pieces) = in_pieces(step);
     let (here, way) = (from.truncate(), total.truncate());
     let origin = Surroundings::origin(here);
     let area = reach(step, total, pieces);
-    let obstacles = &surroundings.around(colliders, &area, origin).within(&area, origin);
+    let obstacles = &surroundings.around(colliders, &area, total.truncate(), origin).within(&area, origin);
     let begin = here - origin;
     let straight = (begin, here);
     let mut walk = Walk {
         obstacles,
         origin,
         ground,
+        heights: Heights::default(),
         cylinder,
         at: begin,
         z: from.z,
@@ -175,7 +187,10 @@ pub fn step_avatar(
         };
         is_unhindered &= walk.at == to;
     }
-    Moved { position: walk.place().extend(walk.z), on: walk.on, hit: walk.hit }
+    let moved = Moved { position: walk.place().extend(walk.z), on: walk.on, hit: walk.hit };
+    let heights = walk.heights;
+    surroundings.remember(step, &heights, &moved);
+    moved
 }
 
 /// The displacement of a step, shortened to the longest one, and the number of its pieces.
@@ -223,14 +238,16 @@ impl<G: Fn(Vec2) -> f32> Walk<'_, G> {
         }
         (self.at, self.z) = (before, z);
         if !self.settle(before, 0.0, ground_drop) {
-            self.stand(self.ground_height(), Support::Ground);
+            let ground = self.ground_height();
+            self.stand(ground, Support::Ground);
         }
     }
 
     /// Puts the feet on the surface below, up to the height of a step, or leaves them in the air; false if there is no room for that.
     fn settle(&mut self, before: Vec2, step: f32, ground_drop: f32) -> bool {
         let (feet, ground) = (self.feet(), self.ground_height());
-        let floor = self.obstacles.floor(self.at, self.foot(), feet, feet + step.max(RISE_MIN_M));
+        let near = Slab { low: feet - STEP_UP_M, high: feet + step.max(RISE_MIN_M) };
+        let floor = self.obstacles.floor(self.at, self.foot(), feet, near);
         let floor = floor.filter(|floor| floor.z >= ground && floor.z >= feet - STEP_UP_M);
         let (soles, on) = match floor {
             Some(Floor { z, id, .. }) => (z, Support::Object(id)),
@@ -261,7 +278,8 @@ impl<G: Fn(Vec2) -> f32> Walk<'_, G> {
             self.lift(rise);
         } else {
             let feet = self.feet();
-            let floor = self.obstacles.floor(self.at, self.foot(), feet, feet + LIP_M);
+            let near = Slab { low: feet + rise, high: feet + LIP_M };
+            let floor = self.obstacles.floor(self.at, self.foot(), feet, near);
             let floor = floor.filter(|floor| floor.z >= feet + rise && floor.z >= ground);
             if let Some(Floor { z, id, .. }) = floor {
                 let soles = if z <= feet || self.has_headroom(z) { z } else { feet };
@@ -280,7 +298,7 @@ impl<G: Fn(Vec2) -> f32> Walk<'_, G> {
     fn lift(&mut self, rise: f32) {
         if rise > 0.0 {
             let head = self.z + self.cylinder.half_height;
-            let ceiling = self.obstacles.ceiling(self.at, self.cylinder.radius, head);
+            let ceiling = self.obstacles.ceiling(self.at, self.cylinder.radius, head, head + rise);
             if let Some((z, id)) = ceiling.filter(|(z, _)| *z < head + rise) {
                 self.z += z - head;
                 self.hit = Some(Obstruction { id, normal: Vec3::NEG_Z });
@@ -312,7 +330,7 @@ impl<G: Fn(Vec2) -> f32> Walk<'_, G> {
     fn has_headroom(&self, feet: f32) -> bool {
         let raised = feet + 2.0 * self.cylinder.half_height;
         let head = self.z + self.cylinder.half_height;
-        let ceiling = self.obstacles.ceiling(self.at, self.cylinder.radius, head);
+        let ceiling = self.obstacles.ceiling(self.at, self.cylinder.radius, head, raised);
         ceiling.is_none_or(|(z, _)| z >= raised)
     }
 
@@ -327,7 +345,8 @@ impl<G: Fn(Vec2) -> f32> Walk<'_, G> {
     /// True if a prim carries the foot at a place.
     fn is_on_object(&self, at: Vec2) -> bool {
         let feet = self.feet();
-        let floor = self.obstacles.floor(at, self.foot(), feet, feet + RISE_MIN_M);
+        let near = Slab { low: feet - RISE_MIN_M, high: feet + RISE_MIN_M };
+        let floor = self.obstacles.floor(at, self.foot(), feet, near);
         floor.is_some_and(|floor| floor.z >= feet - RISE_MIN_M)
     }
 
@@ -349,7 +368,10 @@ impl<G: Fn(Vec2) -> f32> Walk<'_, G> {
         if self.at == self.straight.0 { self.straight.1 } else { self.origin + self.at }
     }
 
-    fn ground_height(&self) -> f32 {
-        (self.ground)(self.place())
+    fn ground_height(&mut self) -> f32 {
+        let place = self.place();
+        let height = (self.ground)(place);
+        self.heights.note(place, height);
+        height
     }
 }

@@ -1,9 +1,12 @@
 //! The pieces of surface around an avatar, and those within reach of one step.
 
-use super::facet::{Contact, Facet, FacetSection, Slab, UprightBox};
+use super::facet::Facet;
+use super::lanes::{BoundsBlock, BoundsList};
+use super::section::{Contact, FacetSection, Slab};
+use super::upright::UprightBox;
 use crate::bounds::Aabb;
 use crate::colliders::{Collider, PlacedSolid};
-use glam::Vec2;
+use glam::{Vec2, Vec3};
 use ids::LocalId;
 use smallvec::SmallVec;
 
@@ -33,6 +36,8 @@ pub(super) struct Floor {
 pub(super) struct Obstacles {
     uprights: Vec<UprightBox>,
     facets: Vec<Facet>,
+    /// Boxes around the facets: most are sorted out by these alone.
+    bounds: BoundsList<Vec<BoundsBlock>>,
 }
 
 /// The pieces within reach of one step.
@@ -41,20 +46,25 @@ pub(super) struct Reached<'a> {
     obstacles: &'a Obstacles,
     uprights: SmallVec<[u16; 16]>,
     facets: SmallVec<[u16; 48]>,
+    bounds: BoundsList<SmallVec<[BoundsBlock; 6]>>,
 }
 
-/// The pieces within reach, cut to a range of heights: for more than one test.
+/// The pieces that stop a disc within a range of heights, near a place: for more than one test.
 #[derive(Clone, Debug)]
 pub(super) struct Section<'a> {
     reached: &'a Reached<'a>,
     slab: Slab,
-    facets: SmallVec<[FacetSection; 32]>,
+    from: Vec2,
+    /// Tests are for discs that are no farther from the place.
+    way: f32,
+    facets: SmallVec<[FacetSection; 16]>,
 }
 
 impl Obstacles {
     pub(super) fn clear(&mut self) {
         self.uprights.clear();
         self.facets.clear();
+        self.bounds.clear();
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -65,10 +75,12 @@ impl Obstacles {
         self.uprights.is_empty() && self.facets.is_empty()
     }
 
-    /// Adds the parts of a collider that may overlap an area. `origin` is the origin of the step's coordinates.
-    pub(super) fn add(&mut self, id: LocalId, collider: &Collider, area: &Aabb, origin: Vec2) {
+    /// Adds the parts of a collider, within `bounds`, that may overlap an area. `origin` is the origin of the step's coordinates.
+    pub(super) fn add(&mut self, id: LocalId, collider: &Collider, bounds: &Aabb, area: &Aabb, origin: Vec2) {
+        // Small prims lie within it as a whole.
+        let area = (!area.contains(bounds)).then_some(area);
+        let near = area.map(|area| relative(area, origin));
         let origin = origin.extend(0.0);
-        let near = Aabb { low: area.low - origin, high: area.high - origin };
         match (&collider.solid, collider.upright_axis()) {
             (&PlacedSolid::Box { half, .. }, Some(up)) => {
                 let centre = collider.origin - origin;
@@ -85,32 +97,65 @@ impl Obstacles {
             (PlacedSolid::Box { .. }, None) => {
                 let corners = collider.oriented_box().corners();
                 for face in BOX_FACES {
-                    self.facets.extend(Facet::new(&face.map(|corner| corners[corner] - origin), id, &near));
+                    self.add_facet(&face.map(|corner| corners[corner] - origin), id, near.as_ref());
                 }
             }
             (PlacedSolid::Mesh { .. }, _) => {
                 collider.each_triangle_in(area, |corners| {
-                    self.facets.extend(Facet::new(&corners.map(|corner| corner - origin), id, &near));
+                    self.add_facet(&corners.map(|corner| corner - origin), id, near.as_ref());
                 });
             }
         }
     }
 
-    /// The pieces that reach into an area.
-    pub(super) fn within(&self, area: &Aabb, origin: Vec2) -> Reached<'_> {
-        let origin = origin.extend(0.0);
-        let area = Aabb { low: area.low - origin, high: area.high - origin };
-        let indexes = |count: usize| 0..count as u16;
-        Reached {
-            obstacles: self,
-            uprights: indexes(self.uprights.len())
-                .filter(|&index| self.uprights[usize::from(index)].reaches_into(&area))
-                .collect(),
-            facets: indexes(self.facets.len())
-                .filter(|&index| self.facets[usize::from(index)].reaches_into(&area))
-                .collect(),
+    fn add_facet(&mut self, corners: &[Vec3], id: LocalId, area: Option<&Aabb>) {
+        if let Some(facet) = Facet::new(corners, id, area) {
+            self.bounds.push(&facet.bounds());
+            self.facets.push(facet);
         }
     }
+
+    /// Drops the pieces that do not reach into an area.
+    pub(super) fn shrink(&mut self, area: &Aabb, origin: Vec2) {
+        let area = relative(area, origin);
+        self.uprights.retain(|upright| upright.reaches_into(&area));
+        self.facets.retain(|facet| facet.bounds().overlaps(&area) && facet.is_cut_by(&area));
+        self.bounds.clear();
+        self.facets.iter().for_each(|facet| self.bounds.push(&facet.bounds()));
+    }
+
+    /// The pieces that reach into an area.
+    pub(super) fn within(&self, area: &Aabb, origin: Vec2) -> Reached<'_> {
+        let area = relative(area, origin);
+        let mut reached = Reached {
+            obstacles: self,
+            uprights: SmallVec::new(),
+            facets: SmallVec::new(),
+            bounds: BoundsList::default(),
+        };
+        for (index, upright) in (0..).zip(&self.uprights) {
+            if upright.reaches_into(&area) {
+                reached.uprights.push(index);
+            }
+        }
+        // By the bounds alone: facets themselves are loaded by the tests that they are near to.
+        self.bounds.overlapping(area).for_each(|index| {
+            reached.facets.push(index as u16);
+            reached.bounds.push(&self.bounds.get(index));
+        });
+        reached
+    }
+}
+
+/// An area of the region, with coordinates relative to an origin.
+fn relative(area: &Aabb, origin: Vec2) -> Aabb {
+    let origin = origin.extend(0.0);
+    Aabb { low: area.low - origin, high: area.high - origin }
+}
+
+/// The box around a disc over a range of heights.
+fn around_disc(axis: Vec2, radius: f32, slab: Slab) -> Aabb {
+    Aabb { low: (axis - radius).extend(slab.low), high: (axis + radius).extend(slab.high) }
 }
 
 impl Reached<'_> {
@@ -118,28 +163,25 @@ impl Reached<'_> {
         self.uprights.iter().map(|&index| &self.obstacles.uprights[usize::from(index)])
     }
 
-    fn facets(&self) -> impl Iterator<Item = &Facet> {
-        self.facets.iter().map(|&index| &self.obstacles.facets[usize::from(index)])
+    /// The facets whose bounds overlap those of a disc over a range of heights.
+    fn facets(&self, axis: Vec2, radius: f32, slab: Slab) -> impl Iterator<Item = &Facet> {
+        let area = around_disc(axis, radius, slab);
+        self.bounds.overlapping(area).map(|place| &self.obstacles.facets[usize::from(self.facets[place])])
     }
 
-    /// The pieces that stop avatars sideways in a range of heights.
-    pub(super) fn section(&self, slab: Slab) -> Section<'_> {
-        Section {
-            reached: self,
-            slab,
-            facets: self
-                .facets()
-                .filter(|facet| facet.stops_in(slab))
-                .map(|facet| facet.section(slab))
-                .collect(),
-        }
+    /// The pieces that stop a disc of this radius in a range of heights, within `way` of a place.
+    pub(super) fn section(&self, from: Vec2, way: f32, slab: Slab, radius: f32) -> Section<'_> {
+        let facets = self.facets(from, radius + way, slab).filter(|facet| facet.stops_in(slab));
+        let facets = facets.filter(|facet| facet.may_stop(from, way, slab, radius));
+        Section { reached: self, slab, from, way, facets: facets.map(|facet| facet.section(slab)).collect() }
     }
 
     /// The contact nearest to the axis of an upright cylinder.
     pub(super) fn deepest(&self, axis: Vec2, slab: Slab, radius: f32) -> Option<Contact> {
         let first =
             nearest(self.uprights(), None, radius, |upright, reach| upright.contact(axis, slab, reach));
-        nearest(self.facets(), first, radius, |facet, reach| facet.contact(axis, slab, reach))
+        let facets = self.facets(axis, radius, slab);
+        nearest(facets, first, radius, |facet, reach| facet.contact(axis, slab, reach))
     }
 
     /// Distance from the axis to the nearest piece, `radius` at most.
@@ -147,9 +189,10 @@ impl Reached<'_> {
         self.deepest(axis, slab, radius).map_or(radius, |contact| contact.distance)
     }
 
-    /// The highest surface under a foot of this radius, up to a height. A slope that passes from below `feet` to above that height carries the foot
-    /// where it is.
-    pub(super) fn floor(&self, axis: Vec2, radius: f32, feet: f32, highest: f32) -> Option<Floor> {
+    /// The highest surface under a foot of this radius, up to a height; perhaps none if it is below another. A slope that passes from below `feet` to
+    /// above the height carries the foot where it is.
+    pub(super) fn floor(&self, axis: Vec2, radius: f32, feet: f32, slab: Slab) -> Option<Floor> {
+        let highest = slab.high;
         let mut best: Option<Floor> = None;
         let mut offer = |z: f32, is_steep: bool, id: LocalId| {
             if best.is_none_or(|floor| z > floor.z) {
@@ -161,8 +204,8 @@ impl Reached<'_> {
                 offer(upright.slab.high, false, upright.id);
             }
         }
-        for facet in self.facets().filter(|facet| facet.is_floor()) {
-            let Some(heights) = facet.heights_in(axis, radius) else { continue };
+        self.facets(axis, radius, slab).filter(|facet| facet.is_floor()).for_each(|facet| {
+            let Some(heights) = facet.heights_in(axis, radius) else { return };
             // A steep side that ends within a step is the side of a step.
             let is_steep = facet.normal_z() < CLIMB_NORMAL_Z && facet.top() > highest;
             if heights.high <= highest {
@@ -170,12 +213,13 @@ impl Reached<'_> {
             } else if heights.low < feet {
                 offer(feet, is_steep, facet.id());
             }
-        }
+        });
         best
     }
 
-    /// The lowest surface above a cylinder of this radius whose top is at `head`, and its prim. Never below `head`.
-    pub(super) fn ceiling(&self, axis: Vec2, radius: f32, head: f32) -> Option<(f32, LocalId)> {
+    /// The lowest surface above a cylinder of this radius whose top is at `head`, and its prim; perhaps none if it is above `highest`. Never below
+    /// `head`.
+    pub(super) fn ceiling(&self, axis: Vec2, radius: f32, head: f32, highest: f32) -> Option<(f32, LocalId)> {
         let radius = radius - CEILING_SKIN_M;
         let mut best: Option<(f32, LocalId)> = None;
         let mut offer = |z: f32, id: LocalId| {
@@ -188,14 +232,15 @@ impl Reached<'_> {
                 offer(upright.slab.low.max(head), upright.id);
             }
         }
-        for facet in self.facets().filter(|facet| facet.is_ceiling()) {
-            let Some(heights) = facet.heights_in(axis, radius) else { continue };
+        let slab = Slab { low: head - CEILING_SLACK_M, high: highest };
+        self.facets(axis, radius, slab).filter(|facet| facet.is_ceiling()).for_each(|facet| {
+            let Some(heights) = facet.heights_in(axis, radius) else { return };
             if heights.low >= head - CEILING_SLACK_M {
                 offer(heights.low.max(head), facet.id());
             } else if heights.high > head {
                 offer(head, facet.id());
             }
-        }
+        });
         best
     }
 }
@@ -203,6 +248,9 @@ impl Reached<'_> {
 impl Section<'_> {
     /// As [`Reached::deepest`] in its range of heights.
     pub(super) fn deepest(&self, axis: Vec2, radius: f32) -> Option<Contact> {
+        if axis.distance_squared(self.from) > self.way * self.way {
+            return self.reached.deepest(axis, self.slab, radius);
+        }
         let uprights = self.reached.uprights();
         let first = nearest(uprights, None, radius, |upright, reach| upright.contact(axis, self.slab, reach));
         nearest(self.facets.iter(), first, radius, |facet, reach| facet.contact(axis, reach))
@@ -223,3 +271,6 @@ fn nearest<T>(
 ) -> Option<Contact> {
     pieces.fold(first, |best, piece| contact(piece, best.map_or(radius, |best| best.distance)).or(best))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! The way of a disc along walls.
 
-use super::facet::{Contact, Slab};
 use super::obstacles::Reached;
+use super::section::{Contact, Slab};
 use glam::Vec2;
 
 /// An avatar that overlaps a wall is pushed out by so much in one piece of a step, metres.
@@ -16,6 +16,9 @@ const OVERLAP_MAX_M: f32 = 0.02;
 const PASSES: u32 = 3;
 /// Beside a wall that it overlaps, an avatar moves by this share of its distance at most, so that it never comes out on the other side.
 const STRIDE_SHARE: f32 = 0.5;
+
+/// Walls push an avatar usually no farther beyond its way than this, metres: for these places they are looked up at once.
+const SECTION_MARGIN_M: f32 = 0.2;
 
 /// Result of a slide.
 pub(super) struct Slid {
@@ -46,10 +49,10 @@ pub(super) fn slide(
     let Some(first) = obstacles.deepest(to, slab, radius - CONTACT_SKIN_M) else {
         return Slid { at: to, contact: None };
     };
-    let section = obstacles.section(slab);
+    let length = way.length();
+    let section = obstacles.section(from, length + SECTION_MARGIN_M, slab, radius);
     let contact_at = |at: Vec2| section.deepest(at, radius - CONTACT_SKIN_M);
     let before = section.clearance(from, radius);
-    let length = way.length();
     // The distance from a wall changes by no more than the way: a smaller one is that of a solid in which the avatar was.
     let comes_out = first.distance < before - length - CONTACT_SKIN_M;
     let overlaps = before < radius - OVERLAP_MAX_M;

@@ -1,15 +1,24 @@
 //! Pieces of surface around one avatar, kept from step to step.
 
+use super::memory::{Heights, StepMemory};
 use super::obstacles::Obstacles;
+use super::{AvatarStep, Moved};
 use crate::bounds::Aabb;
 use crate::colliders::{ColliderKind, Colliders};
 use glam::{Vec2, Vec3};
 use ids::LocalId;
 
-/// Metres that a window reaches beyond a step, to each side and up and down, and the pieces that it has at most; with more of them the next smaller
-/// window is tried. A walker fills the first one anew every ten steps or so. In a heap with more than the last one may have, the prims with the highest
-/// ids are passed through.
-const WINDOWS: [(f32, usize); 3] = [(0.5, 384), (0.15, 768), (0.0, 4_096)];
+/// Metres that a window reaches beyond a step to each side, and the pieces that it has at most; with more of them it shrinks to the next smaller one.
+/// In a heap with more than the last one may have, the prims with the highest ids are passed through.
+const WINDOWS: [(f32, usize); 3] = [(0.25, 384), (0.15, PIECES_MAX), (0.0, PIECES_MAX)];
+/// Up and down the first window reaches no farther beyond a step, metres: floors are level.
+const UPRIGHT_MARGIN_M: f32 = 0.1;
+/// Pieces at most.
+const PIECES_MAX: usize = 4_096;
+/// The first window reaches as far ahead as so many steps go: a walker fills it anew every dozen steps or so.
+const STEPS_AHEAD: f32 = 12.0;
+/// It reaches no farther ahead than this, metres.
+const AHEAD_MAX_M: f32 = 2.0;
 /// Places are relative to a corner of the square of this width that a step begins in, for precision. A power of two, so that no bit is lost.
 const SQUARE_M: f32 = 4.0;
 
@@ -17,7 +26,7 @@ const SQUARE_M: f32 = 4.0;
 /// there.
 ///
 /// They follow from the store and from the steps, and decide nothing by themselves: empty ones give the same movements. They belong to one avatar and
-/// one store. Memory: about 100 bytes a piece; a window has some dozens, 768 at most unless a single step has more.
+/// one store. Memory: about 130 bytes a piece; a window has some dozens, and 4,096 at most but for the last prim.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     window: Aabb,
@@ -25,11 +34,21 @@ pub struct Surroundings {
     version: u64,
     origin: Vec2,
     obstacles: Obstacles,
+    /// The window has more pieces than these: they are those of exactly one area.
+    is_cut: bool,
+    memory: StepMemory,
 }
 
 impl Default for Surroundings {
     fn default() -> Self {
-        Self { window: Aabb::EMPTY, version: 0, origin: Vec2::ZERO, obstacles: Obstacles::default() }
+        Self {
+            window: Aabb::EMPTY,
+            version: 0,
+            origin: Vec2::ZERO,
+            obstacles: Obstacles::default(),
+            is_cut: false,
+            memory: StepMemory::default(),
+        }
     }
 }
 
@@ -57,29 +76,54 @@ impl Surroundings {
         (from / SQUARE_M).floor() * SQUARE_M
     }
 
-    /// All pieces in an area, and perhaps more, relative to an origin.
-    pub(super) fn around(&mut self, colliders: &Colliders, area: &Aabb, origin: Vec2) -> &Obstacles {
-        if !self.window.contains(area) || self.origin != origin || !self.is_current(colliders) {
-            self.refill(colliders, area, origin);
+    /// The result of a step that was made before in the same surroundings, if it is known.
+    pub(super) fn recall(
+        &mut self,
+        colliders: &Colliders,
+        step: &AvatarStep,
+        ground: impl Fn(Vec2) -> f32,
+    ) -> Option<Moved> {
+        if self.memory.is_empty() {
+            return None;
+        }
+        let moved = self.memory.recall(step, ground).filter(|_| self.is_current(colliders))?;
+        self.version = colliders.version();
+        Some(moved)
+    }
+
+    /// Notes the result of the last step.
+    pub(super) fn remember(&mut self, step: &AvatarStep, heights: &Heights, moved: &Moved) {
+        self.memory.remember(step, heights, moved);
+    }
+
+    /// All pieces in the area of a step, and perhaps more, relative to an origin. `way` is the step's.
+    pub(super) fn around(
+        &mut self,
+        colliders: &Colliders,
+        area: &Aabb,
+        way: Vec2,
+        origin: Vec2,
+    ) -> &Obstacles {
+        let has_area = if self.is_cut { self.window == *area } else { self.window.contains(area) };
+        if !has_area || self.origin != origin || !self.is_current(colliders) {
+            self.refill(colliders, area, way, origin);
         }
         self.version = colliders.version();
         &self.obstacles
     }
 
+    /// Collects the pieces in a window around an area: the largest one that has not too many of them.
     #[cold]
-    fn refill(&mut self, colliders: &Colliders, area: &Aabb, origin: Vec2) {
-        self.origin = origin;
-        for (margin, pieces_max) in WINDOWS {
-            self.window = area.grown(Vec3::splat(margin));
-            if self.fill(colliders, pieces_max) {
-                return;
-            }
-        }
-    }
-
-    /// Collects the pieces in the window; false if there are too many.
-    fn fill(&mut self, colliders: &Colliders, pieces_max: usize) -> bool {
+    fn refill(&mut self, colliders: &Colliders, area: &Aabb, way: Vec2, origin: Vec2) {
+        self.memory.clear();
         self.obstacles.clear();
+        self.origin = origin;
+        self.is_cut = false;
+        let [(margin, mut pieces_max), smaller @ ..] = WINDOWS;
+        let mut smaller = smaller.into_iter();
+        let ahead = (way * STEPS_AHEAD).clamp_length_max(AHEAD_MAX_M).extend(0.0);
+        let wide = area.grown(Vec3::splat(margin).with_z(UPRIGHT_MARGIN_M));
+        self.window = Aabb { low: wide.low + ahead.min(Vec3::ZERO), high: wide.high + ahead.max(Vec3::ZERO) };
         // Of all prims near an avatar few are as close as this: the list is short, and on the stack.
         let mut near: smallvec::SmallVec<[(LocalId, u32); 64]> = smallvec::SmallVec::new();
         colliders.each_in(&self.window, |slot, _| {
@@ -90,11 +134,20 @@ impl Surroundings {
         });
         near.sort_unstable();
         for (id, slot) in near {
-            self.obstacles.add(id, colliders.collider(slot), &self.window, self.origin);
-            if self.obstacles.len() > pieces_max {
-                return false;
+            let bounds = colliders.bounds(slot);
+            if !bounds.overlaps(&self.window) {
+                continue;
+            }
+            self.obstacles.add(id, colliders.collider(slot), bounds, &self.window, origin);
+            while self.obstacles.len() > pieces_max {
+                let Some((margin, most)) = smaller.next() else {
+                    self.is_cut = true;
+                    return;
+                };
+                pieces_max = most;
+                self.window = area.grown(Vec3::splat(margin));
+                self.obstacles.shrink(&self.window, origin);
             }
         }
-        true
     }
 }

@@ -135,6 +135,11 @@ impl SolidMesh {
         self.triangles[triangle].map(|index| self.vertices[usize::from(index)])
     }
 
+    /// Visits the triangles that have an area, in the order of [`Self::each_in`].
+    pub(crate) fn each(&self, mut visit: impl FnMut([Vec3; 3])) {
+        (0..self.tree.n_triangles()).for_each(|triangle| visit(self.corners(triangle)));
+    }
+
     /// Visits triangles that may overlap a box, in units of the scale: their bounds do, and their planes pass through it.
     pub(crate) fn each_in(&self, area: &Aabb, mut visit: impl FnMut([Vec3; 3])) {
         let (centre, half) = (area.centre(), area.half());

@@ -65,6 +65,12 @@ impl TriangleTree {
         (Self { branches: branches.into() }, order)
     }
 
+    /// Number of its triangles.
+    pub(crate) fn n_triangles(&self) -> usize {
+        // The walk ends with the leaf of the last ones.
+        self.branches.last().map_or(0, |last| usize::from(last.first) + usize::from(last.count))
+    }
+
     /// Visits the triangles of the leaves that overlap a box.
     pub(crate) fn each_in(&self, area: &Aabb, visit: impl FnMut(Range<usize>)) {
         self.walk(|branch| branch.bounds.overlaps(area), visit);
@@ -152,6 +158,7 @@ mod tests {
                 on_segment.extend(order[range].iter().copied());
                 1.0
             });
+            prop_assert_eq!(tree.n_triangles(), boxes.len());
             for (index, bounds) in (0_u16..).zip(&boxes) {
                 prop_assert!(!bounds.overlaps(&area) || in_area.contains(&index));
                 prop_assert!(!segment.meets(bounds, 1.0) || on_segment.contains(&index));

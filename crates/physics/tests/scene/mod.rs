@@ -1,11 +1,13 @@
 //! Prims to walk among, for tests and benchmarks.
 #![allow(dead_code, reason = "each test and benchmark takes what it needs")]
 
+mod built;
+
 use glam::{Quat, Vec2, Vec3};
 use ids::LocalId;
 use physics::{
-    AvatarStep, ColliderKind, Colliders, Cylinder, Gait, Moved, Placement, ShapeCache, Support, Surroundings,
-    step_avatar,
+    AvatarStep, ColliderKind, Colliders, Cylinder, Gait, Geometry, Moved, Placement, ShapeCache, Support,
+    Surroundings, step_avatar,
 };
 use prim::{Shape, ShapeKind};
 
@@ -28,10 +30,14 @@ impl Scene {
     }
 
     pub(crate) fn prim(&mut self, shape: &Shape, placement: Placement) -> LocalId {
+        let geometry = self.cache.of_shape(shape, placement.scale);
+        self.put(ColliderKind::Solid, &geometry, placement)
+    }
+
+    fn put(&mut self, kind: ColliderKind, geometry: &Geometry, placement: Placement) -> LocalId {
         let id = LocalId(self.next_id);
         self.next_id += 1;
-        let geometry = self.cache.of_shape(shape, placement.scale);
-        self.colliders.insert(id, ColliderKind::Solid, &geometry, &placement).unwrap();
+        self.colliders.insert(id, kind, geometry, &placement).unwrap();
         id
     }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::mover::upright::UprightBox;
 use proptest::prelude::*;
 
 fn triangle() -> impl Strategy<Value = [Vec3; 3]> {
@@ -6,10 +7,8 @@ fn triangle() -> impl Strategy<Value = [Vec3; 3]> {
     [corner.clone(), corner.clone(), corner]
 }
 
-const EVERYWHERE: Aabb = Aabb { low: Vec3::splat(-10.0), high: Vec3::splat(10.0) };
-
 fn facet(corners: &[Vec3]) -> Option<Facet> {
-    Facet::new(corners, LocalId(7), &EVERYWHERE)
+    Facet::new(corners, LocalId(7), None)
 }
 
 /// Points of a triangle, close together.
@@ -118,7 +117,8 @@ fn an_upright_box_stops_outside_and_carries_above() {
 #[test]
 fn facets_without_a_part_in_the_area_are_left_out() {
     let area = Aabb { low: Vec3::ZERO, high: Vec3::ONE };
-    let reaches = |corners: [[f32; 3]; 3]| Facet::new(&corners.map(Vec3::from), LocalId(7), &area).is_some();
+    let reaches =
+        |corners: [[f32; 3]; 3]| Facet::new(&corners.map(Vec3::from), LocalId(7), Some(&area)).is_some();
     assert!(reaches([[-1.0, 0.5, 0.5], [2.0, 0.5, 0.5], [0.5, 2.0, 0.5]]));
     assert!(!reaches([[-1.0, 0.5, 1.5], [2.0, 0.5, 1.5], [0.5, 2.0, 1.5]]), "above it");
     // Its bounds overlap the area, its plane passes by.
