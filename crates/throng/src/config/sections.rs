@@ -574,7 +574,7 @@ section! {
         /// It is read at the first start only, as long as the database has nothing of the region. Later the region has what was built there. `throng region import` on a
         /// stopped server refuses such a region before its first start. The land of the file comes with it if that is of a region of the same size.
         content: PathBuf = PathBuf::new(), "path", KeyKind::Text;
-        /// Time without a change after which its picture on the map is drawn again; 20 times as long after a change at the latest.
+        /// Time without a change after which its picture on the map is drawn again; 20 times as long after a change at the latest. The first one is drawn at once.
         ///
         /// A picture takes up to a second of one core, at low priority.
         map_after_s: u32 = 15, "s", KeyKind::whole(1, 3_600);

@@ -1,7 +1,8 @@
 //! Pictures of regions on the map, drawn again after a region has changed.
 //!
 //! A region's objects, ground and water are compared with those of its picture every [`LOOK`]. It is drawn when it has not changed for
-//! `region.map_after_s`, or has waited [`OVERDUE`] times as long since its first change. Long tasks draw, one at a time. A picture stays a texture
+//! `region.map_after_s`, or has waited [`OVERDUE`] times as long since its first change. The first picture waits for nothing: a region that was loaded
+//! is on the map when clients come, and does no work later. Long tasks draw, one at a time. A picture stays a texture
 //! until there are two newer ones: clients may still ask for it.
 
 use super::Clock;
@@ -25,6 +26,9 @@ const ESTIMATE_OF_PRIM: Duration = Duration::from_micros(10);
 
 /// Changes of a region so far: of its objects, of its ground, of its estate.
 type Changes = (u64, u64, u64);
+
+/// Those of a region as the configuration describes it.
+const AS_DESCRIBED: Changes = (0, 0, 0);
 
 /// Draws the pictures of all regions for as long as the server runs.
 pub(super) struct MapPictures {
@@ -82,8 +86,15 @@ struct Picture {
 impl Picture {
     /// The picture of a region as it is described, with this texture.
     const fn new(texture: Uuid, settled: Duration) -> Self {
-        let (shown, newest, first, last) = ((0, 0, 0), (0, 0, 0), Instant::ZERO, Instant::ZERO);
-        Self { settled, shown, newest, first, last, textures: [texture, Uuid::nil()] }
+        let (first, last) = (Instant::ZERO, Instant::ZERO);
+        Self {
+            settled,
+            shown: AS_DESCRIBED,
+            newest: AS_DESCRIBED,
+            first,
+            last,
+            textures: [texture, Uuid::nil()],
+        }
     }
 
     /// Takes note of a region's changes; true if it is to be drawn now.
@@ -94,7 +105,8 @@ impl Picture {
             }
             (self.newest, self.last) = (changes, now);
         }
-        let is_settled = now.since(self.last) >= self.settled;
+        let is_first = self.shown == AS_DESCRIBED;
+        let is_settled = is_first || now.since(self.last) >= self.settled;
         let is_overdue = now.since(self.first) >= self.settled * OVERDUE;
         self.newest != self.shown && (is_settled || is_overdue)
     }
@@ -153,8 +165,8 @@ mod tests {
                 picture.shown = picture.newest;
             }
         }
-        // Each change behind a picture begins the time of a hundred seconds anew.
-        assert_eq!(drawn, [15, 130, 231, 255]);
+        // The first change is that of a load. Each change behind a picture begins the time of a hundred seconds anew.
+        assert_eq!(drawn, [10, 130, 231, 255]);
     }
 
     #[test]
@@ -162,8 +174,11 @@ mod tests {
         for changes in [(1, 0, 0), (0, 1, 0), (0, 0, 1)] {
             let mut picture = Picture::new(Uuid::nil(), Duration::from_secs(1));
             assert!(!picture.is_due((0, 0, 0), Instant::ZERO));
-            assert!(!picture.is_due(changes, Instant(1_000_000_000)));
-            assert!(picture.is_due(changes, Instant(2_000_000_000)), "{changes:?}");
+            assert!(picture.is_due((1, 1, 1), Instant(1_000_000_000)), "the first one waits for nothing");
+            picture.shown = picture.newest;
+            let changes = (1 + changes.0, 1 + changes.1, 1 + changes.2);
+            assert!(!picture.is_due(changes, Instant(2_000_000_000)));
+            assert!(picture.is_due(changes, Instant(3_000_000_000)), "{changes:?}");
         }
     }
 }
