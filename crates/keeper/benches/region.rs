@@ -158,16 +158,13 @@ fn body(n: u32) -> VersionedBody {
     let texture_entry: Vec<u8> =
         (0..6).flat_map(|face| *id(n / 8 * 8 + face).as_bytes()).chain([0; 24]).collect();
     let plain = Body::new(id(n), Shape::BOX, texture_entry.into(), AgentId(id(1)), 0);
-    let ownership = Ownership {
-        owner: AgentId(id(n / 1_000)),
-        created_us: 1_700_000_000_000_000 + u64::from(n / 10),
-        permissions: Permissions::NEW,
-        ..*plain.ownership
-    };
+    let ownership =
+        Ownership { owner: AgentId(id(n / 1_000)), permissions: Permissions::NEW, ..*plain.ownership };
     let body = Body {
         scale: Vec3::splat(0.5 + (n % 7) as f32),
         names: Names { name: format!("Prim {}", n / 5).into(), ..Names::default() },
         ownership: Arc::new(ownership),
+        created_us: 1_700_000_000_000_000 + u64::from(n / 10),
         ..plain
     };
     VersionedBody { version: 1, body: Arc::new(body) }

@@ -95,9 +95,9 @@ pub(crate) fn rich_body(n: u128) -> VersionedBody {
             owner: agent(2),
             last_owner: agent(3),
             group: Uuid::from_u128(4),
-            created_us: 1_700_000_000_000_000 + n as u64,
             ..*plain.body.ownership
         }),
+        created_us: 1_700_000_000_000_000 + n as u64,
         sale: Sale { kind: SaleKind::Copy, price: 10 },
         physics: PrimPhysics { shape: PhysicsShape::Convex, density: 500.0, ..PrimPhysics::default() },
         overrides: Some(Arc::new(overrides())),

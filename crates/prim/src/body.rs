@@ -137,8 +137,6 @@ pub struct Ownership {
     pub group: Uuid,
     /// Masks.
     pub permissions: Permissions,
-    /// Time of its making, microseconds since 1970.
-    pub created_us: u64,
 }
 
 /// Kinds of sale.
@@ -247,8 +245,10 @@ pub struct Body {
     pub sound: Option<LoopedSound>,
     /// Names.
     pub names: Names,
-    /// Owner, masks, times.
+    /// Owner and masks, which the prims of a maker have alike.
     pub ownership: Arc<Ownership>,
+    /// Time of its making, microseconds since 1970: of each prim its own.
+    pub created_us: u64,
     /// Offer for sale.
     pub sale: Sale,
     /// Shape and matter in collisions.
@@ -303,7 +303,6 @@ impl Body {
             last_owner: creator,
             group: Uuid::nil(),
             permissions: Permissions::NEW,
-            created_us,
         };
         Self {
             id,
@@ -324,6 +323,7 @@ impl Body {
             sound: None,
             names: Names { name: "Primitive".into(), ..Names::default() },
             ownership: Arc::new(ownership),
+            created_us,
             sale: Sale::default(),
             physics: PrimPhysics::default(),
             sit_target: None,
@@ -351,6 +351,7 @@ impl Body {
             sound,
             names,
             ownership,
+            created_us,
             sale,
             physics,
             sit_target,
@@ -382,6 +383,7 @@ impl Body {
             hasher.bytes(name.as_bytes());
         }
         ownership.hash(hasher);
+        created_us.hash(hasher);
         sale.hash(hasher);
         physics.fold_into(hasher);
         if let Some(SitTarget { position, rotation }) = sit_target {

@@ -160,17 +160,14 @@ impl ContentMaker {
         let plain = Body::new(id, look.shape, look.texture_entry, owner, 0);
         let is_named = self.rng.unit() >= 0.3;
         let name = if is_named { format!("Part {}", self.next).into() } else { "Primitive".into() };
-        let ownership = Ownership {
-            permissions: Permissions::NEW,
-            created_us: CREATED_US + u64::from(self.next) * 1_000,
-            ..*plain.ownership
-        };
+        let ownership = Ownership { permissions: Permissions::NEW, ..*plain.ownership };
         let body = Body {
             scale,
             extra_params: look.extra_params,
             hover_text: look.hover_text,
             names: Names { name, ..Names::default() },
             ownership: Arc::new(ownership),
+            created_us: CREATED_US + u64::from(self.next) * 1_000,
             ..plain
         };
         Arc::new(body.checked().expect("all fields are within their bounds"))

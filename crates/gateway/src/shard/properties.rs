@@ -45,7 +45,7 @@ pub(super) fn of_prim(body: &Body) -> ObjectPropertiesObjectData {
         owner_id: ownership.owner.0,
         last_owner_id: ownership.last_owner.0,
         group_id: ownership.group,
-        creation_date: ownership.created_us,
+        creation_date: body.created_us,
         base_mask: masks.base.bits(),
         owner_mask: masks.owner.bits(),
         group_mask: masks.group.bits(),

@@ -1,7 +1,9 @@
 //! Fields that many prims have alike, once in memory.
 
 use prim::{ExtraParamError, ExtraParams, Ownership};
-use std::collections::{BTreeMap, BTreeSet};
+use state_hash::StateHasher;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 /// Fields that were decoded before. Real regions have one texture entry for five to ten prims.
@@ -10,8 +12,8 @@ pub(crate) struct Interned {
     bytes: BTreeSet<Arc<[u8]>>,
     texts: BTreeSet<Arc<str>>,
     extra_params: BTreeMap<Box<[u8]>, ExtraParams>,
-    /// That of the prim before: prims of one linkset often share it, and seldom others.
-    ownership: Option<Arc<Ownership>>,
+    /// An owner's prims have few distinct ones. Never iterated.
+    ownerships: HashSet<Arc<Ownership>, BuildHasherDefault<StateHasher>>,
 }
 
 impl Interned {
@@ -50,9 +52,11 @@ impl Interned {
     }
 
     pub(crate) fn ownership(&mut self, ownership: Ownership) -> Arc<Ownership> {
-        match &self.ownership {
-            Some(known) if **known == ownership => Arc::clone(known),
-            _ => Arc::clone(self.ownership.insert(Arc::new(ownership))),
+        if let Some(known) = self.ownerships.get(&ownership) {
+            return Arc::clone(known);
         }
+        let new = Arc::new(ownership);
+        self.ownerships.insert(Arc::clone(&new));
+        new
     }
 }

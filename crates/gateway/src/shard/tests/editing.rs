@@ -115,7 +115,7 @@ fn a_made_prim_is_seen_by_all_and_selected_by_its_maker() {
     let replica = node.places.get(HARBOUR).scene.feed.current();
     let body = &replica.objects().get(LocalId(id)).expect("in the replica").body;
     assert_eq!((body.ownership.owner, body.ownership.creator), (agent("Ada"), agent("Ada")));
-    assert!(body.ownership.created_us > 1_750_000_000 * 1_000_000);
+    assert!(body.created_us > 1_750_000_000 * 1_000_000);
 }
 
 #[test]

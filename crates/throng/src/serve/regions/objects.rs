@@ -288,7 +288,7 @@ fn linkset_of(
             description: body.names.description.to_string(),
             last_owner: ownership.last_owner.0,
             group: (!group.is_nil()).then_some(group),
-            created_s: ownership.created_us / 1_000_000,
+            created_s: body.created_us / 1_000_000,
             size_m: body.scale.to_array(),
             masks: MaskRow::from(&ownership.permissions),
             price: (body.sale.kind != prim::SaleKind::No).then_some(body.sale.price),
