@@ -142,6 +142,9 @@ impl SolidMesh {
 
     /// Visits triangles that may overlap a box, in units of the scale: their bounds do, and their planes pass through it.
     pub(crate) fn each_in(&self, area: &Aabb, mut visit: impl FnMut([Vec3; 3])) {
+        if !self.bounds.overlaps(area) {
+            return;
+        }
         let (centre, half) = (area.centre(), area.half());
         self.tree.each_in(area, |triangles| {
             for triangle in triangles {
