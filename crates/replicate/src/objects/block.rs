@@ -7,7 +7,7 @@ use crate::motion::full_motion;
 use ids::{LocalId, Uuid};
 use link::{Motion, PrimMotion};
 use prim::Body;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use wire::messages::ObjectUpdateObjectData;
 use wire::object_compressed::{self, CompressedMotion};
 use wire::object_update::{
@@ -74,6 +74,29 @@ impl ObjectBlock {
         out.extend_from_slice(parent);
         zero_code::compress(&update_flags.to_le_bytes(), out);
         out.extend_from_slice(behind_flags);
+    }
+}
+
+/// The block of an entry, made when the first client is sent it: most prims of a region that was loaded go in forms that have no block of their own.
+/// Entries with equal other fields have equal blocks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LazyBlock(OnceLock<Box<ObjectBlock>>);
+
+impl LazyBlock {
+    /// A block that is made at once, for a prim that many clients are sent next.
+    pub(super) fn made(block: ObjectBlock) -> Self {
+        Self(OnceLock::from(Box::new(block)))
+    }
+
+    /// The block, which `make` makes if it is the first call.
+    pub(super) fn get(&self, make: impl FnOnce() -> ObjectBlock) -> &ObjectBlock {
+        self.0.get_or_init(|| Box::new(make()))
+    }
+}
+
+impl PartialEq for LazyBlock {
+    fn eq(&self, _: &Self) -> bool {
+        true
     }
 }
 

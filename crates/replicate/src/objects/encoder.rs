@@ -1,6 +1,6 @@
 //! From a frame's objects to blocks and rights, once for all receivers.
 
-use super::block::{self, ObjectBlock};
+use super::block::{self, LazyBlock, ObjectBlock};
 use super::movers::{FrameTime, MovedPrim, MoverTracks};
 use glam::Vec3;
 use ids::{AgentId, Instant, LocalId};
@@ -9,6 +9,7 @@ use link::{
 };
 use prim::{Body, LinksetPermissions, Mask, Role, update_flags};
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::text::VARIABLE1_MAX;
@@ -43,7 +44,7 @@ pub struct EncodedPage {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectEntry {
     /// Block of a full update.
-    pub block: ObjectBlock,
+    pub(super) block: LazyBlock,
     /// Position of its linkset's root in the region, metres; while it moves, up to 4 m from there.
     pub position: Vec3,
     /// Radius of the sphere around that position which holds the whole linkset, metres: a linkset is sent as a whole.
@@ -60,11 +61,14 @@ pub struct ObjectEntry {
     pub is_lasting: bool,
     /// Prims of its linkset, itself included.
     pub n_prims: u16,
-    /// Time of the last change of its linkset; none since its world has begun.
-    pub changed_at: Option<Instant>,
+    /// Time of the last change of its linkset, nanoseconds; none since its world has begun.
+    changed_ns: Option<NonZeroU64>,
     /// Everything but place and movement: the world's own.
     pub body: Arc<Body>,
 }
+
+// There is one for each prim of a region.
+const _: () = assert!(size_of::<ObjectEntry>() <= 160);
 
 impl ObjectEntry {
     /// Update flags for a receiver.
@@ -73,14 +77,30 @@ impl ObjectEntry {
         if self.body.ownership.owner == agent { self.flags.owner } else { self.flags.everyone }
     }
 
-    /// Appends the block of an ObjectUpdateCompressed, zero-coded or as it is.
-    pub fn write_compressed(&self, id: LocalId, update_flags: u32, is_zero_coded: bool, out: &mut Vec<u8>) {
+    /// Appends the block of an ObjectUpdate, zero-coded; its length when it is expanded.
+    pub fn write_plain(&self, id: LocalId, update_flags: u32, out: &mut Vec<u8>) -> usize {
+        let block = self.block.get(|| ObjectBlock::new(id, &self.prim, self.crc, &self.body));
+        block.write(&self.prim.motion, update_flags, out);
+        block.expanded_len()
+    }
+
+    /// Appends the block of an ObjectUpdateCompressed, zero-coded or as it is; its length when it is expanded.
+    pub fn write_compressed(
+        &self,
+        id: LocalId,
+        update_flags: u32,
+        is_zero_coded: bool,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let before = out.len();
         if is_zero_coded {
             let mut plain = Vec::with_capacity(320);
             block::write_compressed(id, &self.prim, self.crc, &self.body, update_flags, &mut plain);
             wire::zero_code::compress(&plain, out);
+            plain.len()
         } else {
             block::write_compressed(id, &self.prim, self.crc, &self.body, update_flags, out);
+            out.len() - before
         }
     }
 
@@ -100,14 +120,21 @@ impl ObjectEntry {
     /// True if clients are shown the same by both.
     #[must_use]
     pub fn shows_the_same_as(&self, other: &Self) -> bool {
-        (self.crc, self.flags, &self.block, &self.prim) == (other.crc, other.flags, &other.block, &other.prim)
+        (self.crc, self.flags, &self.prim) == (other.crc, other.flags, &other.prim)
             && (self.position, self.radius_m) == (other.position, other.radius_m)
+            && (Arc::ptr_eq(&self.body, &other.body) || self.body == other.body)
+    }
+
+    /// Time of the last change of its linkset; none since its world has begun.
+    #[must_use]
+    pub fn changed_at(&self) -> Option<Instant> {
+        self.changed_ns.map(|ns| Instant(ns.get()))
     }
 
     /// True if a viewer may keep it: it lasts, and has not changed within `after`.
     #[must_use]
     pub fn is_cacheable(&self, now: Instant, after: Duration) -> bool {
-        self.is_lasting && self.changed_at.is_none_or(|at| now.since(at) >= after)
+        self.is_lasting && self.changed_at().is_none_or(|at| now.since(at) >= after)
     }
 }
 
@@ -138,7 +165,7 @@ pub struct ObjectEncoder {
     /// Parts of linksets with more than one prim.
     parts: BTreeMap<LocalId, Vec<LocalId>>,
     movers: MoverTracks,
-    /// Blocks made since the start.
+    /// Changed prims encoded since the start. Blocks of whole pages are made as clients are sent them.
     pub blocks_encoded: u64,
 }
 
@@ -207,8 +234,9 @@ impl ObjectEncoder {
             let Some(linkset) = self.linkset(root) else { continue };
             let parts = self.parts.get(&root).cloned().unwrap_or_default();
             for id in std::iter::once(root).chain(parts) {
-                if let Some(entry) = self.entry(id, &linkset, Some(time.at)) {
+                if let Some(mut entry) = self.entry(id, &linkset, Some(time.at)) {
                     self.blocks_encoded += 1;
+                    entry.block = LazyBlock::made(ObjectBlock::new(id, &entry.prim, entry.crc, &entry.body));
                     let moved = self.movers.restart(time, id, &entry.prim, entry.position);
                     out.push(EncodedObject::Set(id, entry));
                     out.extend(moved.map(EncodedObject::Moved));
@@ -262,7 +290,7 @@ impl ObjectEncoder {
         self.movers.clear();
     }
 
-    fn page(&mut self, page: &ObjectPage) -> EncodedPage {
+    fn page(&self, page: &ObjectPage) -> EncodedPage {
         let mut entries = [const { None }; PAGE_PRIMS];
         let mut linksets: BTreeMap<LocalId, Option<Linkset>> = BTreeMap::new();
         for (id, ..) in page.prims() {
@@ -270,7 +298,6 @@ impl ObjectEncoder {
             let linkset = linksets.entry(root).or_insert_with(|| self.linkset(root));
             entries[index_in_page(id)] = linkset.as_ref().and_then(|linkset| self.entry(id, linkset, None));
         }
-        self.blocks_encoded += entries.iter().flatten().count() as u64;
         EncodedPage { first: page.first, entries: Arc::new(entries) }
     }
 
@@ -298,7 +325,7 @@ impl ObjectEncoder {
     fn entry(&self, id: LocalId, linkset: &Linkset, changed_at: Option<Instant>) -> Option<ObjectEntry> {
         let (prim, versioned) = self.get(id)?;
         Some(ObjectEntry {
-            block: ObjectBlock::new(id, prim, versioned.crc(), &versioned.body),
+            block: LazyBlock::default(),
             position: linkset.position,
             radius_m: linkset.radius_m,
             prim: *prim,
@@ -307,7 +334,7 @@ impl ObjectEncoder {
             wearer: linkset.wearer,
             is_lasting: linkset.is_lasting,
             n_prims: linkset.n_prims,
-            changed_at,
+            changed_ns: changed_at.map(|at| NonZeroU64::new(at.0).unwrap_or(NonZeroU64::MIN)),
             body: Arc::clone(&versioned.body),
         })
     }

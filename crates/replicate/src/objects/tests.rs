@@ -99,6 +99,34 @@ fn pieces_of_blocks_are_one_zero_coded_message() {
     }
 }
 
+fn expanded_len(coded: &[u8]) -> usize {
+    let mut plain = Vec::new();
+    zero_code::expand(coded, &mut plain).expect("zero-coded");
+    plain.len()
+}
+
+#[test]
+fn a_prim_of_a_loaded_page_has_the_block_of_one_that_was_made() {
+    let made = encoded(&[set(5, prim_at(Vec3::X), body(5, 1.0), 1)]);
+    let mut page = ObjectPage::empty(id(5));
+    Arc::make_mut(&mut page.motions)[5] = prim_at(Vec3::X);
+    let versioned = VersionedBody { version: 1, body: Arc::new(body(5, 1.0)) };
+    Arc::make_mut(&mut page.bodies)[5] = Some(versioned);
+    let mut out = Vec::new();
+    ObjectEncoder::default().encode(FIRST, &[ObjectChange::Pages(vec![page])], &mut out);
+    let [EncodedObject::Pages(pages)] = &out[..] else { panic!("{out:?}") };
+    let loaded = pages[0].entries[5].as_ref().expect("in the page");
+    let block = |entry: &ObjectEntry| {
+        let mut out = Vec::new();
+        let len = entry.write_plain(id(5), 7, &mut out);
+        (len, out)
+    };
+    assert!(loaded.shows_the_same_as(&made[0].1));
+    assert_eq!(block(loaded), block(&made[0].1));
+    // A client more finds it made.
+    assert_eq!(block(loaded), block(&loaded.clone()));
+}
+
 /// The entries that a frame with these changes makes.
 fn encoded(changes: &[ObjectChange]) -> Vec<(LocalId, ObjectEntry)> {
     let mut out = Vec::new();
@@ -124,11 +152,12 @@ fn both_forms_have_particles_animation_sound_and_media() {
         let entries = encoded(&[set(5, prim_at(Vec3::X), moving, 1)]);
         let [(id, entry)] = &entries[..] else { panic!("{entries:?}") };
         let mut plain = Vec::new();
-        entry.block.write(&entry.prim.motion, 7, &mut plain);
+        assert_eq!(entry.write_plain(*id, 7, &mut plain), expanded_len(&plain));
         let plain = decoded(&plain, 1).object_data.remove(0);
         let (mut coded, mut block) = (Vec::new(), Vec::new());
-        entry.write_compressed(*id, 7, true, &mut coded);
+        let len = entry.write_compressed(*id, 7, true, &mut coded);
         zero_code::expand(&coded, &mut block).expect("zero-coded");
+        assert_eq!(len, block.len());
         let (compressed, _) = object_compressed::decode(&block[6..]).expect("a whole block");
         for object in [&plain, &compressed] {
             assert_eq!(object.texture_anim, [3; 16]);
@@ -148,8 +177,8 @@ fn particles_have_an_owner_and_other_prims_have_none() {
     let owner_of = |body: Body| {
         let entries = encoded(&[set(5, prim_at(Vec3::X), body, 1)]);
         let mut plain = Vec::new();
-        let entry = &entries[0].1;
-        entry.block.write(&entry.prim.motion, 0, &mut plain);
+        let (id, entry) = &entries[0];
+        let _ = entry.write_plain(*id, 0, &mut plain);
         decoded(&plain, 1).object_data[0].owner_id
     };
     assert_eq!(owner_of(body(5, 1.0)), Uuid::nil());

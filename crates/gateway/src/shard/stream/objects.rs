@@ -258,14 +258,8 @@ impl Turn<'_> {
             flags |= CREATE_SELECTED;
         }
         match form {
-            Form::Plain => {
-                entry.block.write(&entry.prim.motion, flags, self.body);
-                entry.block.expanded_len()
-            }
-            Form::Compressed => {
-                entry.write_compressed(id, flags, !self.packing.plain_cache, self.body);
-                entry.block.expanded_len() + entry.long_fields_len()
-            }
+            Form::Plain => entry.write_plain(id, flags, self.body),
+            Form::Compressed => entry.write_compressed(id, flags, !self.packing.plain_cache, self.body),
             Form::Cached => {
                 let block = [id.0.to_le_bytes(), entry.crc.to_le_bytes(), flags.to_le_bytes()];
                 zero_code::compress(block.as_flattened(), self.body);

@@ -169,7 +169,7 @@ impl ReplicaRow {
             n_prims,
             position: entry.position,
             flags: entry.prim.flags,
-            changed_at: entry.changed_at,
+            changed_at: entry.changed_at(),
         }
     }
 
