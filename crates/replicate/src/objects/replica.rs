@@ -330,12 +330,19 @@ impl ObjectReplica {
         if entry.is_none() {
             self.movers.remove(id);
         }
-        let number = self.note(id);
+        // A linkset is encoded as a whole when a prim of it changes: clients are sent those that look otherwise.
+        let is_same = |(former, new): (&ObjectEntry, &ObjectEntry)| {
+            former.wearer == new.wearer && former.shows_the_same_as(new) && self.movers.get(id).is_none()
+        };
+        let is_same = self.get(id).zip(entry.as_ref()).is_some_and(is_same);
+        let number = (!is_same).then(|| self.note(id));
         let page = self.pages.entry(page_of(id)).or_insert_with(|| Page {
             entries: Arc::new([const { None }; PAGE_PRIMS]),
             changed: Arc::new([0; PAGE_PRIMS]),
         });
-        Arc::make_mut(&mut page.changed)[index_in_page(id)] = number;
+        if let Some(number) = number {
+            Arc::make_mut(&mut page.changed)[index_in_page(id)] = number;
+        }
         let place = &mut Arc::make_mut(&mut page.entries)[index_in_page(id)];
         let former = std::mem::replace(place, entry);
         self.counts.replace(former.as_ref(), place.as_ref());

@@ -12,6 +12,9 @@
 //!
 //! A prim that is not current is due, but not while it is in flight: two datagrams with it could arrive in the other order. Without changes and
 //! movement a client costs nothing.
+//!
+//! Changed prims go before the scene that waits, in the order in which they changed. By size, a brick of half a metre that a user moves would be sent behind
+//! all houses, and while bytes are short it would wait for as long as larger things change.
 
 use super::encoder::ObjectEntry;
 use super::grid::reach_m;
@@ -36,6 +39,9 @@ const PINNED_MAX: usize = 64;
 
 #[cfg(test)]
 mod tests;
+
+/// Rank of prims that have not changed.
+const SCENE: u32 = u32::MAX;
 
 const WORDS: usize = PAGE_PRIMS / 64;
 
@@ -103,6 +109,8 @@ impl SentPage {
 /// An object to be sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DueObject {
+    /// Place in the list of changed prims of the first one of its linkset; [`SCENE`] for those that have not changed.
+    pub rank: u32,
     /// Radius ÷ distance of its linkset.
     pub size: f32,
     /// Root of its linkset. All its prims have one size, and linksets of equal size do not mix.
@@ -115,8 +123,8 @@ pub struct DueObject {
 
 impl DueObject {
     /// Key by which the first to send comes first. Sizes are positive, so that their bits are in their order.
-    fn order(&self) -> (Reverse<u32>, LocalId, u8) {
-        (Reverse(self.size.to_bits()), self.root, self.link_number)
+    fn order(&self) -> (u32, Reverse<u32>, LocalId, u8) {
+        (self.rank, Reverse(self.size.to_bits()), self.root, self.link_number)
     }
 }
 
@@ -185,6 +193,8 @@ impl SentSet {
     /// search.
     pub fn put_back(&mut self, unsent: &mut Vec<DueObject>) {
         unsent.sort_unstable_by_key(DueObject::order);
+        let n_changed = unsent.partition_point(|due| due.rank < SCENE);
+        self.listed.splice(..0, unsent.drain(..n_changed).map(|due| due.id));
         self.backlog.extend(unsent.drain(..).rev().map(|due| due.id));
         let n_beyond = self.backlog.len().saturating_sub(BACKLOG_MAX);
         self.is_more |= n_beyond > 0;
@@ -237,9 +247,9 @@ impl SentSet {
         }
     }
 
-    /// Fills `due` with objects that the client lacks, at most `most`: changed ones, up to half of it while the scene waits, and the largest for
-    /// their distance, a root before its parts. Of those that the client does not have, the ones within reach. Objects that are not sent have to
-    /// be passed to [`Self::put_back`].
+    /// Fills `due` with objects that the client lacks, at most `most`: changed ones first, up to half of it while the scene waits, then the largest for
+    /// their distance, a root before its parts. Of those that the client does not have, the ones within reach. Objects that are
+    /// not sent have to be passed to [`Self::put_back`].
     pub fn choose(
         &mut self,
         objects: &ObjectReplica,
@@ -254,9 +264,20 @@ impl SentSet {
             self.search(objects, onlooker, reach_max_m, due);
         }
         let listed = std::mem::take(&mut self.listed);
-        due.extend(listed.iter().filter_map(|&id| self.due(objects, id, onlooker, reach_max_m)));
-        due.sort_unstable_by_key(DueObject::order);
+        due.extend((0..SCENE).zip(&listed).filter_map(|(rank, &id)| {
+            let due = self.due(objects, id, onlooker, reach_max_m)?;
+            Some(DueObject { rank, ..due })
+        }));
+        due.sort_unstable_by_key(|due| (due.root, due.link_number, due.id, due.rank));
         due.dedup_by_key(|due| due.id);
+        for linkset in due.chunk_by_mut(|a, b| a.root == b.root) {
+            // Parts without their root wait for it.
+            let (first, has_root) = (linkset[0].root, linkset[0].id == linkset[0].root);
+            let least = linkset.iter().map(|due| due.rank).min().unwrap_or(SCENE);
+            let rank = if has_root || self.knows(first) { least } else { SCENE };
+            linkset.iter_mut().for_each(|due| due.rank = rank);
+        }
+        due.sort_unstable_by_key(DueObject::order);
         let most_changed = if self.backlog.is_empty() { most } else { most.div_ceil(2) };
         let rest = due.drain(most_changed.min(due.len())..);
         self.listed.extend(rest.map(|due| due.id));
@@ -268,9 +289,10 @@ impl SentSet {
             // The client has everything; the memory was for its arrival.
             self.backlog = Vec::new();
         }
-        due.sort_unstable_by_key(DueObject::order);
         // A changed one may be in the backlog too, or in it twice.
+        due.sort_unstable_by_key(|due| (due.id, due.rank));
         due.dedup_by_key(|due| due.id);
+        due.sort_unstable_by_key(DueObject::order);
     }
 
     /// Replaces the backlog by what a client at this place lacks. `found` is scratch.
@@ -294,6 +316,10 @@ impl SentSet {
         found.extend(self.pinned.iter().filter_map(|&id| self.due(objects, id, onlooker, reach_max_m)));
         found.sort_unstable_by_key(|due| due.id);
         found.dedup_by_key(|due| due.id);
+        // Listed ones stay there.
+        let mut listed = self.listed.clone();
+        listed.sort_unstable();
+        found.retain(|due| listed.binary_search(&due.id).is_err());
         self.is_more = found.len() > BACKLOG_MAX;
         if self.is_more {
             found.select_nth_unstable_by_key(BACKLOG_MAX - 1, DueObject::order);
@@ -302,7 +328,6 @@ impl SentSet {
         found.sort_unstable_by_key(DueObject::order);
         self.backlog.clear();
         self.backlog.extend(found.drain(..).rev().map(|due| due.id));
-        self.listed.clear();
     }
 
     /// A prim that the client lacks, if it is within reach or the client has it in another state.
@@ -328,6 +353,7 @@ impl SentSet {
         let root = objects.get(entry.prim.parent).map_or(id, |_| entry.prim.parent);
         let size = entry.radius_m / distance.max(entry.radius_m);
         (is_near || self.knows(id) || self.pinned.contains(&id)).then_some(DueObject {
+            rank: SCENE,
             size,
             root,
             link_number: entry.prim.link_number,

@@ -199,6 +199,28 @@ fn each_prim_has_the_number_of_its_linkset() {
 }
 
 #[test]
+fn clients_are_sent_the_prims_of_a_changed_linkset_that_look_otherwise() {
+    let part = |number, x| PrimMotion { parent: id(0), link_number: number, ..prim_at(Vec3::X * x) };
+    let (mut encoder, mut objects) = (ObjectEncoder::default(), ObjectReplica::new(SIZE_M));
+    let mut changed_by = |changes: &[ObjectChange]| {
+        let (n_before, mut out) = (objects.n_changes(), Vec::new());
+        encoder.encode(FIRST, changes, &mut out);
+        out.iter().for_each(|change| objects.apply(1, change));
+        objects.changed_since(n_before).expect("few").collect::<BTreeSet<_>>()
+    };
+    let all_ids = || BTreeSet::from([0, 1, 2].map(id));
+    let all = [
+        set(0, prim_at(Vec3::X), body(0, 1.0), 1),
+        set(1, part(1, 3.0), body(1, 1.0), 1),
+        set(2, part(2, 9.0), body(2, 1.0), 1),
+    ];
+    assert_eq!(changed_by(&all), all_ids());
+    assert_eq!(changed_by(&[set(1, part(1, 4.0), body(1, 1.0), 2)]), [id(1)].into());
+    assert_eq!(changed_by(&[set(1, part(1, 20.0), body(1, 1.0), 3)]), all_ids(), "it has become larger");
+    assert_eq!(changed_by(&[set(0, prim_at(Vec3::Y), body(0, 1.0), 2)]), all_ids());
+}
+
+#[test]
 fn rights_of_a_linkset_are_those_that_its_parts_share() {
     use prim::receiver_flags::{COPY, YOU_OWNER};
     let mut encoder = ObjectEncoder::default();
@@ -337,9 +359,10 @@ impl Scene {
         }
         self.sent.choose(&self.objects, &Eye(self.eye, 256.0), most, &mut due);
         assert!(due.len() <= most);
-        assert!(due.is_sorted_by(
-            |a, b| (b.size, a.root, a.link_number) <= (a.size, b.root, b.link_number) || a.size > b.size
-        ));
+        assert!(due.is_sorted_by(|a, b| {
+            let (of_a, of_b) = ((a.root, a.link_number), (b.root, b.link_number));
+            a.rank < b.rank || a.rank == b.rank && (a.size > b.size || a.size == b.size && of_a <= of_b)
+        }));
         for due in &due {
             let entry = self.objects.get(due.id).expect("chosen from it");
             self.client.insert(due.id, entry.crc);

@@ -99,7 +99,7 @@ fn a_changed_or_doubtful_prim_is_plain_and_one_that_is_asked_for_is_not() {
     world.publish(&mut objects, &[set(0, at(1.0), 0, 2), set(3, at(1.0), 0, 1)]);
     sent.mark_doubtful(id(1));
     sent.mark_asked(id(2));
-    assert_eq!(send(&mut sent, &objects, &NEAR, 10), [0, 1, 2, 3].map(id));
+    assert_eq!(send(&mut sent, &objects, &NEAR, 10), [1, 2, 0, 3].map(id), "in the order of the list");
     assert_eq!([0, 1, 2, 3].map(|n| sent.is_plain(id(n))), [true, true, false, false]);
     assert_eq!([0, 1, 2, 3].map(|n| sent.is_asked(id(n))), [false, false, true, false]);
     world.publish(&mut objects, &[ObjectChange::Removed(id(0)), ObjectChange::Removed(id(2))]);
@@ -182,12 +182,52 @@ fn changes_leave_half_of_a_send_to_a_scene_that_waits() {
     world.publish(&mut objects, &changes(100..200, 20.0, 1));
     // A search finds the scene.
     sent.follow(&objects, &mut Vec::new());
+    sent.listed.clear();
     sent.searched = None;
     assert_eq!(send(&mut sent, &objects, &NEAR, 10).len(), 10);
     world.publish(&mut objects, &changes(0..100, 1.0, 2));
     let now = send(&mut sent, &objects, &NEAR, 10);
     assert_eq!(now.iter().filter(|&&of| of < id(100)).count(), 5, "{now:?}");
     assert_eq!(now.len(), 10);
+}
+
+#[test]
+fn a_small_prim_that_changes_goes_before_a_scene_of_large_ones_until_it_is_sent() {
+    let (mut world, mut objects, mut sent) =
+        (World::default(), ObjectReplica::new(256.0), SentSet::default());
+    world.publish(&mut objects, &[set(0, at(30.0), 0, 1)]);
+    assert_eq!(send(&mut sent, &objects, &NEAR, 10), [id(0)]);
+    let scene: Vec<ObjectChange> = (1..100).map(|n| set(n, at(1.0), 0, 1)).collect();
+    world.publish(&mut objects, &scene);
+    sent.follow(&objects, &mut Vec::new());
+    sent.listed.clear();
+    sent.searched = None;
+    assert_eq!(send(&mut sent, &objects, &NEAR, 4).len(), 4);
+    // Far away, they look smaller than all that waits, and the one that changed last larger than the other.
+    let part =
+        |root, version| set(101, PrimMotion { parent: id(root), link_number: 1, ..at(1.0) }, 0, version);
+    world.publish(&mut objects, &[set(100, at(35.0), 0, 1)]);
+    world.publish(&mut objects, &[set(0, at(30.0), 0, 2)]);
+    let mut due = Vec::new();
+    for searches in [false, true] {
+        if searches {
+            sent.searched = None;
+        }
+        sent.follow(&objects, &mut Vec::new());
+        sent.choose(&objects, &NEAR, 8, &mut due);
+        let changed = due.iter().filter(|due| due.rank < SCENE).map(|due| due.id);
+        assert_eq!(changed.collect::<Vec<_>>(), [id(100), id(0)]);
+        assert_eq!((due[0].id, due[1].id, due.len()), (id(100), id(0), 8));
+        sent.put_back(&mut due);
+    }
+    assert_eq!(send(&mut sent, &objects, &NEAR, 200).len(), 97);
+    world.publish(&mut objects, &[set(102, at(50.0), 0, 1), part(102, 1)]);
+    sent.follow(&objects, &mut Vec::new());
+    sent.listed.retain(|&listed| listed != id(102));
+    sent.backlog.push(id(102));
+    sent.choose(&objects, &NEAR, 8, &mut due);
+    let order: Vec<(LocalId, u32)> = due.iter().map(|due| (due.id, due.rank)).collect();
+    assert_eq!(order, [(id(102), SCENE), (id(101), SCENE)]);
 }
 
 #[test]
@@ -200,13 +240,13 @@ fn unsent_prims_are_the_first_of_the_next_send_without_a_search() {
     let mut due = Vec::new();
     sent.follow(&objects, &mut Vec::new());
     sent.choose(&objects, &NEAR, n as usize - 10, &mut due);
-    let first: Vec<LocalId> = due.iter().take(20).map(|due| due.id).collect();
+    let first: Vec<LocalId> = due.iter().take(10).map(|due| due.id).collect();
     sent.put_back(&mut due);
-    assert!(sent.searched.is_some() && sent.listed.is_empty());
-    assert_eq!(sent.backlog.len(), n as usize);
-    assert_eq!(send(&mut sent, &objects, &NEAR, 20), first);
+    assert!(sent.searched.is_some());
+    assert_eq!(sent.backlog.len() + sent.listed.len(), n as usize);
+    assert_eq!(send(&mut sent, &objects, &NEAR, 20)[..10], first);
     due.clear();
-    let mut one = DueObject { size: 1.0, root: id(0), link_number: 0, id: id(0) };
+    let mut one = DueObject { rank: SCENE, size: 1.0, root: id(0), link_number: 0, id: id(0) };
     for n in 0..2 * BACKLOG_MAX as u32 {
         (one.root, one.id) = (id(n), id(n));
         due.push(one);
