@@ -171,6 +171,7 @@ pub struct Shard {
     by_distance: Vec<(f32, u32)>,
     /// The same for objects.
     due_objects: Vec<DueObject>,
+    due_by_form: [Vec<DueObject>; 3],
     /// The same for prims in motion.
     due_movers: Vec<DueMover>,
     gone: Vec<LocalId>,
@@ -209,6 +210,7 @@ impl Shard {
             selection: Selection::default(),
             by_distance: Vec::new(),
             due_objects: Vec::new(),
+            due_by_form: Default::default(),
             due_movers: Vec::new(),
             gone: Vec::new(),
             expanded: Vec::new(),
@@ -384,6 +386,7 @@ impl Shard {
         self.selection = Selection::default();
         self.by_distance = Vec::new();
         self.due_objects = Vec::new();
+        self.due_by_form = Default::default();
         self.gone = Vec::new();
         self.expanded = Vec::new();
         self.body = Vec::new();

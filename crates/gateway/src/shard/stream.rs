@@ -128,6 +128,7 @@ impl Shard {
                 selection: &mut self.selection,
                 by_distance: &mut self.by_distance,
                 due_objects: &mut self.due_objects,
+                due_by_form: &mut self.due_by_form,
                 due_movers: &mut self.due_movers,
                 gone: &mut self.gone,
                 counters: &mut self.counters,
@@ -235,6 +236,8 @@ struct Turn<'a> {
     by_distance: &'a mut Vec<(f32, u32)>,
     /// For lists of objects.
     due_objects: &'a mut Vec<DueObject>,
+    /// The same by the message that they are sent in.
+    due_by_form: &'a mut [Vec<DueObject>; 3],
     /// For lists of prims in motion.
     due_movers: &'a mut Vec<DueMover>,
     /// Local ids that the client has to forget.

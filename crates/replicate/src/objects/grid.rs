@@ -1,7 +1,8 @@
 //! Objects by place and size: where a client looks for those within whose reach it is.
 //!
 //! The reach of an object is the distance from which it is sent: radius × 170, from 32 to 512 m. Objects of similar reach are in one grid, whose
-//! cells are a quarter of that reach wide, so that a look visits at most 81 cells of each grid.
+//! cells are a quarter of that reach wide, so that a look visits at most 81 cells of each grid. A cell has the places of its objects, so that those
+//! out of reach are passed over in a row, without a look at the objects.
 
 use glam::Vec3;
 use ids::LocalId;
@@ -20,6 +21,15 @@ pub fn reach_m(radius_m: f32) -> f32 {
     (radius_m * REACH_FACTOR).clamp(REACHES_M[0], REACHES_M[4])
 }
 
+/// An object as far as its place decides whether a client is sent it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct PlacedObject {
+    pub(crate) id: LocalId,
+    pub(crate) position: Vec3,
+    /// Metres from which it is sent.
+    pub(crate) reach_m: f32,
+}
+
 /// Grids of objects, by reach.
 #[derive(Clone, Debug)]
 pub(crate) struct SizeGrids {
@@ -32,7 +42,7 @@ struct Grid {
     /// Cells along a side.
     side: usize,
     /// By row and column; a copy of the grids shares the cells that do not change. None before the first object.
-    cells: Vec<Arc<Vec<LocalId>>>,
+    cells: Vec<Arc<Vec<PlacedObject>>>,
 }
 
 impl SizeGrids {
@@ -47,28 +57,28 @@ impl SizeGrids {
     }
 
     pub(crate) fn insert(&mut self, id: LocalId, position: Vec3, radius_m: f32) {
-        Arc::make_mut(self.cell_mut(position, radius_m)).push(id);
+        let object = PlacedObject { id, position, reach_m: reach_m(radius_m) };
+        Arc::make_mut(self.cell_mut(position, radius_m)).push(object);
     }
 
     /// Takes an object out that was put in with this position and radius.
     pub(crate) fn remove(&mut self, id: LocalId, position: Vec3, radius_m: f32) {
         let cell = Arc::make_mut(self.cell_mut(position, radius_m));
-        if let Some(at) = cell.iter().position(|&other| other == id) {
+        if let Some(at) = cell.iter().position(|other| other.id == id) {
             cell.swap_remove(at);
         }
     }
 
-    /// True if both places are in one cell.
-    pub(crate) fn is_same_cell(&self, a: (Vec3, f32), b: (Vec3, f32)) -> bool {
-        self.place_of(a.0, a.1) == self.place_of(b.0, b.1)
-    }
-
-    /// Objects that may be within reach of a place, and some more. No reach is longer than `reach_max_m`.
-    pub(crate) fn around(&self, eye: Vec3, reach_max_m: f32) -> impl Iterator<Item = LocalId> {
-        self.grids
-            .iter()
-            .zip(REACHES_M)
-            .flat_map(move |(grid, reach)| grid.around(eye, reach.min(reach_max_m)))
+    /// Hands out all objects no further from a place than `beyond_m` more than their reach, which is `reach_max_m` at most, and some more.
+    pub(crate) fn around(
+        &self,
+        eye: Vec3,
+        [reach_max_m, beyond_m]: [f32; 2],
+        mut take: impl FnMut(&PlacedObject),
+    ) {
+        for (grid, reach) in self.grids.iter().zip(REACHES_M) {
+            grid.around(eye, reach.min(reach_max_m) + beyond_m, &mut take);
+        }
     }
 
     fn place_of(&self, position: Vec3, radius_m: f32) -> (usize, usize) {
@@ -78,7 +88,7 @@ impl SizeGrids {
         (class, grid.index(position.y) * grid.side + grid.index(position.x))
     }
 
-    fn cell_mut(&mut self, position: Vec3, radius_m: f32) -> &mut Arc<Vec<LocalId>> {
+    fn cell_mut(&mut self, position: Vec3, radius_m: f32) -> &mut Arc<Vec<PlacedObject>> {
         let (class, cell) = self.place_of(position, radius_m);
         let grid = &mut self.grids[class];
         if grid.cells.is_empty() {
@@ -94,12 +104,15 @@ impl Grid {
         ((along / self.cell_m) as usize).min(self.side - 1)
     }
 
-    fn around(&self, eye: Vec3, reach: f32) -> impl Iterator<Item = LocalId> {
+    /// Hands out the objects of all cells within a distance of a place.
+    fn around(&self, eye: Vec3, reach: f32, take: &mut impl FnMut(&PlacedObject)) {
         let span = |along: f32| self.index(along - reach)..=self.index(along + reach);
-        let columns = span(eye.x);
-        span(eye.y)
-            .flat_map(move |row| columns.clone().map(move |column| row * self.side + column))
-            .filter_map(|cell| self.cells.get(cell))
-            .flat_map(|ids| ids.iter().copied())
+        for row in span(eye.y) {
+            for column in span(eye.x) {
+                if let Some(objects) = self.cells.get(row * self.side + column) {
+                    objects.iter().for_each(&mut *take);
+                }
+            }
+        }
     }
 }

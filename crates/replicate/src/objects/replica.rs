@@ -2,7 +2,7 @@
 
 use super::counts::PrimCounts;
 use super::encoder::{EncodedObject, EncodedPage, ObjectEntry};
-use super::grid::SizeGrids;
+use super::grid::{PlacedObject, SizeGrids};
 use super::movers::{Mover, Movers};
 use glam::Vec3;
 use ids::{LocalId, Uuid};
@@ -188,13 +188,14 @@ impl ObjectReplica {
         self.pages.get(&page_of(id)).is_none_or(|page| page.changed[index_in_page(id)] >= n_changes)
     }
 
-    /// Prims that may be within reach of a place, and some more.
+    /// Hands out all prims no further from a place than `beyond_m` more than their reach, which is `reach_max_m` at most, and some more.
     pub(crate) fn around(
         &self,
         eye: Vec3,
-        reach_max_m: f32,
-    ) -> impl Iterator<Item = (LocalId, &ObjectEntry)> {
-        self.grids.around(eye, reach_max_m).filter_map(|id| Some((id, self.get(id)?)))
+        [reach_max_m, beyond_m]: [f32; 2],
+        take: impl FnMut(&PlacedObject),
+    ) {
+        self.grids.around(eye, [reach_max_m, beyond_m], take);
     }
 
     /// True if an avatar wears something.
@@ -261,10 +262,8 @@ impl ObjectReplica {
         }
         let ownership = Arc::clone(&entry.body.ownership);
         self.counts.refile(&ownership, former, place);
-        if !self.grids.is_same_cell((former, radius_m), (place, radius_m)) {
-            self.grids.remove(id, former, radius_m);
-            self.grids.insert(id, place, radius_m);
-        }
+        self.grids.remove(id, former, radius_m);
+        self.grids.insert(id, place, radius_m);
         if self.filed.len() == FILED_MAX {
             self.filed.pop_front();
         }
@@ -354,7 +353,7 @@ impl ObjectReplica {
         }
         if let Some((before, now)) = before.zip(now)
             && before.wearer == now.wearer
-            && (now.wearer.is_some() || self.grids.is_same_cell(before.place(), now.place()))
+            && (now.wearer.is_some() || before.place() == now.place())
         {
             return;
         }

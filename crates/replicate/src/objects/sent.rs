@@ -15,9 +15,12 @@
 //!
 //! Changed prims go before the scene that waits, in the order in which they changed. By size, a brick of half a metre that a user moves would be sent behind
 //! all houses, and while bytes are short it would wait for as long as larger things change.
+//!
+//! A client that walks searches its surroundings every [`STRIDE_M`]. All prims in reach of the place of the last search are known, in flight, listed
+//! or in the backlog, unless that had no room for all of them. So a further search looks only at those that have come into reach since.
 
 use super::encoder::ObjectEntry;
-use super::grid::reach_m;
+use super::grid::{PlacedObject, reach_m};
 use super::replica::ObjectReplica;
 use glam::Vec3;
 use ids::LocalId;
@@ -33,7 +36,6 @@ const LISTED_MAX: usize = 512;
 const BACKLOG_MAX: usize = 2_048;
 /// Metres beyond the draw distance of the client that are still sent.
 const BEYOND_DRAW_M: f32 = 64.0;
-
 /// Seats of displayed avatars that are sent from any distance; beyond that the oldest is forgotten.
 const PINNED_MAX: usize = 64;
 
@@ -161,7 +163,7 @@ impl SentSet {
             return;
         };
         for id in filed.filter(|&id| !self.knows(id)).collect::<Vec<_>>() {
-            if objects.get(id).is_some_and(|entry| is_in_reach(entry, from, reach_max_m)) {
+            if objects.get(id).is_some_and(|entry| is_in_reach(&place_of(id, entry), from, reach_max_m)) {
                 self.defer(id);
             }
         }
@@ -304,19 +306,30 @@ impl SentSet {
         found: &mut Vec<DueObject>,
     ) {
         let eye = onlooker.eye();
-        self.searched = Some((eye, reach_max_m));
-        let around = objects.around(eye, reach_max_m + STRIDE_M);
-        found.extend(around.filter_map(|(id, _)| self.due(objects, id, onlooker, reach_max_m)));
+        let former = self.searched.replace((eye, reach_max_m)).filter(|_| !self.is_more);
+        let due = |id: LocalId| self.due(objects, id, onlooker, reach_max_m);
+        objects.around(eye, [reach_max_m, STRIDE_M], |object| {
+            let has_come_into_reach = is_in_reach(object, eye, reach_max_m)
+                && !former.is_some_and(|(from, reach_m)| is_in_reach(object, from, reach_m));
+            if has_come_into_reach {
+                found.extend(due(object.id));
+            }
+        });
+        if former.is_some() {
+            found.extend(self.backlog.iter().filter_map(|&id| due(id)));
+        }
         // Known ones are updated wherever they are: the client may display them.
-        let known = self.known().filter(|&id| self.is_lacking(id));
-        found.extend(known.filter_map(|id| self.due(objects, id, onlooker, reach_max_m)));
+        found.extend(self.known_lacking().filter_map(due));
         // Worn ones are in no grid.
         let worn = onlooker.wearers().flat_map(|wearer| objects.worn_by(wearer));
-        found.extend(worn.filter_map(|id| self.due(objects, id, onlooker, reach_max_m)));
-        found.extend(self.pinned.iter().filter_map(|&id| self.due(objects, id, onlooker, reach_max_m)));
+        found.extend(worn.filter_map(due));
+        found.extend(self.pinned.iter().filter_map(|&id| due(id)));
         found.sort_unstable_by_key(|due| due.id);
         found.dedup_by_key(|due| due.id);
-        // Listed ones stay there.
+        // Listed ones stay there, unless the list has had no room: else each further change would lead to a search.
+        if self.listed.len() >= LISTED_MAX {
+            self.listed.clear();
+        }
         let mut listed = self.listed.clone();
         listed.sort_unstable();
         found.retain(|due| listed.binary_search(&due.id).is_err());
@@ -345,7 +358,8 @@ impl SentSet {
                 let eye = onlooker.eye();
                 // Without another search, all within reach of the place of the last one are sent.
                 let from = self.searched.map_or(eye, |(from, _)| from);
-                let is_near = [eye, from].into_iter().any(|at| is_in_reach(entry, at, reach_max_m));
+                let object = place_of(id, entry);
+                let is_near = [eye, from].into_iter().any(|at| is_in_reach(&object, at, reach_max_m));
                 (entry.position.distance(eye), is_near)
             }
         };
@@ -467,16 +481,36 @@ impl SentSet {
 
     /// Prims that the client may have, in any state.
     pub fn known(&self) -> impl Iterator<Item = LocalId> {
-        self.pages.iter().flat_map(|(first, page)| {
-            let ids = (first.0..).take(PAGE_PRIMS).map(LocalId);
-            ids.filter(|&id| page.known[place(id).0] & place(id).1 != 0)
+        self.marked(|page, word| page.known[word])
+    }
+
+    /// Those of them that are to be sent.
+    fn known_lacking(&self) -> impl Iterator<Item = LocalId> {
+        self.marked(|page, word| page.known[word] & !(page.current[word] | page.in_flight[word]))
+    }
+
+    /// Prims whose bits are set in these words.
+    fn marked(&self, word_of: impl Fn(&SentPage, usize) -> u64 + Copy) -> impl Iterator<Item = LocalId> {
+        self.pages.iter().flat_map(move |(first, page)| {
+            (0..WORDS).flat_map(move |word| {
+                let base = first.0 + 64 * word as u32;
+                let bits = word_of(page, word);
+                let rest = std::iter::successors(Some(bits), |bits| Some(bits & bits.wrapping_sub(1)));
+                rest.take_while(|&bits| bits != 0).map(move |bits| LocalId(base + bits.trailing_zeros()))
+            })
         })
     }
 }
 
+/// A prim that no avatar wears, by the place under which it is found.
+fn place_of(id: LocalId, entry: &ObjectEntry) -> PlacedObject {
+    PlacedObject { id, position: entry.position, reach_m: reach_m(entry.radius_m) }
+}
+
 /// True if a prim that no avatar wears is sent to a client here.
-fn is_in_reach(entry: &ObjectEntry, eye: Vec3, reach_max_m: f32) -> bool {
-    entry.position.distance(eye) <= reach_m(entry.radius_m).min(reach_max_m) + STRIDE_M
+fn is_in_reach(object: &PlacedObject, eye: Vec3, reach_max_m: f32) -> bool {
+    let reach_m = object.reach_m.min(reach_max_m) + STRIDE_M;
+    object.position.distance_squared(eye) <= reach_m * reach_m
 }
 
 /// Word and bit of a prim on its page.

@@ -123,20 +123,23 @@ impl Turn<'_> {
         let client = &mut *self.client;
         let onlooker = ClientEye { viewer: &client.viewer, draw_m: client.draw_m };
         client.objects.sent.choose(objects, &onlooker, datagrams * per_datagram, &mut due);
-        for form in [Form::Plain, Form::Compressed, Form::Cached] {
-            // Behind the ones that are in this form come those in the next.
-            due.sort_by_key(|due| self.form(due) != form);
-            let n_in_form = due.iter().take_while(|due| self.form(due) == form).count();
+        // Each is looked at once: a form of the first ones sent changes none of the others, but where there is no room for these any more.
+        let mut by_form = std::mem::take(self.due_by_form);
+        for due in due.drain(..) {
+            by_form[self.form(&due) as usize].push(due);
+        }
+        for (form, due_in_form) in [Form::Plain, Form::Compressed, Form::Cached].into_iter().zip(&mut by_form)
+        {
             let mut n_sent = 0;
-            while n_sent < n_in_form && datagrams > 0 && self.has_room() {
-                let Some(n) = self.object_datagram(form, &due[n_sent..n_in_form]) else { break };
+            while n_sent < due_in_form.len() && datagrams > 0 && self.has_room() {
+                let Some(n) = self.object_datagram(form, &due_in_form[n_sent..]) else { break };
                 datagrams -= 1;
                 n_sent += n;
             }
-            due.drain(..n_sent);
+            due.extend(due_in_form.drain(..).skip(n_sent));
         }
         self.client.objects.sent.put_back(&mut due);
-        *self.due_objects = due;
+        (*self.due_objects, *self.due_by_form) = (due, by_form);
     }
 
     /// Overrides of the objects that were sent have taken some, too.

@@ -254,3 +254,76 @@ fn unsent_prims_are_the_first_of_the_next_send_without_a_search() {
     sent.put_back(&mut due);
     assert!(sent.backlog.len() == BACKLOG_MAX && sent.is_more, "a search finds the last ones");
 }
+
+/// A client that displays no avatar and draws this far.
+struct Walker(Vec3, f32);
+
+impl Onlooker for Walker {
+    fn eye(&self) -> Vec3 {
+        self.0
+    }
+
+    fn draw_m(&self) -> f32 {
+        self.1
+    }
+
+    fn distance_to_wearer(&self, _: LocalId, _: bool) -> Option<f32> {
+        None
+    }
+
+    fn wearers(&self) -> impl Iterator<Item = LocalId> {
+        std::iter::empty()
+    }
+}
+
+#[test]
+fn a_walking_client_has_all_prims_in_reach_whatever_is_moved_lost_or_left_unsent() {
+    let mut random = 1_u64;
+    let mut below = |n: u64| {
+        random = state_hash::mix(random.wrapping_add(1));
+        random % n
+    };
+    let (mut world, mut objects, mut sent) =
+        (World::default(), ObjectReplica::new(256.0), SentSet::default());
+    let prim = |x: u64, y: u64| {
+        let position = Vec3::new(x as f32, y as f32, 20.0);
+        PrimMotion { motion: Motion { position, ..Motion::default() }, ..PrimMotion::NONE }
+    };
+    let changes: Vec<ObjectChange> = (0..3_000).map(|n| set(n, prim(below(256), below(256)), 0, 1)).collect();
+    world.publish(&mut objects, &changes);
+    let (mut eye, mut kills, mut due) = (Walker(EYE, 20.0), Vec::new(), Vec::new());
+    for round in 2..300 {
+        eye.0 += Vec3::new(below(13) as f32 - 6.0, below(13) as f32 - 6.0, 0.0);
+        eye.0 = eye.0.clamp(Vec3::ZERO, Vec3::splat(256.0));
+        if below(40) == 0 {
+            eye.1 = 10.0 + below(80) as f32;
+        }
+        let moved: Vec<ObjectChange> = (0..below(20))
+            .map(|_| set(below(3_000) as u32, prim(below(256), below(256)), 0, round))
+            .collect();
+        world.publish(&mut objects, &moved);
+        sent.follow(&objects, &mut kills);
+        sent.choose(&objects, &eye, 40, &mut due);
+        let mut unsent = due.split_off(due.len().min(below(41) as usize));
+        sent.put_back(&mut unsent);
+        for due in &due {
+            sent.mark_sent(due.id, false);
+            sent.settle(due.id, below(10) == 0);
+        }
+        if round % 10 > 0 {
+            continue;
+        }
+        while sent.is_due(&objects, eye.0, eye.1) {
+            sent.choose(&objects, &eye, 500, &mut due);
+            for due in &due {
+                sent.mark_sent(due.id, false);
+                sent.settle(due.id, false);
+            }
+        }
+        let reach_max_m = eye.1 + BEYOND_DRAW_M;
+        for (id, entry) in objects.entries() {
+            let is_near = entry.position.distance(eye.0) < reach_m(entry.radius_m).min(reach_max_m);
+            assert!(!is_near || sent.is_current(id), "round {round}: {id:?} at {}", entry.position);
+        }
+    }
+}
