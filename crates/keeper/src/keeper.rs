@@ -1,17 +1,18 @@
 //! The core: frames in, batches out.
 
+use crate::batch_rows::BatchRows;
 use crate::escrow::{Escrow, RestoreError, RestoreOrder, RestoreOutcome};
 use crate::land::{FlownLand, TakenLand, TrackedLand, WholeLand};
-use crate::load::{LoadError, LoadedObjects, LoadedRegion, Loading, RegionIds, load};
+use crate::load::{LoadError, LoadedObjects, LoadedRegion, Loading, RegionIds, load, rows_aside};
 use crate::load_land::{LoadedLand, NewLand, load_land};
 use crate::rows::push_region;
-use crate::tracked::{Flown, SeenPrim, Taken, TrackedObjects};
+use crate::tracked::{Flown, Required, SeenPrim, Taken, TrackedObjects};
 use ids::{Epoch, Instant, LocalId, Ticket, Uuid, WorldId};
 use link::{Action, Frame, ObjectChange, ObjectPage, SnapshotChunk};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{RegionChanges, RegionRow, StoredRegion};
+use store::{RegionChanges, RegionRow, RowAside, StoredRegion};
 
 /// Pauses after failed saves: the first one, doubled with each further failure, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
@@ -46,8 +47,9 @@ pub enum Following {
     NeedsSnapshot,
     /// It waits for the snapshot that was asked for.
     Waiting,
-    /// A snapshot of a later life has no objects at all, and the region on the disk has some. Nothing is removed: such a world was rather begun without its
-    /// objects. It waits for a snapshot with some.
+    /// A later life has none of the region's objects, whether or not it has others: it was rather begun without them. Nothing of it is taken, so that the
+    /// disk keeps the region of the life before; all changes of it, and of lives that go on from it, count as missing frames. That ends with a
+    /// snapshot that has all objects of the region, or with the next start from the disk.
     Emptied,
 }
 
@@ -79,6 +81,8 @@ pub struct Keeper {
     escrow: Escrow,
     land: TrackedLand,
     flight: Option<Flight>,
+    /// Damaged rows, until a batch has set them aside.
+    aside: Vec<RowAside>,
     cache_id: Uuid,
     /// Time of the last frame.
     last_at: Option<Instant>,
@@ -89,6 +93,8 @@ pub struct Keeper {
     /// Time at which it lost the frames.
     lost_at: Option<Instant>,
     frames_waited: u32,
+    /// The world was begun without the region's objects: [`Following::Emptied`].
+    is_emptied: bool,
     /// A save was ordered, at once and with everything.
     is_ordered: bool,
     next_batch: u64,
@@ -143,6 +149,8 @@ impl Keeper {
         let LoadedLand { land, damaged: damaged_land, disk } =
             load_land(new_land, &stored.land, &stored.damages, fresh)
                 .map_err(|(key, why)| LoadError::OtherLand { key, why })?;
+        let aside = rows_aside(*number, stored, &damaged, &damaged_land);
+        let is_damaged = !aside.is_empty() || !stored.rebuilt.is_empty();
         let keeper = Self {
             region: *number,
             name: name.clone(),
@@ -151,14 +159,16 @@ impl Keeper {
             escrow: Escrow::new(*number, *unix_start_s, objects.transfers.last),
             land: TrackedLand::new(Arc::clone(&new_land.terrain), land.last_number, disk),
             flight: None,
+            aside,
             cache_id,
             last_at: None,
             expected: None,
             cut: None,
             lost_at: None,
             frames_waited: 0,
-            // A name that the row does not have yet.
-            is_ordered: saved_as.is_some_and(|found| found != name),
+            is_emptied: false,
+            // A name that the row does not have yet, or a region that is another one on the disk because of damage.
+            is_ordered: is_damaged || saved_as.is_some_and(|found| found != name),
             next_batch: 1,
             failures: 0,
             rests_until: Instant::ZERO,
@@ -226,8 +236,9 @@ impl Keeper {
         push_region(&mut state, &self.objects.region_state());
         let name = self.name.clone();
         let row = RegionRow { epoch, sequence, cache_id: self.cache_id, state, name, ticket };
-        let changes =
-            RegionChanges { row, bodies: rows.bodies, states: rows.states, gone: rows.gone, land, held };
+        let BatchRows { bodies, states, gone, .. } = rows;
+        let aside = self.aside.clone();
+        let changes = RegionChanges { row, bodies, states, gone, land, held, aside };
         Some(Batch { id, region: self.region, changes, since })
     }
 
@@ -242,6 +253,7 @@ impl Keeper {
         if is_saved {
             self.failures = 0;
             self.rests_until = now;
+            self.aside.clear();
             flight.objects.iter().for_each(|(id, flown)| self.objects.note_saved(*id, flown));
             self.escrow.note_saved(flight.ticket);
             self.land.note_saved(flight.land);
@@ -292,6 +304,17 @@ impl Keeper {
         self.is_ordered = true;
     }
 
+    /// Forgets which rows are on the disk, after tables with damaged pages were built anew without some of them: everything that the world has is written
+    /// again. For that a snapshot has to be asked for ([`link::Action::Resync`]); until it comes frames count as missing. The region's own row is written
+    /// at once. To be called when the outcomes of all batches from before have been taken.
+    pub fn forget_disk(&mut self, now: Instant) {
+        self.objects.forget_disk();
+        self.land.forget_disk();
+        self.lost_at.get_or_insert(now);
+        self.frames_waited = 0;
+        self.is_ordered = true;
+    }
+
     /// Orders that a linkset, which the store has marked for this region, comes into its world. [`Self::send_orders`] hands the order out, again after
     /// each loss of frames, and [`Self::poll_outcome`] gives its outcome when that is on the disk.
     ///
@@ -337,6 +360,18 @@ impl Keeper {
         self.lost_at.is_some()
     }
 
+    /// True since [`Following::Emptied`], until a snapshot has all objects of the region.
+    #[must_use]
+    pub const fn is_emptied(&self) -> bool {
+        self.is_emptied
+    }
+
+    /// Number of the batch under way.
+    #[must_use]
+    pub fn under_way(&self) -> Option<u64> {
+        self.flight.as_ref().map(|flight| flight.id)
+    }
+
     /// Failed saves in a row.
     #[must_use]
     pub const fn failures(&self) -> u32 {
@@ -363,9 +398,18 @@ impl Keeper {
         whole: &[SeenPrim<'_>],
         part: Option<&SnapshotChunk>,
     ) -> Following {
-        // In one life a world loses its objects by edits only.
         let is_same_life = self.cut.is_some_and(|(epoch, _)| epoch == frame.epoch);
-        if !self.objects.take_whole(now, whole, is_same_life) {
+        let required = if self.is_emptied {
+            // Users may have built in the meantime, also with the ids of some of these objects. A later life goes on from there.
+            Required::All
+        } else if is_same_life {
+            // In one life a world loses its objects by edits only.
+            Required::Nothing
+        } else {
+            Required::One
+        };
+        self.is_emptied = !self.objects.take_whole(now, whole, required);
+        if self.is_emptied {
             self.lost_at.get_or_insert(now);
             return Following::Emptied;
         }

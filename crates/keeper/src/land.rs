@@ -171,6 +171,11 @@ impl TrackedLand {
         }
     }
 
+    /// Forgets the contents of all rows.
+    pub(crate) fn forget_disk(&mut self) {
+        self.disk.values_mut().for_each(|content| *content = None);
+    }
+
     /// Takes the rows of a failed batch back. `since` is the time of its first change.
     pub(crate) fn put_back(&mut self, flown: FlownLand, since: Instant) {
         if !flown.is_empty() {

@@ -6,7 +6,7 @@ use crate::rows::{
     Interned, PlacedPrim, PrimState, RegionState, RowError, Versions, content_of, join, read_body,
     read_region, read_state,
 };
-use ids::{LocalId, Uuid};
+use ids::{LocalId, Uuid, WorldId};
 use link::{
     ObjectPage, PrimMotion, RestingIds, StoredLand, StoredObjects, StoredTransfers, VersionedBody,
     index_in_page, page_of,
@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
-use store::{LandKey, StoredRegion};
+use store::{LandKey, ObjectDamage, ObjectPart, RowAside, StoredRegion};
 
 /// A region as a world begins with it.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,13 +26,11 @@ pub struct LoadedRegion {
     pub land: StoredLand,
     /// Id of the clients' caches.
     pub cache_id: Uuid,
-    /// Objects that are missing because of damage, in the order of their local ids. Their rows are still stored, as far as the store did not set
-    /// them aside: [`store::Store::set_objects_aside`].
+    /// Objects that are missing because of damage, in the order of their local ids. Their rows are still stored: the first batch sets them aside.
     pub damaged: Vec<DamagedObject>,
     /// Prims that have another place in a linkset, because others of it are missing.
     pub n_mended: usize,
-    /// Rows of its land that are replaced because of damage, in the order of their keys; stored like those of damaged objects:
-    /// [`store::Store::set_land_aside`].
+    /// Rows of its land that are replaced because of damage, in the order of their keys; stored like those of damaged objects.
     pub damaged_land: Vec<DamagedLand>,
 }
 
@@ -149,6 +147,36 @@ pub(crate) fn load(ids: &RegionIds, stored: &StoredRegion, fresh: Uuid) -> Resul
     let pages = pages_of(prims);
     let objects = StoredObjects { pages, kept, temporary, now_ns, transfers, ..StoredObjects::default() };
     Ok(Loading { region: LoadedObjects { objects, cache_id, damaged, n_mended: n_changed }, rows, state })
+}
+
+/// Rows that the first batch of a region sets aside, together with what is saved in their places: until then the next start finds the same damage, and
+/// makes the same region of it.
+pub(crate) fn rows_aside(
+    region: WorldId,
+    stored: &StoredRegion,
+    damaged: &[DamagedObject],
+    damaged_land: &[DamagedLand],
+) -> Vec<RowAside> {
+    let whole = |part, object, why: &str, value: &[u8]| {
+        let damage = ObjectDamage { region, object, part, why: why.to_owned() };
+        RowAside { damage, value: Some(value.to_vec()) }
+    };
+    let damages = stored.damages.iter();
+    let mut rows: Vec<RowAside> =
+        damages.map(|damage| RowAside { damage: damage.clone(), value: None }).collect();
+    for (part, values) in [(ObjectPart::Body, &stored.bodies), (ObjectPart::State, &stored.states)] {
+        for (id, value) in values.iter() {
+            if let Ok(at) = damaged.binary_search_by_key(&id, |object| object.id) {
+                rows.push(whole(part, id, &damaged[at].why, value));
+            }
+        }
+    }
+    for (key, value) in stored.land.iter() {
+        if let Some(land) = damaged_land.iter().find(|land| land.key == key) {
+            rows.push(whole(ObjectPart::Land, LocalId(key.code()), &land.why, value));
+        }
+    }
+    rows
 }
 
 struct Reader<'a> {

@@ -48,7 +48,7 @@ pub(crate) struct LoadedLand {
     pub(crate) disk: LandOnDisk,
 }
 
-/// Decodes the land of a region. `lost` are rows that the store has set aside, and `fresh` is the source of a parcel's id.
+/// Decodes the land of a region. `lost` are rows that the store found damaged, and `fresh` is the source of a parcel's id.
 ///
 /// # Errors
 /// The key of a row of another build, and the reason.

@@ -6,12 +6,23 @@ use crate::movers::{Mover, Movers};
 use crate::rows::{RegionState, state_len};
 use crate::unsaved::Unsaved;
 use crate::used_ids::UsedIds;
-use ids::{Instant, LocalId};
+use ids::{Instant, LocalId, Uuid};
 use link::{ObjectChange, ObjectPage, PAGE_PRIMS, PrimFlags, PrimMotion, RestingIds, VersionedBody};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An object with its place, as frames have it.
 pub(crate) type SeenPrim<'a> = (LocalId, &'a PrimMotion, &'a VersionedBody);
+
+/// Objects that a world must have of those that are known, each under its local id and with its own id: else all of it is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Required {
+    /// None: it may have lost all of them.
+    Nothing,
+    /// One of them.
+    One,
+    /// All of them.
+    All,
+}
 
 /// The objects of a region, and those whose rows may still be there.
 #[derive(Debug)]
@@ -119,11 +130,9 @@ impl TrackedObjects {
         }
     }
 
-    /// Takes all objects of a world. False, and no change, if it has none that are kept and there are some here, unless it may have lost all of them.
-    pub(crate) fn take_whole(&mut self, now: Instant, whole: &[SeenPrim<'_>], may_be_empty: bool) -> bool {
-        let is_any_there = self.objects.values().any(|object| object.body.is_some());
-        if is_any_there && !may_be_empty && !whole.iter().any(|(id, place, _)| is_kept(&self.ids, *id, place))
-        {
+    /// Takes all objects of a world. False, and no change, if it does not have those that are required.
+    pub(crate) fn take_whole(&mut self, now: Instant, whole: &[SeenPrim<'_>], required: Required) -> bool {
+        if required != Required::Nothing && !self.has_required(whole, required) {
             return false;
         }
         let present: BTreeSet<LocalId> = whole.iter().map(|(id, ..)| *id).collect();
@@ -169,6 +178,11 @@ impl TrackedObjects {
         }
     }
 
+    /// Forgets which rows the objects have.
+    pub(crate) fn forget_disk(&mut self) {
+        self.objects.values_mut().for_each(|object| object.disk = OnDisk::Unknown);
+    }
+
     /// Takes an object of a failed batch back, beneath its newer changes. `since` is the time of the first change of the batch.
     pub(crate) fn put_back(&mut self, id: LocalId, flown: Flown, since: Instant) {
         match (flown.place, flown.due_at) {
@@ -181,6 +195,20 @@ impl TrackedObjects {
                 let newer = self.movers.remove(id).map(|mover| mover.motion);
                 self.unsaved.put_back(id, newer.or(place), since);
             }
+        }
+    }
+
+    /// True if all objects of a world are enough.
+    fn has_required(&self, whole: &[SeenPrim<'_>], required: Required) -> bool {
+        // An object is known by both: another world may have given the local id to one of its own.
+        let theirs: BTreeMap<LocalId, Uuid> =
+            whole.iter().map(|(id, _, versioned)| (*id, versioned.body.id)).collect();
+        let ours = self.objects.iter().filter_map(|(id, object)| Some((id, object.body.as_ref()?.body.id)));
+        let mut is_there = ours.map(|(id, own)| theirs.get(id) == Some(&own)).peekable();
+        match required {
+            Required::One if is_there.peek().is_some() => is_there.any(|is_there| is_there),
+            Required::Nothing | Required::One => true,
+            Required::All => is_there.all(|is_there| is_there),
         }
     }
 

@@ -11,6 +11,7 @@ use ids::AgentId;
 pub struct DatabaseFailure {
     text: String,
     is_outcome_unknown: bool,
+    is_damage: bool,
 }
 
 impl DatabaseFailure {
@@ -23,7 +24,11 @@ impl DatabaseFailure {
 
 impl From<EngineError> for DatabaseFailure {
     fn from(error: EngineError) -> Self {
-        Self { text: error.to_string(), is_outcome_unknown: error.is_outcome_unknown() }
+        Self {
+            text: error.to_string(),
+            is_outcome_unknown: error.is_outcome_unknown(),
+            is_damage: error.is_damage(),
+        }
     }
 }
 
@@ -120,6 +125,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// True if a statement came upon damaged pages of an SQLite file: [`Store::with_rebuild`](crate::Store::with_rebuild).
+    #[must_use]
+    pub const fn is_damage(&self) -> bool {
+        matches!(self, Self::Query { source, .. } if source.is_damage)
+    }
+
     /// Wraps the engine's error with the attempted action and the key of the row.
     pub(crate) fn query(
         doing: &'static str,

@@ -104,6 +104,11 @@ const REMOVE_FREE: Sql = Sql::same("DELETE FROM held_objects WHERE held = $1 AND
 const REMOVE_RANGE: Sql = Sql::same("DELETE FROM held_objects WHERE held >= $1 AND held <= $2");
 const TAKE: Sql = Sql::same("UPDATE held_objects SET taken_by = $1 WHERE held = $2 AND taken_by IS NULL");
 const RELEASE: Sql = Sql::same("UPDATE held_objects SET taken_by = NULL WHERE held = $1");
+/// Keys in the order of the table. A PostgreSQL server mends its own files, and its planner knows no such hint: there these are few.
+const KEYS: Sql = Sql {
+    sqlite: "SELECT held FROM held_objects NOT INDEXED ORDER BY held",
+    postgres: "SELECT held FROM held_objects WHERE taken_by IS NOT NULL ORDER BY held",
+};
 const RELEASE_ALL: Sql = Sql::same("UPDATE held_objects SET taken_by = NULL WHERE taken_by IS NOT NULL");
 const READ: Sql = Sql::same(
     "SELECT held, owner, kind, author, held_s, value, checksum, taken_by FROM held_objects WHERE held = $1",
@@ -234,12 +239,25 @@ impl Store {
         n.map(|n| n > 0).map_err(StoreError::query("releasing the held object", held))
     }
 
-    /// Takes all marks back, of a server that begins: a region that had got the linkset would have removed the row with the same save. Their number.
+    /// Takes all marks back, of a server that begins: a region that had got the linkset would have removed the row with the same save. Their number. Each
+    /// page with keys is read.
     ///
     /// # Errors
     /// [`StoreError::Query`]; then nothing has changed.
     pub fn release_all_held(&self) -> Result<usize, StoreError> {
-        let n = self.write(|session| session.execute(RELEASE_ALL, &[]));
+        let n = self.write(|session| {
+            let mut last = -1;
+            session.query(KEYS, &[], |row| {
+                let key = row.get::<i64>(0)?;
+                // Rows of a page that was overwritten by another one of the table.
+                if key <= last {
+                    return Err(EngineError::disorder());
+                }
+                last = key;
+                Ok(())
+            })?;
+            session.execute(RELEASE_ALL, &[])
+        });
         n.map_err(StoreError::query("releasing", "held objects"))
     }
 

@@ -23,6 +23,7 @@ mod instance_state;
 mod inventory;
 mod object_damage;
 mod object_rows;
+mod rebuild;
 mod region;
 mod region_land;
 mod region_materials;
@@ -44,8 +45,9 @@ pub use held_objects::{HeldChange, HeldEntry, HeldFilter, HeldPage, HeldRow, Tak
 pub use instance::{Instance, InstanceList, InstanceOrigin, Listed};
 pub use instance_state::{InstanceState, State};
 pub use inventory::{Folder, Item, Permissions, Sale};
-pub use object_damage::{OBJECTS_SET_ASIDE_MAX, ObjectDamage, ObjectPart};
+pub use object_damage::{OBJECTS_SET_ASIDE_MAX, ObjectDamage, ObjectPart, RowAside};
 pub use object_rows::{KeyedRows, ObjectRows};
+pub use rebuild::RebuiltTable;
 pub use region::RegionRow;
 pub use region_land::{LandChanges, LandKey, LandKind, LandRows};
 pub use region_objects::{RegionChanges, StoredRegion};

@@ -37,18 +37,27 @@ impl ObjectPart {
     }
 }
 
-/// A damaged row that was set aside, or a table with damaged pages.
+/// A damaged row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectDamage {
     /// Its region.
     pub region: WorldId,
-    /// Its object; `LocalId(0)` for the region's own row, and for a table of objects. Of a row of the land, [`LandKey::code`], and of its table `u32::MAX`.
-    /// Of a linkset that is held, the ticket.
+    /// Its object; `LocalId(0)` for the region's own row. Of a row of the land, [`LandKey::code`]. Of a linkset that is held, the ticket.
     pub object: LocalId,
     /// The kind of the row.
     pub part: ObjectPart,
     /// The evidence of the damage.
     pub why: String,
+}
+
+/// A row to be set aside, as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowAside {
+    /// The row, and the reason.
+    pub damage: ObjectDamage,
+    /// Its value, of a row that is whole and means nothing; `None` of a row with a checksum that does not match. A row that is there with another
+    /// value by now, and whole, is a newer one and stays.
+    pub value: Option<Vec<u8>>,
 }
 
 impl fmt::Display for ObjectDamage {
@@ -61,7 +70,6 @@ impl fmt::Display for ObjectDamage {
                 Some(key) => write!(f, "{key} of region {region}: {why}"),
                 None => write!(f, "region {region}, land: {why}"),
             },
-            (_, 0) => write!(f, "region {region}, {}: {why}", part.as_str()),
             _ => write!(f, "object {object} of region {region}, {}: {why}", part.as_str()),
         }
     }

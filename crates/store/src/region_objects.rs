@@ -1,17 +1,17 @@
 //! Objects and land of regions. Of a prim, the fields that change seldom are in one row, its *body*, and those that change often in another, its *state*.
 //!
 //! Values are bytes to this crate, which guarantees that they are read as they were written, or not at all. A save is one transaction with
-//! everything that has changed up to a frame, so that the stored region is always the whole one of some frame. A damaged row is set aside
-//! and reported; the others are read without it.
+//! everything that has changed up to a frame, so that the stored region is always the whole one of some frame. A damaged row is reported, and the
+//! others are read without it. It stays until a save sets it aside: together with what became of the region without it.
 
 use crate::damage::first_half;
 use crate::engine::{EngineError, Session, Sql, Value, values};
 use crate::held_objects::{self, HeldChange};
-use crate::object_damage::{ObjectDamage, ObjectPart, key_of, object_of, set_aside};
+use crate::object_damage::{ObjectDamage, ObjectPart, RowAside, key_of, object_of, set_aside};
 use crate::object_rows::ObjectRows;
 use crate::region::{self, RegionRow};
 use crate::region_land::{LandChanges, LandKey, LandRows};
-use crate::{Store, StoreError};
+use crate::{RebuiltTable, Store, StoreError};
 use ids::{LocalId, Ticket, WorldId};
 
 /// The difference of a region to its last save.
@@ -30,6 +30,8 @@ pub struct RegionChanges {
     /// Transfers between the region and the held objects, in the order of their tickets, up to that of the row. Those up to the ticket that is stored
     /// have taken effect, and do so no more.
     pub held: Vec<(Ticket, HeldChange)>,
+    /// Rows to set aside, before new ones take their places. Of those that are no longer as they were read, nothing is done: the save may be repeated.
+    pub aside: Vec<RowAside>,
 }
 
 /// A region as it is stored.
@@ -43,8 +45,10 @@ pub struct StoredRegion {
     pub states: ObjectRows,
     /// Rows of its land.
     pub land: LandRows,
-    /// Damaged rows, set aside by this read.
+    /// Damaged rows, which are still stored.
     pub damages: Vec<ObjectDamage>,
+    /// Tables that were built anew by this read, of which rows may be missing.
+    pub rebuilt: Vec<RebuiltTable>,
     /// Without a row: the last ticket that its held objects have. It gives no earlier one again.
     pub last_held: Ticket,
 }
@@ -99,14 +103,6 @@ const READ_STATES: Sql = Sql::same(
 const READ_LAND: Sql = Sql::same(
     "SELECT land, value, checksum FROM region_land WHERE land > $1 AND land <= $2 ORDER BY land LIMIT $3",
 );
-/// Tables with the columns of their keys.
-const TABLES: [(&str, &str, ObjectPart); 4] = [
-    ("regions", "region", ObjectPart::Region),
-    ("object_bodies", "object", ObjectPart::Body),
-    ("object_states", "object", ObjectPart::State),
-    ("region_land", "land", ObjectPart::Land),
-];
-
 const COUNT: Sql = Sql::same("SELECT count(*) FROM object_bodies WHERE object > $1 AND object <= $2");
 
 impl Store {
@@ -118,8 +114,11 @@ impl Store {
     /// # Panics
     /// When the number of the region is that of an instance.
     pub fn save_region(&self, region: WorldId, changes: &RegionChanges) -> Result<(), StoreError> {
-        let RegionChanges { row, bodies, states, gone, land, held } = changes;
+        let RegionChanges { row, bodies, states, gone, land, held, aside } = changes;
         let saved = self.write(|session| {
+            if !aside.is_empty() {
+                set_rows_aside(session, aside)?;
+            }
             for sql in [REMOVE_BODIES, REMOVE_STATES] {
                 let keys = gone.iter().map(|&object| [Value::Integer(key_of(region, object))]);
                 session.execute_many(sql, keys)?;
@@ -146,8 +145,20 @@ impl Store {
         saved.map_err(StoreError::query("saving the region", region.0))
     }
 
-    /// Reads a region with all its objects and its land. Damaged rows are set aside and reported. If pages of an SQLite file are damaged, the tables of all
-    /// regions are built anew from the rows that can be read.
+    /// Reads a region with all its objects and its land, and changes nothing. Damaged rows are reported and stay.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`], for a file with damaged pages as well.
+    ///
+    /// # Panics
+    /// As [`Store::save_region`].
+    pub fn read_region(&self, region: WorldId) -> Result<StoredRegion, StoreError> {
+        let read = self.read_view(|session| read_region(session, region));
+        read.map_err(StoreError::query("reading the region", region.0))
+    }
+
+    /// The same for a region that no keeper saves yet: if pages of an SQLite file are damaged, the tables of all regions are built anew from the rows that
+    /// can be read ([`Store::with_rebuild`]).
     ///
     /// # Errors
     /// [`StoreError::Query`].
@@ -155,66 +166,9 @@ impl Store {
     /// # Panics
     /// As [`Store::save_region`].
     pub fn region_objects(&self, region: WorldId) -> Result<StoredRegion, StoreError> {
-        let failed = || StoreError::query("reading the region", region.0);
-        let read = || self.read_view(|session| read_region(session, region));
         let mut rebuilt = Vec::new();
-        let mut stored = match read() {
-            Err(why) if why.is_damage() => {
-                rebuilt = self.rebuild_tables(region).map_err(failed())?;
-                read().map_err(failed())?
-            }
-            stored => stored.map_err(failed())?,
-        };
-        if !stored.damages.is_empty() {
-            self.write(|session| set_aside(session, &stored.damages)).map_err(failed())?;
-        }
-        stored.damages.append(&mut rebuilt);
-        Ok(stored)
-    }
-
-    /// Sets objects aside, each with the reason: those with values that are whole and mean nothing.
-    ///
-    /// # Errors
-    /// [`StoreError::Query`]; then nothing has changed.
-    ///
-    /// # Panics
-    /// As [`Store::save_region`].
-    pub fn set_objects_aside(
-        &self,
-        region: WorldId,
-        objects: &[(LocalId, String)],
-    ) -> Result<(), StoreError> {
-        let of = |part| {
-            move |(object, why): &(LocalId, String)| ObjectDamage {
-                region,
-                object: *object,
-                part,
-                why: why.clone(),
-            }
-        };
-        let bodies = objects.iter().map(of(ObjectPart::Body));
-        let damages: Vec<ObjectDamage> = bodies.chain(objects.iter().map(of(ObjectPart::State))).collect();
-        self.write(|session| set_aside(session, &damages))
-            .map_err(StoreError::query("setting objects aside of region", region.0))
-    }
-
-    /// Sets rows of the land aside, each with the reason, as [`Self::set_objects_aside`].
-    ///
-    /// # Errors
-    /// [`StoreError::Query`]; then nothing has changed.
-    ///
-    /// # Panics
-    /// As [`Store::save_region`].
-    pub fn set_land_aside(&self, region: WorldId, rows: &[(LandKey, String)]) -> Result<(), StoreError> {
-        let damage = |(key, why): &(LandKey, String)| ObjectDamage {
-            region,
-            object: key.place(),
-            part: ObjectPart::Land,
-            why: why.clone(),
-        };
-        let damages: Vec<ObjectDamage> = rows.iter().map(damage).collect();
-        self.write(|session| set_aside(session, &damages))
-            .map_err(StoreError::query("setting land aside of region", region.0))
+        let stored = self.with_rebuild(|| self.read_region(region), |table| rebuilt.push(table))?;
+        Ok(StoredRegion { rebuilt, ..stored })
     }
 
     /// Number of stored objects of a region.
@@ -232,20 +186,30 @@ impl Store {
     }
 }
 
-impl Store {
-    /// Builds tables with damaged pages anew, and reports each.
-    fn rebuild_tables(&self, region: WorldId) -> Result<Vec<ObjectDamage>, EngineError> {
-        let mut damages = Vec::new();
-        for (table, key, part) in TABLES {
-            if let Some(former) = self.engine().rebuild(table, key)? {
-                let why =
-                    format!("table {table} had damaged pages and is kept as {former}; rows are missing");
-                // No row of the land has this number.
-                let place = if part == ObjectPart::Land { LocalId(u32::MAX) } else { LocalId(0) };
-                damages.push(damage(part, key_of(region, place), &why));
-            }
+/// Sets rows aside that are as they were read. One that was replaced since by a save with an unknown outcome is no longer.
+fn set_rows_aside(session: &mut Session<'_>, rows: &[RowAside]) -> Result<(), EngineError> {
+    let mut damages = Vec::new();
+    for row in rows {
+        if is_as_read(session, row)? {
+            damages.push(row.damage.clone());
         }
-        Ok(damages)
+    }
+    set_aside(session, &damages)
+}
+
+fn is_as_read(session: &mut Session<'_>, row: &RowAside) -> Result<bool, EngineError> {
+    let RowAside { damage: ObjectDamage { region, object, part, .. }, value } = row;
+    match part {
+        ObjectPart::Region => Ok(matches!(region::read(session, *region)?, Some(Err(_)))),
+        ObjectPart::Body | ObjectPart::State | ObjectPart::Land => {
+            let (key, mut is_as_read) = (key_of(*region, *object), false);
+            read_rows(session, *part, [key - 1, key, 1], |_, found| {
+                is_as_read = found.ok().is_none_or(|found| value.as_deref() == Some(found));
+            })?;
+            Ok(is_as_read)
+        }
+        // No save of a region replaces such a row.
+        ObjectPart::HeldObject => Ok(true),
     }
 }
 

@@ -70,13 +70,15 @@ fn save_region(store: &Store, n: u64) -> Result<(), StoreError> {
     let mut land = LandChanges::default();
     land.rows.push(PARCEL, &n.to_le_bytes());
     let held = vec![(ticket, HeldChange::Insert(held))];
-    store.save_region(WorldId(1), &RegionChanges { row, bodies, states, gone: Vec::new(), land, held })
+    let (gone, aside) = (Vec::new(), Vec::new());
+    store.save_region(WorldId(1), &RegionChanges { row, bodies, states, gone, land, held, aside })
 }
 
 /// Number of the frame that is kept of the region; it is whole.
 fn last_frame(store: &Store) -> u64 {
-    let StoredRegion { row, bodies, states, land, damages, .. } = store.region_objects(WorldId(1)).unwrap();
-    assert_eq!(damages, []);
+    let StoredRegion { row, bodies, states, land, damages, rebuilt, .. } =
+        store.region_objects(WorldId(1)).unwrap();
+    assert_eq!((damages, rebuilt), (Vec::new(), Vec::new()));
     let Some(row) = row else { return 0 };
     let objects: Vec<u64> = bodies.iter().map(|(object, _)| object.0.into()).collect();
     assert_eq!(objects, (1..=row.sequence).collect::<Vec<u64>>());

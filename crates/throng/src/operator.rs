@@ -8,8 +8,8 @@ use std::time::Duration;
 
 /// A running server answers much sooner.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Bytes of an answer at most.
-const ANSWER_MAX: u64 = 1024 * 1024;
+/// Bytes of an answer at most: a region's damaged objects, of which an answer may name all.
+const ANSWER_MAX: u64 = 16 * 1024 * 1024;
 
 /// Errors of operator commands.
 #[derive(Debug, thiserror::Error)]

@@ -6,12 +6,12 @@ use crate::cli::{RegionCommand, StoreArgs};
 use crate::config::{self, Config, ConfigError};
 use crate::operator::{self, OperatorError, path_part};
 use crate::record::take_over;
-use crate::region_transfer::TransferError;
+use crate::region_transfer::{MissingPart, TransferError};
 use data_dir::{PrivacyError, regions_path};
 use keeper::{LoadError, NoRoom};
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -82,8 +82,11 @@ pub enum RegionCommandError {
 /// With a sentence for the operator.
 pub fn run(command: RegionCommand) -> Result<(String, bool), RegionCommandError> {
     match command {
-        RegionCommand::Export { name, file, json, store } => {
-            Ok((shown(json, &export(&name, &file, &store)?, export_text), true))
+        RegionCommand::Export { name, file, partial, json, store } => {
+            let exported = export(&name, &file, partial, &store)?;
+            // A closed standard error is no failure.
+            let _ = io::stderr().write_all(missing_text(&exported).as_bytes());
+            Ok((shown(json, &exported, export_text), true))
         }
         RegionCommand::Import { name, file, json, store } => {
             let imported = import(&name, &file, &store)?;
@@ -118,6 +121,12 @@ fn import_text(answer: &Value) -> String {
     )
 }
 
+/// Damaged parts that a file lacks, one a line; nothing for a whole one.
+fn missing_text(answer: &Value) -> String {
+    let parts = MissingPart::list_of(&answer["damaged"]);
+    parts.iter().map(|part| format!("throng: damaged and not in the file: {part}\n")).collect()
+}
+
 fn save_text(answer: &Value) -> String {
     format!("Frame {} of epoch {} is on the disk.\n", answer["sequence"], answer["epoch"])
 }
@@ -127,7 +136,7 @@ const fn is_stopped(error: &OperatorError) -> bool {
     matches!(error, OperatorError::NotRunning { .. } | OperatorError::Unreachable { .. })
 }
 
-fn export(name: &str, file: &Path, store: &StoreArgs) -> Result<Value, RegionCommandError> {
+fn export(name: &str, file: &Path, is_partial: bool, store: &StoreArgs) -> Result<Value, RegionCommandError> {
     let failed = |source| RegionCommandError::File { step: "make", path: file.to_owned(), source };
     // Before anything is written for nothing.
     if file.symlink_metadata().is_ok() {
@@ -135,13 +144,14 @@ fn export(name: &str, file: &Path, store: &StoreArgs) -> Result<Value, RegionCom
     }
     let config = config::load(&store.sources())?.config;
     let transit = Transit::new(&config);
-    let mut answer = match ask(&config, name, "export", &transit) {
+    let order = json!({ "file": transit.name, "partial": is_partial });
+    let mut answer = match ask(&config, name, "export", &order) {
         Ok(answer) => {
             take_over(&transit.path, file).map_err(failed)?;
             answer
         }
         Err(RegionCommandError::Operator(error)) if is_stopped(&error) => {
-            offline::export(&config, name, file)?
+            offline::export(&config, name, file, is_partial)?
         }
         Err(error) => return Err(error),
     };
@@ -158,7 +168,7 @@ fn import(name: &str, file: &Path, store: &StoreArgs) -> Result<Value, RegionCom
     let transit = Transit::new(&config);
     if data_dir::RunFile::read(&config.server.data).is_ok() {
         transit.fill(file)?;
-        match ask(&config, name, "import", &transit) {
+        match ask(&config, name, "import", &json!({ "file": transit.name })) {
             Err(RegionCommandError::Operator(error)) if is_stopped(&error) => {}
             answer => return answer,
         }
@@ -167,10 +177,9 @@ fn import(name: &str, file: &Path, store: &StoreArgs) -> Result<Value, RegionCom
 }
 
 /// Orders an export or import of the file in transit.
-fn ask(config: &Config, name: &str, deed: &str, transit: &Transit) -> Result<Value, RegionCommandError> {
+fn ask(config: &Config, name: &str, deed: &str, order: &Value) -> Result<Value, RegionCommandError> {
     let path = format!("/v1/regions/{}/{deed}", path_part(name));
-    let body = json!({ "file": transit.name });
-    let answer = operator::command_within(PATIENCE, &config.server.data, &path, &body)?;
+    let answer = operator::command_within(PATIENCE, &config.server.data, &path, order)?;
     Ok(serde_json::from_str(&answer)?)
 }
 
@@ -222,6 +231,13 @@ mod tests {
         assert_eq!(export_text(&export), "a.region: 3 prims in 99 bytes, as of frame 7 of epoch 0.\n");
         let import = json!({ "linksets": 4, "prims": 9, "added": 3, "refused": 1, "reason": "full" });
         assert_eq!(import_text(&import), "3 of 4 objects are added, 1 refused (full); 9 prims.\n");
+        assert_eq!(missing_text(&export), "");
+        let part = json!({ "what": "object", "id": 7, "name": "Lamp", "why": "it means nothing" });
+        let partial = json!({ "damaged": [part] });
+        assert_eq!(
+            missing_text(&partial),
+            "throng: damaged and not in the file: object 7 \"Lamp\": it means nothing\n"
+        );
         assert_eq!(save_text(&export), "Frame 7 of epoch 0 is on the disk.\n");
     }
 

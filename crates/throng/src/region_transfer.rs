@@ -2,12 +2,17 @@
 //! server that is stopped.
 
 use keeper::region_file::{self, LandToWrite, RegionAbout, RegionFile, RegionFileError};
-use keeper::{Linkset, RegionIds, linksets};
+use keeper::{Linkset, LoadedRegion, RegionIds, linksets};
 use link::StoredObjects;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use store::{LandKey, ObjectPart, StoredRegion};
+use utoipa::ToSchema;
 
 /// Region files name their owners, and have texts of theirs.
 const PRIVATE_FILE: u32 = 0o600;
@@ -39,6 +44,12 @@ pub enum TransferError {
         /// The path.
         path: PathBuf,
     },
+    /// Not all of the region can be read.
+    #[error(
+        "rows of the region are damaged in the database, and a file would lack these parts (`--partial` writes it without them):\n{}",
+        lines(.0)
+    )]
+    Damaged(Vec<MissingPart>),
     /// A file of a larger region.
     #[error("{path} is of a region of {file_m} m, and this one has {region_m} m: objects would be outside")]
     TooLarge {
@@ -58,6 +69,98 @@ pub(crate) struct WrittenRegion {
     pub(crate) n_prims: usize,
     /// Its bytes.
     pub(crate) bytes: u64,
+}
+
+/// A part of a region that is damaged in the database and missing in its file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = MissingRegionPart)]
+pub struct MissingPart {
+    /// `object`, or a part of the land, in whose place the file has what a start of the region would put there.
+    what: String,
+    /// Local id of the object.
+    id: Option<u32>,
+    /// Its name, if that is readable.
+    name: Option<String>,
+    /// The evidence of the damage.
+    why: String,
+}
+
+impl MissingPart {
+    /// Those of an answer; none if it has no such list.
+    pub(crate) fn list_of(answer: &serde_json::Value) -> Vec<Self> {
+        Vec::<Self>::deserialize(answer).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for MissingPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, id, name, why } = self;
+        f.write_str(what)?;
+        if let Some(id) = id {
+            write!(f, " {id}")?;
+        }
+        if let Some(name) = name {
+            write!(f, " {name:?}")?;
+        }
+        write!(f, ": {why}")
+    }
+}
+
+/// The parts, one a line.
+pub(crate) fn lines(parts: &[MissingPart]) -> String {
+    parts.iter().map(MissingPart::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// Parts that are missing in a region as it was loaded: objects in the order of their local ids, then land. A damaged row of the region itself takes
+/// nothing out of a file.
+fn missing_parts(stored: &StoredRegion, loaded: &LoadedRegion) -> Vec<MissingPart> {
+    // Object or land, with its number: name and reasons.
+    let mut parts: BTreeMap<(bool, u32), (Option<String>, Vec<String>)> = BTreeMap::new();
+    for damage in &stored.damages {
+        let is_land = match damage.part {
+            ObjectPart::Body | ObjectPart::State => false,
+            ObjectPart::Land => true,
+            ObjectPart::Region | ObjectPart::HeldObject => continue,
+        };
+        let why =
+            if is_land { damage.why.clone() } else { format!("{}: {}", damage.part.as_str(), damage.why) };
+        parts.entry((is_land, damage.object.0)).or_default().1.push(why);
+    }
+    let objects =
+        loaded.damaged.iter().map(|object| ((false, object.id.0), object.name.as_deref(), &object.why));
+    let land =
+        loaded.damaged_land.iter().map(|land| ((true, land.key.code()), land.name.as_deref(), &land.why));
+    for (key, found, why) in objects.chain(land) {
+        let (name, reasons) = parts.entry(key).or_default();
+        *name = found.filter(|name| !name.is_empty()).map(str::to_owned);
+        // The lack of a damaged row is no further reason.
+        if reasons.is_empty() {
+            reasons.push(why.clone());
+        }
+    }
+    let part = |((is_land, number), (name, reasons)): ((bool, u32), (Option<String>, Vec<String>))| {
+        let land = || LandKey::of_code(number).map_or_else(|| "land".to_owned(), |key| key.to_string());
+        MissingPart {
+            what: if is_land { land() } else { "object".to_owned() },
+            id: (!is_land).then_some(number),
+            name,
+            why: reasons.join(", "),
+        }
+    };
+    parts.into_iter().map(part).collect()
+}
+
+/// The missing parts of a region that may be written to a file.
+///
+/// # Errors
+/// [`TransferError::Damaged`] if some are missing and `is_partial` does not allow that.
+pub(crate) fn check_whole(
+    stored: &StoredRegion,
+    loaded: &LoadedRegion,
+    is_partial: bool,
+) -> Result<Vec<MissingPart>, TransferError> {
+    let missing = missing_parts(stored, loaded);
+    if missing.is_empty() || is_partial { Ok(missing) } else { Err(TransferError::Damaged(missing)) }
 }
 
 /// Writes a region to a new file, and reads it again: what was written is what the region has. A file that fails is removed.
@@ -130,12 +233,16 @@ fn failed(step: &'static str, path: &Path) -> impl Fn(io::Error) -> TransferErro
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use ids::{AgentId, LocalId, Uuid};
-    use link::{ObjectPage, PrimMotion, RestingIds, VersionedBody};
+    use crate::config::Config;
+    use crate::serve::{keeper_config, new_land};
+    use ids::{AgentId, LocalId, Uuid, WorldId};
+    use keeper::{DamagedObject, Keeper};
+    use link::{ObjectPage, PrimMotion, RestingIds, Terrain, VersionedBody};
     use prim::{Body, Shape};
     use std::sync::Arc;
+    use store::{LandKind, ObjectDamage};
 
     fn ids() -> RegionIds {
         RegionIds { kept: 1 << 20..1 << 20 | 1 << 10, temporary: 1 << 20 | 1 << 10..1 << 20 | 1 << 11 }
@@ -145,7 +252,8 @@ mod tests {
         let mut page = ObjectPage::empty(LocalId(1 << 20));
         for n in 0..3_u8 {
             let (owner, id) = (AgentId(Uuid::from_u128(9)), Uuid::from_u128(u128::from(n) + 1));
-            let body = Body::new(id, Shape::BOX, Arc::from([3; 47]), owner, 1 << 50);
+            let mut body = Body::new(id, Shape::BOX, Arc::from([3; 47]), owner, 1 << 50);
+            body.names.name = format!("Prim {}", n + 1).into();
             let parent = if n == 2 { LocalId(1 << 20) } else { LocalId(0) };
             Arc::make_mut(&mut page.motions)[usize::from(n)] =
                 PrimMotion { parent, link_number: n / 2, ..PrimMotion::NONE };
@@ -158,6 +266,56 @@ mod tests {
 
     fn about() -> RegionAbout {
         RegionAbout { name: "Harbour".into(), size_m: 512, build: "test".into(), exported_s: 7 }
+    }
+
+    /// A file with a linkset of the prims 1 and 3, and prim 2.
+    pub(crate) fn write_region(path: &Path) {
+        write(path, &RegionAbout { size_m: 256, ..about() }, (&region(), None), &ids()).expect("a file");
+    }
+
+    #[test]
+    fn each_damaged_part_is_named_once_with_its_reasons() {
+        let world = WorldId(1);
+        let damage = |part, object, why: &str| ObjectDamage {
+            region: world,
+            object: LocalId(object),
+            part,
+            why: why.to_owned(),
+        };
+        let parcel = LandKey::new(LandKind::Parcel, 3);
+        let stored = StoredRegion {
+            damages: vec![
+                damage(ObjectPart::Region, 0, "a wrong checksum"),
+                damage(ObjectPart::Land, parcel.code(), "a wrong checksum"),
+                damage(ObjectPart::Body, 9, "a wrong checksum"),
+                damage(ObjectPart::State, 9, "another one"),
+                damage(ObjectPart::Body, 7, "a wrong checksum"),
+            ],
+            ..StoredRegion::default()
+        };
+        let object = |id, name: Option<&str>, why: &str| DamagedObject {
+            id: LocalId(id),
+            name: name.map(Arc::from),
+            why: why.to_owned(),
+        };
+        let config = Config::default();
+        let section = &config.region[0];
+        let terrain = Arc::new(Terrain::flat(section.size_m, 21.0));
+        let settings = keeper_config(&config, (world, section), new_land(section, &terrain, None, 0), 0);
+        let (_, mut loaded) =
+            Keeper::load(&settings, &StoredRegion::default(), Uuid::nil()).expect("an empty region");
+        assert!(check_whole(&StoredRegion::default(), &loaded, false).expect("it is whole").is_empty());
+        loaded.damaged =
+            vec![object(7, Some("Lamp"), "its body is missing"), object(8, Some(""), "it means nothing")];
+        let whole = check_whole(&stored, &loaded, false);
+        assert!(matches!(&whole, Err(TransferError::Damaged(parts)) if parts.len() == 4));
+        assert_eq!(
+            lines(&check_whole(&stored, &loaded, true).expect("it may be partial")),
+            format!(
+                "object 7 \"Lamp\": body: a wrong checksum\nobject 8: it means nothing\n\
+                 object 9: body: a wrong checksum, state: another one\n{parcel}: a wrong checksum"
+            )
+        );
     }
 
     #[test]

@@ -137,7 +137,8 @@ pub(super) struct SavedRegion {
 pub(super) fn read(data: &Path) -> Result<SavedRegion, ExperimentError> {
     let stored = open(data)?.region_objects(WORLD).map_err(failed)?;
     let (_, loaded) = Keeper::load(&config(), &stored, CACHE_ID).map_err(failed)?;
-    let damages = stored.damages.iter().map(ToString::to_string);
+    let rebuilt = stored.rebuilt.iter().map(ToString::to_string);
+    let damages = rebuilt.chain(stored.damages.iter().map(ToString::to_string));
     let damaged = loaded.damaged.iter().map(|damaged| format!("object {}: {}", damaged.id.0, damaged.why));
     let mended =
         (loaded.n_mended > 0).then(|| format!("{} prims lack others of their linksets", loaded.n_mended));

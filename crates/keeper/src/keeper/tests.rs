@@ -460,22 +460,128 @@ fn a_snapshot_that_does_not_come_is_asked_for_again() {
 }
 
 #[test]
-fn a_world_that_begins_without_any_object_removes_none() {
-    let mut keeper = following(&[&[set(kept(1), at(1.0), body(1))]]);
-    let batch = poll(&mut keeper, ms(250));
-    let stored = stored_of(&batch);
-    keeper.handle_saved(ms(250), batch.id, true);
-    // After a panic, and after a start.
-    let empty = Frame { epoch: Epoch(1), ..snapshot(0, Vec::new()) };
-    for (mut keeper, frame) in [(keeper, empty), (of(&stored).0, frame(0, Vec::new()))] {
-        assert_eq!(keeper.handle_frame(ms(300), &frame), Following::Emptied);
+fn a_world_that_begins_without_its_objects_removes_none_whatever_is_built_in_it() {
+    let begin = || {
+        let mut keeper = following(&[&[set(kept(1), at(1.0), body(1)), set(kept(2), at(1.0), body(2))]]);
+        let batch = poll(&mut keeper, ms(250));
+        let stored = stored_of(&batch);
+        keeper.handle_saved(ms(250), batch.id, true);
+        (keeper, stored)
+    };
+    let of_life = |epoch, frame: Frame| Frame { epoch: Epoch(epoch), ..frame };
+    let theirs = || (kept(1), at(1.0), body(8));
+    // After a panic and after a start, without an object and with the first one that is built there.
+    let empty = of_life(1, snapshot(0, Vec::new()));
+    let built = of_life(1, snapshot(0, vec![theirs()]));
+    for (mut keeper, first) in [
+        (begin().0, empty),
+        (begin().0, built),
+        (of(&begin().1).0, frame(0, Vec::new())),
+        (of(&begin().1).0, frame(0, vec![set(kept(1), at(1.0), body(8))])),
+    ] {
+        let epoch = first.epoch.0;
+        assert_eq!(keeper.handle_frame(ms(300), &first), Following::Emptied);
         assert_eq!((keeper.unsaved_since(), keeper.n_unsaved()), (Some(ms(300)), (0, 0)));
-        let next = Frame { sequence: 1, ..frame };
+        let next = of_life(epoch, frame(1, Vec::new()));
         assert_ne!(keeper.handle_frame(ms(350), &next), Following::Current);
-        let whole = Frame { epoch: next.epoch, ..snapshot(2, vec![(kept(2), at(1.0), body(2))]) };
-        assert_eq!(keeper.handle_frame(ms(400), &whole), Following::Current);
-        assert_eq!(save(&mut keeper, ms(650)), (vec![2], vec![2], vec![1]));
+        // An edit there, and a later life that has it and one object of the region.
+        let edited = of_life(epoch, snapshot(2, vec![theirs()]));
+        let later = of_life(epoch + 1, snapshot(0, vec![theirs(), (kept(2), at(1.0), body(2))]));
+        for frame in [edited, later] {
+            assert_eq!(keeper.handle_frame(ms(400), &frame), Following::Emptied);
+            assert!(keeper.is_emptied() && keeper.is_behind());
+            assert_eq!(keeper.unsaved_since(), Some(ms(300)), "it grows, and users hear of it");
+            keeper.order_save();
+            if let Some(batch) = keeper.poll_batch(ms(9_000)) {
+                assert_eq!(content(&batch), (vec![], vec![], vec![]), "nothing is removed");
+                keeper.handle_saved(ms(9_000), batch.id, true);
+            }
+        }
+        // A life with all of them, one of which has moved.
+        let all = vec![(kept(1), at(1.0), body(1)), (kept(2), at(5.0), body(2)), (kept(3), at(1.0), body(8))];
+        assert_eq!(keeper.handle_frame(ms(9_000), &of_life(epoch + 2, snapshot(0, all))), Following::Current);
+        assert!(!keeper.is_emptied() && !keeper.is_behind());
+        assert_eq!(save(&mut keeper, ms(9_250)), (vec![3], vec![2, 3], vec![]));
     }
+}
+
+#[test]
+fn a_region_without_objects_is_followed_through_a_panic_and_a_start() {
+    // Its users have removed the last object, and the batch with that has been saved or not.
+    for is_saved in [false, true] {
+        let mut keeper = following(&[&[set(kept(1), at(1.0), body(1))]]);
+        save(&mut keeper, ms(250));
+        keeper.handle_frame(ms(300), &frame(1, vec![ObjectChange::Removed(kept(1))]));
+        if is_saved {
+            assert_eq!(save(&mut keeper, ms(550)), (vec![], vec![], vec![1]));
+        }
+        let next = Frame { epoch: Epoch(1), ..snapshot(0, vec![(kept(1), at(1.0), body(8))]) };
+        let next = if is_saved { next } else { Frame { epoch: Epoch(1), ..snapshot(0, Vec::new()) } };
+        assert_eq!(keeper.handle_frame(ms(600), &next), Following::Current);
+        let expected = if is_saved { (vec![1], vec![1], vec![]) } else { (vec![], vec![], vec![1]) };
+        assert_eq!(save(&mut keeper, ms(850)), expected);
+    }
+    let stored = stored_of(&{
+        let mut keeper = empty();
+        keeper.handle_frame(ms(0), &frame(0, Vec::new()));
+        keeper.order_save();
+        poll(&mut keeper, ms(0))
+    });
+    let mut keeper = of(&stored).0;
+    assert_eq!(keeper.handle_frame(ms(0), &frame(0, Vec::new())), Following::Current);
+}
+
+#[test]
+fn after_the_disk_has_lost_rows_everything_is_written_again() {
+    let store = Store::open_in_memory().expect("memory");
+    let write = |batch: &Batch| store.save_region(REGION, &batch.changes).expect("memory");
+    let objects =
+        || [(kept(1), at(1.0), body(1)), (kept(2), at(1.0), rich_body(2)), (kept(3), at(1.0), body(3))];
+    let mut world =
+        world_with(StoredObjects::default(), of(&StoredRegion::default()).1.land).expect("a world");
+    let mut first = Frame::empty();
+    world.step(ids::Tick(0), Duration::from_millis(50), 1.0, &mut Vec::new(), &mut first);
+    first.objects = objects().map(|(id, motion, body)| set(id, motion, body)).to_vec();
+    let mut keeper = empty();
+    assert_eq!(keeper.handle_frame(ms(0), &first), Following::Current);
+    let batch = poll(&mut keeper, ms(250));
+    write(&batch);
+    keeper.handle_saved(ms(250), batch.id, true);
+    let whole = store.region_objects(REGION).expect("memory");
+    assert_eq!((whole.bodies.len(), whole.land.len()), (3, 2));
+    // Without one object and a half, and without land.
+    let mut lost = batch.changes.clone();
+    lost.gone = vec![kept(1), kept(2)];
+    (lost.bodies, lost.states) = (ObjectRows::default(), ObjectRows::default());
+    lost.states.push(kept(2), whole.states.iter().nth(1).expect("the second").1);
+    lost.land.gone = whole.land.iter().map(|(key, _)| key).collect();
+    lost.land.rows = store::LandRows::default();
+    store.save_region(REGION, &lost).expect("memory");
+
+    keeper.forget_disk(ms(300));
+    assert_eq!((keeper.is_behind(), keeper.unsaved_since()), (true, Some(ms(300))));
+    let batch = poll(&mut keeper, ms(300));
+    assert_eq!(content(&batch), (vec![], vec![], vec![]), "the row of the region");
+    write(&batch);
+    keeper.handle_saved(ms(300), batch.id, true);
+    // An object that changes and one that goes before the snapshot.
+    let changes = vec![ObjectChange::Moved(kept(3), at(2.0)), ObjectChange::Removed(kept(1))];
+    assert_eq!(keeper.handle_frame(ms(350), &frame(1, changes)), Following::Waiting);
+    assert_eq!(keeper.poll_batch(ms(900)), None);
+    let [_, second, (third, _, third_body)] = objects();
+    let mut part = snapshot(2, vec![second, (third, at(2.0), third_body)]);
+    let of_world = of(&whole).1.land;
+    part.snapshot.as_mut().expect("a part").land = Some(of_world.state);
+    assert_eq!(keeper.handle_frame(ms(900), &part), Following::Current);
+    let batch = poll(&mut keeper, ms(1_150));
+    assert_eq!(content(&batch), (vec![2, 3], vec![2, 3], vec![1]));
+    write(&batch);
+    keeper.handle_saved(ms(1_150), batch.id, true);
+    assert_eq!((keeper.is_behind(), keeper.unsaved_since()), (false, None));
+    let again = store.region_objects(REGION).expect("memory");
+    let ids = |rows: &ObjectRows| rows.iter().map(|(id, _)| id).collect::<Vec<_>>();
+    assert_eq!((ids(&again.bodies), ids(&again.states)), (vec![kept(2), kept(3)], vec![kept(2), kept(3)]));
+    assert_eq!(again.land, whole.land);
 }
 
 #[test]

@@ -2,10 +2,13 @@
 
 use super::*;
 use crate::rows::{push_body, push_region, push_state};
-use crate::testing::{ALL_IDS, IDS, REGION, at, kept, rich_body, temporary, world_of};
-use ids::{Epoch, Ticket};
+use crate::testing::{ALL_IDS, IDS, REGION, at, config, kept, rich_body, temporary, world_of, world_with};
+use crate::{Batch, Following, Keeper};
+use ids::{Epoch, Instant, Ticket};
+use link::Frame;
 use proptest::prelude::*;
-use store::{ObjectRows, RegionRow};
+use std::time::Duration;
+use store::{LandChanges, LandKind, ObjectRows, RegionChanges, RegionRow, Store};
 
 const FRESH: Uuid = Uuid::from_u128(99);
 
@@ -109,6 +112,83 @@ fn an_object_with_a_damaged_row_is_named_and_the_others_are_there() {
     let names: Vec<_> = region.damaged.iter().map(|object| object.name.as_deref()).collect();
     assert_eq!((names, region.n_mended), (vec![Some("Lamp"), None, Some("Lamp")], 1));
     assert!(world_of(region.objects).is_some());
+}
+
+/// A keeper that has followed the first frame of its world, with the damage that it was told of, and what the world has begun with.
+fn begun(store: &Store) -> (Keeper, LoadedRegion) {
+    let stored = store.region_objects(REGION).expect("memory");
+    let (mut keeper, region) = Keeper::load(&config(), &stored, FRESH).expect("of this build");
+    let mut world = world_with(region.objects.clone(), region.land.clone()).expect("a world accepts it");
+    let mut first = Frame::empty();
+    world.step(ids::Tick(0), Duration::from_millis(50), 1.0, &mut Vec::new(), &mut first);
+    assert_eq!(keeper.handle_frame(Instant::ZERO, &first), Following::Current);
+    (keeper, region)
+}
+
+#[test]
+fn damaged_rows_are_set_aside_with_the_save_of_what_is_left() {
+    let store = Store::open_in_memory().expect("memory");
+    // The root of a linkset is damaged, and a parcel.
+    let mut values = linkset();
+    values.get_mut(&kept(1)).expect("the root").0.as_mut().expect("its body").truncate(20);
+    let StoredRegion { bodies, states, .. } = stored(&values);
+    let parcel = LandKey::new(LandKind::Parcel, 1);
+    let mut land = LandChanges::default();
+    land.rows.push(parcel, b"PARC\x01\0\0\0");
+    let (row, gone, held, aside) = (row(&RegionState::default()), Vec::new(), Vec::new(), Vec::new());
+    let damaged = RegionChanges { row, bodies, states, gone, land, held, aside };
+    store.save_region(REGION, &damaged).expect("memory");
+    let on_disk = store.region_objects(REGION).expect("memory");
+
+    // A start that ends before its first save leaves the damage to the next one.
+    let (_, first) = begun(&store);
+    assert_eq!(store.region_objects(REGION).expect("memory"), on_disk);
+    let (mut keeper, region) = begun(&store);
+    assert_eq!((&region.damaged, &region.objects.pages), (&first.damaged, &first.objects.pages));
+    assert_eq!((region.damaged.len(), region.damaged_land.len()), (1, 1));
+    assert_eq!(region.damaged_land[0].key, parcel);
+    // It is due at once, and after a failure as well.
+    let is_aside = |batch: &Batch| {
+        let rows = batch.changes.aside.iter().map(|row| (row.damage.part, row.damage.object));
+        let land = (ObjectPart::Land, LocalId(parcel.code()));
+        let expected = [(ObjectPart::Body, kept(1)), (ObjectPart::State, kept(1)), land];
+        assert_eq!(rows.collect::<Vec<_>>(), expected);
+    };
+    let failed = keeper.poll_batch(Instant::ZERO).expect("an ordered one");
+    is_aside(&failed);
+    keeper.handle_saved(Instant::ZERO, failed.id, false);
+    let now = Instant::from_millis(1_000);
+    let batch = keeper.poll_batch(now).expect("once more");
+    is_aside(&batch);
+    assert!(batch.changes.states.iter().any(|(id, _)| id == kept(3)), "the part that is a root now");
+    store.save_region(REGION, &batch.changes).expect("memory");
+    keeper.handle_saved(now, batch.id, true);
+    keeper.order_save();
+    assert_eq!(keeper.poll_batch(now).expect("an ordered one").changes.aside, []);
+
+    let (_, last) = begun(&store);
+    assert_eq!((last.damaged, last.damaged_land, last.n_mended), (vec![], vec![], 0));
+    assert_eq!(last.objects.pages, region.objects.pages);
+    assert_eq!(last.land.state.parcels, region.land.state.parcels);
+}
+
+#[test]
+fn rows_that_the_store_found_damaged_are_set_aside_whatever_they_hold() {
+    let damage = |part, object| ObjectDamage { region: REGION, object, part, why: "its checksum".into() };
+    let damages = vec![damage(ObjectPart::Region, LocalId(0)), damage(ObjectPart::State, kept(400))];
+    let mut values = linkset();
+    values.get_mut(&kept(400)).expect("a root").1 = None;
+    let region = StoredRegion { damages, ..stored(&values) };
+    let lost = loaded(&values).damaged;
+    let rows = rows_aside(REGION, &region, &lost, &[]);
+    let rows: Vec<_> =
+        rows.iter().map(|row| (row.damage.part, row.damage.object, row.value.is_some())).collect();
+    let expected = [
+        (ObjectPart::Region, LocalId(0), false),
+        (ObjectPart::State, kept(400), false),
+        (ObjectPart::Body, kept(400), true),
+    ];
+    assert_eq!(rows, expected);
 }
 
 #[test]

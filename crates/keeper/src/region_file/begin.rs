@@ -32,8 +32,9 @@ impl RegionFile {
         // The name comes with the first save of the server.
         let (epoch, name, ticket) = (Epoch(0), String::new(), Ticket(0));
         let row = RegionRow { epoch, sequence: 0, cache_id, name, state, ticket };
-        let (gone, land, held) = (Vec::new(), self.land_rows(described), Vec::new());
-        RegionChanges { row, bodies, states, gone, land, held }
+        let (gone, land) = (Vec::new(), self.land_rows(described));
+        let (held, aside) = (Vec::new(), Vec::new());
+        RegionChanges { row, bodies, states, gone, land, held, aside }
     }
 
     fn land_rows(&self, described: &Arc<Terrain>) -> LandChanges {

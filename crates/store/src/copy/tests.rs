@@ -4,6 +4,7 @@ use super::*;
 use crate::account::tests::new_account;
 use crate::engine::values;
 use crate::instance::tests::instance;
+use crate::region_objects::tests::set_object_aside;
 use crate::testing::{TestDatabase, tamper};
 use crate::{
     ApiToken, HeldChange, HeldRow, InstanceOrigin, LandChanges, LandKey, LandKind, LandRows, Location,
@@ -94,8 +95,13 @@ fn fill_region(store: &Store) {
         value: vec![0; 5_000].into(),
     };
     let held = vec![(ticket, HeldChange::Insert(held))];
-    store.save_region(region, &RegionChanges { row, bodies, states, gone: Vec::new(), land, held }).unwrap();
-    store.set_objects_aside(WorldId(2_047), &[(LocalId(u32::MAX), "no root".into())]).unwrap();
+    store
+        .save_region(
+            region,
+            &RegionChanges { row, bodies, states, gone: Vec::new(), land, held, aside: Vec::new() },
+        )
+        .unwrap();
+    set_object_aside(store, WorldId(2_047), LocalId(u32::MAX));
     assert!(store.add_region_materials(region, &[(Uuid::from_u128(u128::MAX), vec![0xC5; 300])], 1).unwrap());
 }
 
@@ -130,7 +136,7 @@ fn is_usable(database: &TestDatabase) {
     tamper(&store, spoil, values![Uuid::from_u128(5)]);
     assert_eq!(store.instance_state(Uuid::from_u128(5)).unwrap().damages.len(), 1);
     assert_eq!(crate::instance::tests::aside(&store).len(), 2);
-    store.set_objects_aside(WorldId(2_047), &[(LocalId(u32::MAX - 1), "no root".into())]).unwrap();
+    set_object_aside(&store, WorldId(2_047), LocalId(u32::MAX - 1));
     assert_eq!(store.count_region_objects(WorldId(2_047)).unwrap(), 598);
 }
 

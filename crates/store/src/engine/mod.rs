@@ -15,6 +15,7 @@ pub(crate) use claim::{Claim, ClaimError};
 pub(crate) use connection::Connection;
 pub(crate) use error::{Conflict, EngineError};
 pub(crate) use pool::{Patience, Pool};
+pub(crate) use salvage::Rebuilt;
 pub(crate) use sqlite::Sqlite;
 pub(crate) use value::{ColumnValue, Parameter, Row, Value, values};
 
@@ -151,9 +152,9 @@ impl Engine {
         }
     }
 
-    /// Builds a table anew if rows of it cannot be read because pages of its file are damaged; the name under which the former one is kept then.
-    /// `key` is the column of the table's row ids. A PostgreSQL server mends its own files.
-    pub(crate) fn rebuild(&self, table: &str, key: &str) -> Result<Option<String>, EngineError> {
+    /// Builds a table or its indexes anew if pages of them in the file are damaged. `key` is the column of the table's row ids. A PostgreSQL server mends
+    /// its own files.
+    pub(crate) fn rebuild(&self, table: &str, key: &str) -> Result<Option<Rebuilt>, EngineError> {
         match self {
             Self::Sqlite(sqlite) => sqlite.rebuild(table, key),
             Self::Postgres(_) => Ok(None),

@@ -3,6 +3,9 @@
 //! A row is found through the pages of its table's tree. A page that cannot be read ends a walk through the table, and a write to it fails with its
 //! whole transaction. So the readable rows are copied into a new table, and the former one is kept under another name: to remove it, SQLite
 //! would have to read all of it. The rows are in memory meanwhile, since SQLite refuses writes in a transaction that has met damage.
+//!
+//! An index is removed and made anew. One with a page that cannot be read cannot be removed for the same reason: it stays with the former table, and
+//! its name with it, so that the new one has another name.
 
 use super::EngineError;
 use rusqlite::types::{Value, ValueRef};
@@ -11,17 +14,41 @@ use rusqlite::{Connection, OptionalExtension as _, Statement, TransactionBehavio
 /// No key is negative.
 const BEFORE_ALL: i64 = -1;
 
-/// Builds a table anew if rows of it cannot be read; the name of the former one then. `key` is the column of the table's row ids.
+/// What was built anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rebuilt {
+    /// Name under which the former table is kept; none if only indexes of it were built anew.
+    pub(crate) former: Option<String>,
+    /// True if each row could be read, and only an index was damaged.
+    pub(crate) is_whole: bool,
+}
+
+/// Builds a table anew if rows of it cannot be read, or its indexes if these are damaged. `key` is the column of the table's row ids.
 pub(super) fn rebuild(
     connection: &mut Connection,
     table: &str,
     key: &str,
-) -> Result<Option<String>, EngineError> {
-    let Some(rows) = Walk::new(connection, table, key)?.rows_of_damaged()? else { return Ok(None) };
+) -> Result<Option<Rebuilt>, EngineError> {
+    let damaged = Walk::new(connection, table, key)?.rows_of_damaged()?;
+    let is_whole = damaged.is_none();
+    let indexes = indexes_of(connection, table)?;
+    let rows = match damaged {
+        Some(rows) => rows,
+        None if indexes.is_empty() || !is_any_index_damaged(connection, table)? => return Ok(None),
+        None if renew(connection, &indexes)? => return Ok(Some(Rebuilt { former: None, is_whole })),
+        None => Walk::new(connection, table, key)?.all_rows()?,
+    };
+    let mut removable = Vec::new();
+    for index in &indexes {
+        removable.push(can_be_removed(connection, index)?);
+    }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let find = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = $1";
     let create: String = transaction.query_row(find, [table], |row| row.get(0))?;
-    let former = unused_name(&transaction, table)?;
+    let former = unused_name(&transaction, &format!("{table}_damaged"))?;
+    for (index, _) in indexes.iter().zip(&removable).filter(|(_, is_removable)| **is_removable) {
+        transaction.execute_batch(&index.removal())?;
+    }
     transaction.execute_batch(&format!("ALTER TABLE {table} RENAME TO {former}; {create};"))?;
     for cells in rows {
         let places: Vec<String> = (1..=cells.len()).map(|n| format!("${n}")).collect();
@@ -34,8 +61,78 @@ pub(super) fn rebuild(
             inserted => drop(inserted?),
         }
     }
+    for (Index { name, create }, is_removable) in indexes.iter().zip(removable) {
+        if is_removable {
+            transaction.execute_batch(create)?;
+        } else {
+            // Its name is the first one in its definition.
+            let other = unused_name(&transaction, name)?;
+            transaction.execute_batch(&create.replacen(name, &other, 1))?;
+        }
+    }
     transaction.commit()?;
-    Ok(Some(former))
+    Ok(Some(Rebuilt { former: Some(former), is_whole }))
+}
+
+/// An index of a table.
+struct Index {
+    name: String,
+    /// Its definition.
+    create: String,
+}
+
+impl Index {
+    fn removal(&self) -> String {
+        format!("DROP INDEX {};", self.name)
+    }
+}
+
+/// Indexes that a table was given, without those that SQLite makes for its rules.
+fn indexes_of(connection: &Connection, table: &str) -> Result<Vec<Index>, EngineError> {
+    let find = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = $1 AND sql IS NOT NULL ORDER BY name";
+    let mut select = connection.prepare(find)?;
+    let found = select.query_map([table], |row| Ok(Index { name: row.get(0)?, create: row.get(1)? }))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// True if an index cannot be read, or does not have the rows of its table, which can be read.
+fn is_any_index_damaged(connection: &Connection, table: &str) -> Result<bool, EngineError> {
+    let look = || -> Result<bool, EngineError> {
+        let mut select = connection.prepare(&format!("PRAGMA integrity_check({table})"))?;
+        let mut lines = select.query([])?;
+        while let Some(line) = lines.next()? {
+            if line.get_ref(0)? != ValueRef::Text(b"ok") {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    match look() {
+        // The look ends with a page that it cannot read.
+        Err(why) if why.is_damage() => Ok(true),
+        looked => looked,
+    }
+}
+
+/// Makes indexes anew; false, and no change, if one cannot be removed.
+fn renew(connection: &mut Connection, indexes: &[Index]) -> Result<bool, EngineError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for index in indexes {
+        let renewed = transaction.execute_batch(&(index.removal() + &index.create));
+        if !readable(renewed.map_err(EngineError::from))? {
+            return Ok(false);
+        }
+    }
+    transaction.commit()?;
+    Ok(true)
+}
+
+/// True if each page of an index can be read: a removal reads all of them. Tried in a transaction of its own, which is of no use after damage.
+fn can_be_removed(connection: &mut Connection, index: &Index) -> Result<bool, EngineError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let removed = transaction.execute_batch(&index.removal());
+    transaction.rollback()?;
+    readable(removed.map_err(EngineError::from))
 }
 
 /// Cells of a row.
@@ -72,6 +169,13 @@ impl<'a> Walk<'a> {
             after = self.end_of_damage(last)?;
         }
         Ok(Some(rows))
+    }
+
+    /// All rows of a table in which each can be read.
+    fn all_rows(&mut self) -> Result<Vec<Cells>, EngineError> {
+        let mut rows = Vec::new();
+        self.read(BEFORE_ALL, None, |_, cells| rows.extend(cells))?;
+        Ok(rows)
     }
 
     /// True if every row can be read, in the order of the keys.
@@ -149,11 +253,11 @@ fn readable(walked: Result<(), EngineError>) -> Result<bool, EngineError> {
     }
 }
 
-/// A name for a table that is kept aside.
-fn unused_name(connection: &Connection, table: &str) -> Result<String, EngineError> {
+/// A name for a table that is kept aside, or for an index beside one that is.
+fn unused_name(connection: &Connection, prefix: &str) -> Result<String, EngineError> {
     let find = "SELECT 1 FROM sqlite_master WHERE name = $1";
     for n in 1_u32.. {
-        let name = format!("{table}_damaged_{n}");
+        let name = format!("{prefix}_{n}");
         if connection.query_row(find, [&name], |_| Ok(())).optional()?.is_none() {
             return Ok(name);
         }

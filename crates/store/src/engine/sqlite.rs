@@ -1,6 +1,7 @@
 //! SQLite: one connection to one file, which callers use in turn.
 
-use super::{EngineError, Row, Session, Value, salvage};
+use super::salvage::{self, Rebuilt};
+use super::{EngineError, Row, Session, Value};
 use rusqlite::{CachedStatement, OpenFlags, TransactionBehavior, params_from_iter};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -103,8 +104,8 @@ impl Sqlite {
         work(&mut Session::Sqlite(&transaction))
     }
 
-    /// Builds a table anew if rows of it cannot be read; the name under which the former one is kept then.
-    pub(super) fn rebuild(&self, table: &str, key: &str) -> Result<Option<String>, EngineError> {
+    /// Builds a table anew if rows of it cannot be read, or its indexes if these are damaged.
+    pub(super) fn rebuild(&self, table: &str, key: &str) -> Result<Option<Rebuilt>, EngineError> {
         salvage::rebuild(&mut self.lock(), table, key)
     }
 

@@ -12,13 +12,14 @@ on_both_engines! {
     a_save_that_fails_changes_nothing,
     a_save_may_be_repeated,
     thousands_of_objects_are_saved_and_removed_at_once,
-    damaged_rows_are_set_aside_and_the_others_read,
+    damaged_rows_stay_until_a_save_sets_them_aside,
     rows_that_changed_places_are_damaged,
     a_damaged_row_of_a_region_costs_no_object,
-    objects_are_set_aside_with_both_rows,
+    rows_that_mean_nothing_are_set_aside_and_newer_ones_stay,
+    a_repeated_save_sets_nothing_newer_aside,
+    a_save_that_fails_sets_nothing_aside,
     land_is_read_as_it_was_saved_last,
-    damaged_rows_of_land_are_set_aside_and_the_others_read,
-    land_is_set_aside,
+    damaged_rows_of_land_stay_until_a_save_sets_them_aside,
     a_row_of_land_of_an_unknown_kind_keeps_the_region_from_starting,
     a_row_from_before_there_was_a_name_is_read,
     of_objects_set_aside_the_oldest_go_first,
@@ -51,14 +52,32 @@ pub(crate) fn changes(
     gone: &[u32],
 ) -> RegionChanges {
     let gone = gone.iter().copied().map(LocalId).collect();
-    let (land, held) = (LandChanges::default(), Vec::new());
-    RegionChanges { row: row(sequence), bodies: rows(bodies), states: rows(states), gone, land, held }
+    let (land, held, aside) = (LandChanges::default(), Vec::new(), Vec::new());
+    RegionChanges { row: row(sequence), bodies: rows(bodies), states: rows(states), gone, land, held, aside }
+}
+
+/// Damaged rows as a keeper hands them to the next save.
+fn asides(damages: &[ObjectDamage]) -> Vec<RowAside> {
+    damages.iter().map(|damage| RowAside { damage: damage.clone(), value: None }).collect()
+}
+
+/// A row of a region that is whole and means nothing.
+fn meaningless(part: ObjectPart, object: LocalId, value: &str) -> RowAside {
+    let damage = ObjectDamage { region: ONE, object, part, why: "no root".to_owned() };
+    RowAside { damage, value: Some(value.into()) }
+}
+
+/// Sets an object aside, with both rows.
+pub(crate) fn set_object_aside(store: &Store, region: WorldId, object: LocalId) {
+    let of = |part| ObjectDamage { region, object, part, why: "no root".to_owned() };
+    let damages = [ObjectPart::Body, ObjectPart::State].map(of);
+    store.write(|session| set_aside(session, &damages)).unwrap();
 }
 
 /// The region without damage.
 fn read(store: &Store, region: WorldId) -> StoredRegion {
     let stored = store.region_objects(region).unwrap();
-    assert_eq!(stored.damages, []);
+    assert_eq!((&*stored.damages, &*stored.rebuilt), (&[][..], &[][..]));
     stored
 }
 
@@ -130,7 +149,7 @@ fn thousands_of_objects_are_saved_and_removed_at_once(database: &TestDatabase) {
     assert_eq!(read(&store, ONE).bodies, rows(&values[2_400..]));
 }
 
-fn damaged_rows_are_set_aside_and_the_others_read(database: &TestDatabase) {
+fn damaged_rows_stay_until_a_save_sets_them_aside(database: &TestDatabase) {
     let store = database.open();
     let all = [(5, "five"), (6, "six"), (7, "seven")];
     store.save_region(ONE, &changes(1, &all, &all, &[])).unwrap();
@@ -153,8 +172,13 @@ fn damaged_rows_are_set_aside_and_the_others_read(database: &TestDatabase) {
     assert_eq!(stored.damages.iter().map(ToString::to_string).collect::<Vec<_>>(), problems);
     assert_eq!(stored.bodies, rows(&[(5, "five"), (7, "seven")]));
     assert_eq!(stored.states, rows(&[(5, "five"), (6, "six")]));
+    assert_eq!(store.region_objects(ONE).unwrap(), stored, "a read changes nothing");
+    assert_eq!((aside(&store), check(&database.url).unwrap().problems), (vec![], problems));
+    let mended = RegionChanges { aside: asides(&stored.damages), ..changes(2, &[], &[(6, "root")], &[]) };
+    store.save_region(ONE, &mended).unwrap();
     assert_eq!(aside(&store), [("body".to_owned(), vec![0]), ("state".to_owned(), b"seven".to_vec())]);
-    assert_eq!(read(&store, ONE).bodies, stored.bodies, "once");
+    let kept = read(&store, ONE);
+    assert_eq!((kept.bodies, kept.states), (stored.bodies, rows(&[(5, "five"), (6, "root")])));
     assert!(check(&database.url).unwrap().problems.is_empty());
 }
 
@@ -187,21 +211,80 @@ fn a_damaged_row_of_a_region_costs_no_object(database: &TestDatabase) {
         assert_eq!(store.region_row(ONE).unwrap(), None);
         assert_eq!(check(&database.url).unwrap().problems, ["region 1, row: the checksum does not match"]);
         let stored = store.region_objects(ONE).unwrap();
-        assert_eq!((stored.row, stored.bodies.len(), stored.damages.len()), (None, 1, 1));
+        assert_eq!((&stored.row, stored.bodies.len(), stored.damages.len()), (&None, 1, 1));
+        let next = RegionChanges { aside: asides(&stored.damages), ..changes(2, &[], &[], &[]) };
+        store.save_region(ONE, &next).unwrap();
+        assert_eq!(aside(&store).last(), Some(&("region".to_owned(), b"resting".to_vec())));
+        assert_eq!(read(&store, ONE).row, Some(row(2)));
     }
-    assert_eq!(aside(&store).last(), Some(&("region".to_owned(), b"resting".to_vec())));
-    assert_eq!(read(&store, ONE).row, None, "gone from the regions");
+    assert_eq!(aside(&store).len(), 3);
 }
 
-fn objects_are_set_aside_with_both_rows(database: &TestDatabase) {
+fn rows_that_mean_nothing_are_set_aside_and_newer_ones_stay(database: &TestDatabase) {
     let store = database.open();
     let all = [(5, "five"), (6, "six")];
-    store.save_region(ONE, &changes(1, &all, &all[..1], &[])).unwrap();
-    let why = |object| (LocalId(object), "no root".to_owned());
-    store.set_objects_aside(ONE, &[why(5), why(6), why(7)]).unwrap();
-    assert_eq!(read(&store, ONE), StoredRegion { row: Some(row(1)), ..StoredRegion::default() });
+    let first =
+        RegionChanges { land: land(&[(PARCEL, "parcel")], &[]).land, ..changes(1, &all, &all[..1], &[]) };
+    store.save_region(ONE, &first).unwrap();
+    let of = |part, object, value| meaningless(part, LocalId(object), value);
+    let aside_rows = vec![
+        of(ObjectPart::Body, 5, "five"),
+        of(ObjectPart::Body, 6, "other"),
+        of(ObjectPart::Body, 7, "seven"),
+        of(ObjectPart::State, 5, "five"),
+        of(ObjectPart::State, 6, "six"),
+        meaningless(ObjectPart::Land, PARCEL.place(), "parcel"),
+        meaningless(ObjectPart::Land, BAKED.place(), ""),
+    ];
+    let next = RegionChanges { aside: aside_rows, ..changes(2, &[], &[], &[]) };
+    store.save_region(ONE, &next).unwrap();
+    let bodies = rows(&[(6, "six")]);
+    assert_eq!(read(&store, ONE), StoredRegion { row: Some(row(2)), bodies, ..StoredRegion::default() });
     let kinds: Vec<String> = aside(&store).into_iter().map(|(part, _)| part).collect();
-    assert_eq!(kinds, ["body", "body", "state"]);
+    assert_eq!(kinds, ["body", "state", "land"]);
+}
+
+/// As after a save with an unknown outcome that was made.
+fn a_repeated_save_sets_nothing_newer_aside(database: &TestDatabase) {
+    let store = database.open();
+    let all = [(5, "five"), (6, "six")];
+    store.save_region(ONE, &changes(1, &all, &all, &[])).unwrap();
+    store.save_region(ONE, &land(&[(ESTATE, "estate"), (PARCEL, "parcel")], &[])).unwrap();
+    tamper(&store, Sql::same("UPDATE regions SET epoch = epoch + 1"), &[]);
+    tamper(&store, Sql::same("UPDATE object_bodies SET checksum = checksum + 1"), &[]);
+    let first_land = Sql::same("UPDATE region_land SET checksum = checksum + 1 WHERE land = $1");
+    tamper(&store, first_land, values![key_of(ONE, ESTATE.place())]);
+    let mut aside_rows = asides(&store.region_objects(ONE).unwrap().damages);
+    aside_rows.push(meaningless(ObjectPart::State, LocalId(6), "six"));
+    aside_rows.push(meaningless(ObjectPart::Land, PARCEL.place(), "parcel"));
+    assert_eq!(aside_rows.len(), 6);
+    // Another object with the local id, and another estate and parcel in the places of the damaged ones.
+    let mut next = RegionChanges {
+        aside: aside_rows,
+        land: land(&[(ESTATE, "new"), (PARCEL, "rest")], &[]).land,
+        ..changes(2, &[(6, "new")], &[(6, "new")], &[])
+    };
+    next.row.ticket = Ticket(7);
+    store.save_region(ONE, &next).unwrap();
+    let (stored, set_aside) = (read(&store, ONE), aside(&store));
+    assert_eq!((stored.bodies.len(), stored.states.len(), set_aside.len()), (1, 2, 6));
+    store.save_region(ONE, &next).unwrap();
+    assert_eq!((read(&store, ONE), aside(&store)), (stored, set_aside));
+}
+
+fn a_save_that_fails_sets_nothing_aside(database: &TestDatabase) {
+    let store = database.open();
+    store.save_region(ONE, &changes(1, &[(5, "five")], &[(5, "five")], &[])).unwrap();
+    tamper(&store, Sql::same("UPDATE object_bodies SET checksum = checksum + 1"), &[]);
+    let stored = store.region_objects(ONE).unwrap();
+    let next = RegionChanges { aside: asides(&stored.damages), ..changes(2, &[], &[], &[]) };
+    tamper(&store, Sql::same("ALTER TABLE region_land RENAME TO elsewhere"), &[]);
+    let with_land = RegionChanges { land: land(&[(ESTATE, "estate")], &[]).land, ..next.clone() };
+    store.save_region(ONE, &with_land).unwrap_err();
+    tamper(&store, Sql::same("ALTER TABLE elsewhere RENAME TO region_land"), &[]);
+    assert_eq!((store.region_objects(ONE).unwrap(), aside(&store)), (stored, vec![]));
+    store.save_region(ONE, &next).unwrap();
+    assert_eq!(aside(&store).len(), 1);
 }
 
 const ESTATE: LandKey = LandKey::new(LandKind::Estate, 0);
@@ -235,7 +318,7 @@ fn land_is_read_as_it_was_saved_last(database: &TestDatabase) {
     assert_eq!((read(&store, WorldId(0)).land, read(&store, TWO).land), (land_rows(&all), land_rows(&all)));
 }
 
-fn damaged_rows_of_land_are_set_aside_and_the_others_read(database: &TestDatabase) {
+fn damaged_rows_of_land_stay_until_a_save_sets_them_aside(database: &TestDatabase) {
     let store = database.open();
     store.save_region(ONE, &land(&[(ESTATE, "estate"), (PARCEL, "parcel"), (BAKED, "baked")], &[])).unwrap();
     let key = key_of(ONE, PARCEL.place());
@@ -248,17 +331,12 @@ fn damaged_rows_of_land_are_set_aside_and_the_others_read(database: &TestDatabas
     let stored = store.region_objects(ONE).unwrap();
     assert_eq!(stored.damages.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
     assert_eq!(stored.land, land_rows(&[(BAKED, "baked")]));
+    assert_eq!(store.region_objects(ONE).unwrap(), stored, "a read changes nothing");
+    let next = RegionChanges { aside: asides(&stored.damages), ..changes(2, &[], &[], &[]) };
+    store.save_region(ONE, &next).unwrap();
     assert_eq!(aside(&store), [("land".to_owned(), vec![7]), ("land".to_owned(), vec![7])]);
-    assert_eq!(read(&store, ONE).land, stored.land, "once");
+    assert_eq!(read(&store, ONE).land, stored.land);
     assert!(check(&database.url).unwrap().problems.is_empty());
-}
-
-fn land_is_set_aside(database: &TestDatabase) {
-    let store = database.open();
-    store.save_region(ONE, &land(&[(ESTATE, "estate"), (PARCEL, "parcel")], &[])).unwrap();
-    store.set_land_aside(ONE, &[(PARCEL, "no squares".into()), (BAKED, "not there".into())]).unwrap();
-    assert_eq!(read(&store, ONE).land, land_rows(&[(ESTATE, "estate")]));
-    assert_eq!(aside(&store), [("land".to_owned(), b"parcel".to_vec())]);
 }
 
 fn a_row_of_land_of_an_unknown_kind_keeps_the_region_from_starting(database: &TestDatabase) {
@@ -284,20 +362,20 @@ fn of_objects_set_aside_the_oldest_go_first(database: &TestDatabase) {
     let store = database.open();
     let all = [(5, "five"), (6, "six")];
     store.save_region(ONE, &changes(1, &all, &[], &[])).unwrap();
-    store.set_objects_aside(ONE, &[(LocalId(5), String::new())]).unwrap();
+    set_object_aside(&store, ONE, LocalId(5));
     let last = Sql::same(
         "INSERT INTO objects_set_aside (number, object, part, why, content) SELECT number + $1, object, part, why, content \
          FROM objects_set_aside",
     );
     tamper(&store, last, values![i64::from(OBJECTS_SET_ASIDE_MAX) - 1]);
-    store.set_objects_aside(ONE, &[]).unwrap();
+    store.write(|session| set_aside(session, &[])).unwrap();
     assert_eq!(aside(&store).len(), 2);
     tamper(
         &store,
         Sql::same("UPDATE objects_set_aside SET number = number + 1 WHERE number > $1"),
         values![1],
     );
-    store.set_objects_aside(ONE, &[]).unwrap();
+    store.write(|session| set_aside(session, &[])).unwrap();
     assert_eq!(aside(&store).len(), 1);
 }
 
@@ -311,7 +389,7 @@ fn an_instance_is_no_region() {
 /// Objects of each of two regions.
 const N: u32 = 6_000;
 /// Bytes of a page of a file.
-const PAGE: usize = 4_096;
+pub(crate) const PAGE: usize = 4_096;
 
 fn value(n: u32) -> String {
     format!("value {n:>5} ").repeat(20)
@@ -323,27 +401,31 @@ fn save_all(store: &Store, region: WorldId) {
     store.save_region(region, &changes(1, &values, &values, &[])).unwrap();
 }
 
-/// A file with the objects, closed; numbers of the leaves and of the inner pages that the table of bodies has in it, in the order of the keys, without
-/// its root.
+/// A file with the objects, closed; pages of the table of bodies.
 fn file_with_objects() -> (TestDatabase, Vec<usize>, Vec<usize>) {
     let database = TestDatabase::sqlite();
     let store = database.open();
     save_all(&store, ONE);
     save_all(&store, TWO);
-    let pages = Sql::same(
-        "SELECT pageno, pagetype = 'internal' FROM dbstat WHERE name = 'object_bodies' AND path <> '/' ORDER BY path",
-    );
-    let read = |row: crate::engine::Row<'_>| Ok((row.get::<u32>(0)? as usize, row.get::<bool>(1)?));
-    let pages = store.read(|session| session.query(pages, &[], read)).unwrap();
-    let of_kind =
-        |inner| pages.iter().filter(move |(_, is_inner)| *is_inner == inner).map(|(page, _)| *page).collect();
-    let (leaves, inner): (Vec<usize>, Vec<usize>) = (of_kind(false), of_kind(true));
+    let (leaves, inner) = pages_of(&store, "object_bodies");
     assert!(leaves.len() > 500 && inner.len() > 1, "{} leaves, {} inner pages", leaves.len(), inner.len());
     (database, leaves, inner)
 }
 
+/// Numbers of the leaves and of the inner pages that a table or an index has in its file, in the order of the keys, without its root.
+pub(crate) fn pages_of(store: &Store, name: &str) -> (Vec<usize>, Vec<usize>) {
+    let pages = Sql::same(
+        "SELECT pageno, pagetype = 'internal' FROM dbstat WHERE name = $1 AND path <> '/' AND pagetype <> 'overflow' ORDER BY path",
+    );
+    let read = |row: crate::engine::Row<'_>| Ok((row.get::<u32>(0)? as usize, row.get::<bool>(1)?));
+    let pages = store.read(|session| session.query(pages, values![name], read)).unwrap();
+    let of_kind =
+        |inner| pages.iter().filter(move |(_, is_inner)| *is_inner == inner).map(|(page, _)| *page).collect();
+    (of_kind(false), of_kind(true))
+}
+
 /// Overwrites a page of a closed file.
-fn overwrite(database: &TestDatabase, page: usize, with: impl FnOnce(&[u8]) -> Vec<u8>) {
+pub(crate) fn overwrite(database: &TestDatabase, page: usize, with: impl FnOnce(&[u8]) -> Vec<u8>) {
     let path = database.url.path().unwrap();
     let mut bytes = std::fs::read(path).unwrap();
     let content = with(&bytes);
@@ -356,13 +438,10 @@ fn is_there_without(database: &TestDatabase, n_lost_max: usize) {
     assert!(!check(&database.url).unwrap().problems.is_empty());
     let store = database.open();
     let stored = store.region_objects(ONE).unwrap();
-    let damages: Vec<String> = stored.damages.iter().map(ToString::to_string).collect();
-    assert_eq!(
-        damages,
-        [
-            "region 1, body: table object_bodies had damaged pages and is kept as object_bodies_damaged_1; rows are missing"
-        ]
-    );
+    let rebuilt: Vec<String> = stored.rebuilt.iter().map(ToString::to_string).collect();
+    let told =
+        "table object_bodies had damaged pages and is kept as object_bodies_damaged_1; rows are missing";
+    assert_eq!((rebuilt, &*stored.damages), (vec![told.to_owned()], &[][..]));
     let of_two = read(&store, TWO);
     for (stored, n_max) in [(&stored, N as usize), (&of_two, N as usize)] {
         assert!(stored.bodies.len() + n_lost_max >= n_max, "{} of {n_max}", stored.bodies.len());
@@ -437,6 +516,8 @@ fn values_of_another_type_are_set_aside() {
         let stored = store.region_objects(ONE).unwrap();
         assert_eq!(stored.damages.len(), 2, "body and state: {:?}", stored.damages);
         assert_eq!(stored.bodies.len(), N as usize - 1);
+        let next = RegionChanges { aside: asides(&stored.damages), ..changes(2, &[], &[], &[]) };
+        store.save_region(ONE, &next).unwrap();
         assert_eq!(aside(&store).len(), 2);
         assert_eq!(read(&store, ONE).bodies.len(), N as usize - 1);
     }

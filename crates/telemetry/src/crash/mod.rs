@@ -33,7 +33,7 @@ mod signals;
 
 pub use link::{PATIENCE_SLICES, SLICE};
 pub use message::{CrashKind, CrashMessage, read_message, write_done};
-pub use panics::PANIC_TEXT_BYTES_MAX;
+pub use panics::{PANIC_TEXT_BYTES_MAX, abort_on_panic};
 pub use signals::segfault;
 
 use link::MonitorLink;

@@ -31,6 +31,17 @@ pub(super) fn hook(link: Arc<MonitorLink>, options: Options) {
     }));
 }
 
+/// Lets a panic abort the process unless it is caught, without a monitor and a dump. Call it before other threads start.
+pub fn abort_on_panic(options: Options) {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        print(info);
+        if !(options.survives)(std::thread::current().name().unwrap_or("unnamed")) {
+            std::process::abort();
+        }
+    }));
+}
+
 fn describe(thread: &str, info: &PanicHookInfo<'_>) -> String {
     let message = info.payload_as_str().unwrap_or("no message");
     let place = info.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);

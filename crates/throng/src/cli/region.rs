@@ -7,7 +7,8 @@ use std::path::PathBuf;
 /// `throng region …`. Exit status 1: refused or not found.
 #[derive(Clone, Debug, Subcommand)]
 pub enum RegionCommand {
-    /// Write a region's objects to a file. Without a running server, those in the database.
+    /// Write a region's objects to a file. Without a running server, those in the database, in which nothing is changed. Damaged parts are named, and no
+    /// file is written then without `--partial`.
     Export {
         /// Name of the region.
         #[arg(value_name = "NAME")]
@@ -15,6 +16,9 @@ pub enum RegionCommand {
         /// The file to make; there must be none yet.
         #[arg(value_name = "FILE")]
         file: PathBuf,
+        /// Write the file also if parts of the region are damaged in the database, without these.
+        #[arg(long)]
+        partial: bool,
         /// Answer in JSON.
         #[arg(long)]
         json: bool,

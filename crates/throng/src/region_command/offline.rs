@@ -18,12 +18,19 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{RegionRow, Store};
 
-/// Writes the region in the database to a new file.
-pub(super) fn export(config: &Config, name: &str, file: &Path) -> Result<Value, RegionCommandError> {
+/// Writes the region in the database to a new file, and changes nothing in the database.
+pub(super) fn export(
+    config: &Config,
+    name: &str,
+    file: &Path,
+    is_partial: bool,
+) -> Result<Value, RegionCommandError> {
     let StoredWorld { section, keeper: settings, store } = StoredWorld::open(config, name)?;
-    let stored = store.region_objects(settings.region)?;
+    let stored = store.read_region(settings.region)?;
     let (epoch, sequence) = frame_of(stored.row.as_ref());
-    let (_, LoadedRegion { objects, land, .. }) = Keeper::load(&settings, &stored, Uuid::nil())?;
+    let (_, loaded) = Keeper::load(&settings, &stored, Uuid::nil())?;
+    let damaged = region_transfer::check_whole(&stored, &loaded, is_partial)?;
+    let LoadedRegion { objects, land, .. } = loaded;
     let about = RegionAbout {
         name: section.name.clone(),
         size_m: section.size_m,
@@ -33,7 +40,7 @@ pub(super) fn export(config: &Config, name: &str, file: &Path) -> Result<Value, 
     let land = LandToWrite { land: &land, described: &settings.land.terrain };
     let written = region_transfer::write(file, &about, (&objects, Some(land)), &settings.ids)?;
     let WrittenRegion { n_prims, bytes } = written;
-    Ok(json!({ "epoch": epoch, "sequence": sequence, "prims": n_prims, "bytes": bytes }))
+    Ok(json!({ "epoch": epoch, "sequence": sequence, "prims": n_prims, "bytes": bytes, "damaged": damaged }))
 }
 
 /// Adds a file to the region in the database: all of it, or nothing.
@@ -133,6 +140,7 @@ fn unix_s() -> u64 {
 mod tests {
     use super::*;
     use std::path::PathBuf;
+    use store::{LandChanges, ObjectRows, RegionChanges};
 
     #[test]
     fn an_import_waits_for_the_first_start_of_a_region_with_content() {
@@ -141,7 +149,7 @@ mod tests {
         config.server.data = data.path().to_owned();
         let name = config.region[0].name.clone();
         let file = data.path().join("harbour.region");
-        export(&config, &name, &file).expect("a file of an empty region");
+        export(&config, &name, &file, false).expect("a file of an empty region");
         config.region[0].content = file.clone();
         let told = import(&config, &name, &file);
         assert!(matches!(told, Err(RegionCommandError::ContentFirst(_))), "{told:?}");
@@ -155,5 +163,49 @@ mod tests {
         assert_eq!(n_rows(&config), 1);
         config.region[0].content = file.clone();
         import(&config, &name, &file).expect("a region that is not new");
+    }
+
+    #[test]
+    fn an_export_without_damaged_objects_has_to_be_ordered_and_names_them() {
+        let data = tempfile::tempdir().expect("a directory");
+        let mut config = Config::default();
+        config.server.data = data.path().to_owned();
+        let name = config.region[0].name.clone();
+        let full = data.path().join("full.region");
+        region_transfer::tests::write_region(&full);
+        import(&config, &name, &full).expect("three prims");
+        let open = || StoredWorld::open(&config, &name).expect("a database");
+        let (damaged, before) = {
+            let StoredWorld { keeper, store, .. } = open();
+            let stored = store.read_region(keeper.region).expect("a region");
+            let (last, _) = stored.bodies.iter().last().expect("three prims");
+            let mut bodies = ObjectRows::default();
+            bodies.push(last, b"damaged");
+            let row = stored.row.expect("it was saved");
+            let changes = RegionChanges {
+                row,
+                bodies,
+                states: ObjectRows::default(),
+                gone: Vec::new(),
+                land: LandChanges::default(),
+                held: Vec::new(),
+                aside: Vec::new(),
+            };
+            store.save_region(keeper.region, &changes).expect("a store");
+            (last, store.read_region(keeper.region).expect("a region"))
+        };
+        let file = data.path().join("harbour.region");
+        let told = export(&config, &name, &file, false).expect_err("an object would be missing").to_string();
+        assert!(told.contains(&format!("object {} \"Prim 2\": ", damaged.0)), "{told}");
+        assert!(!file.exists());
+        let told = export(&config, &name, &file, true).expect("a file");
+        let found = told["damaged"].as_array().expect("a list");
+        assert_eq!(
+            (found.len(), &found[0]["id"], &told["prims"]),
+            (1, &json!(damaged.0), &json!(2)),
+            "{told}"
+        );
+        let StoredWorld { keeper, store, .. } = open();
+        assert_eq!(store.read_region(keeper.region).expect("a region"), before, "nothing is set aside");
     }
 }

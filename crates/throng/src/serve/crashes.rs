@@ -31,9 +31,10 @@ fn survives(thread: &str) -> bool {
     thread.starts_with("world-") || thread.starts_with("long-") || thread == "http"
 }
 
-/// Starts the monitor, unless no dumps are wanted, and handles crashes from now on.
+/// Starts the monitor, unless no dumps are wanted, and handles crashes from now on. A panic that no thread survives ends the process in both cases.
 pub(super) fn start(config: &Config) -> Result<Option<Crashes>, ServeError> {
     if config.diagnose.crash_dumps_max == 0 {
+        telemetry::crash::abort_on_panic(Options { survives });
         return Ok(None);
     }
     let failed = |source| ServeError::Monitor { source };

@@ -105,7 +105,8 @@ mod tests {
         let (cache_id, state, name) = (Uuid::nil(), Vec::new(), "Harbour".to_owned());
         let row = RegionRow { epoch: Epoch(0), sequence: 1, cache_id, state, name, ticket };
         let (bodies, states, land) = (ObjectRows::default(), ObjectRows::default(), LandChanges::default());
-        RegionChanges { row, bodies, states, gone: Vec::new(), land, held }
+        let (gone, aside) = (Vec::new(), Vec::new());
+        RegionChanges { row, bodies, states, gone, land, held, aside }
     }
 
     #[test]

@@ -33,7 +33,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use store::{Store, StoreError};
+use store::{RebuiltTable, Store, StoreError};
 use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
 use telemetry::{Metrics, Timing};
 use workplace::Clock;
@@ -44,6 +44,10 @@ static SAVE: Scope = Scope::new("keeper.save").arg(Arg::World).limit_us(1_000_00
 
 /// Without a batch and without users to count, the thread waits for a batch.
 const IDLE: Duration = Duration::from_secs(3_600);
+/// Answer to orders to save a region while rows of it are lost.
+const ROWS_LOST: &str = "Damaged pages of the database have taken rows away. All regions are written again.";
+/// The reason for which nothing is saved of a world that was begun without the region's objects.
+const EMPTIED: &str = "The world has begun without the region's objects, and nothing of it is saved. A start of the server takes them from the disk.";
 /// Attempts to save a region at the end of the server.
 const LAST_ATTEMPTS: u32 = 3;
 
@@ -90,6 +94,8 @@ pub(super) struct SaveOutcome {
     id: u64,
     /// The reason for which it is not saved.
     why: Option<String>,
+    /// Tables were built anew without rows on damaged pages. The rows of other regions may be among these.
+    is_row_lost: bool,
 }
 
 /// The `keeper` thread.
@@ -241,9 +247,10 @@ fn save_all(
         };
         fuse.strike();
         let began_at = clock();
+        let mut is_row_lost = false;
         let result = {
             let _scope = SAVE.enter(batch.region.0.into());
-            save(store, &batch, fuse)
+            save(store, &batch, fuse, &mut is_row_lost)
         };
         let why = result.as_ref().err().map(with_causes);
         if let Some(why) = &why {
@@ -255,7 +262,7 @@ fn save_all(
             timings.lag.record(ended_at.since(since));
         }
         let is_saved = why.is_none();
-        let outcome = SaveOutcome { world: batch.region, id: batch.id, why };
+        let outcome = SaveOutcome { world: batch.region, id: batch.id, why, is_row_lost };
         // The other end is gone when the server ends; it reads the last state again then.
         if outcomes.send(outcome).is_err() {
             return;
@@ -288,8 +295,17 @@ fn with_causes(error: &SaveError) -> String {
 }
 
 /// One transaction, unless a fault was ordered.
-fn save(store: &Store, batch: &Batch, fuse: &Fuse) -> Result<(), SaveError> {
-    if fuse.fails() { Err(SaveError::Ordered) } else { Ok(store.save_region(batch.region, &batch.changes)?) }
+fn save(store: &Store, batch: &Batch, fuse: &Fuse, is_row_lost: &mut bool) -> Result<(), SaveError> {
+    if fuse.fails() { Err(SaveError::Ordered) } else { Ok(save_mending(store, batch, is_row_lost)?) }
+}
+
+/// One transaction, and another one if the first came upon damaged pages. Then tables are built anew, of which rows may be lost.
+fn save_mending(store: &Store, batch: &Batch, is_row_lost: &mut bool) -> Result<(), StoreError> {
+    let report = |table: RebuiltTable| {
+        tracing::error!(region = batch.region.0, %table, "pages of the database were damaged");
+        *is_row_lost |= !table.is_whole;
+    };
+    store.with_rebuild(|| store.save_region(batch.region, &batch.changes), report)
 }
 
 impl Keepers {
@@ -298,10 +314,15 @@ impl Keepers {
         self.grounds.note(frame);
         let Some(followed) = self.worlds.get_mut(frame.world) else { return };
         followed.epoch = frame.epoch;
+        let was_emptied = followed.keeper.is_emptied();
         match followed.keeper.handle_frame(now, frame) {
             Following::Current | Following::Emptied => followed.is_request_due = false,
             Following::Waiting => {}
             Following::NeedsSnapshot => followed.is_request_due = true,
+        }
+        if followed.keeper.is_emptied() && !was_emptied {
+            let (region, Epoch(epoch)) = (frame.world.0, frame.epoch);
+            tracing::error!(region, epoch, why = EMPTIED, "a world has lost its region");
         }
         if followed.is_request_due {
             followed.is_request_due = !(followed.request_snapshot)();
@@ -343,6 +364,10 @@ impl Keepers {
     pub(super) fn take_restore(&mut self, request: RestoreRequest) {
         let RestoreRequest { world, order, reply } = request;
         match self.worlds.get_mut(world) {
+            Some(followed) if followed.keeper.is_emptied() => {
+                // The receiver may have given up.
+                let _ = reply.send(RestoreReply::NotSent(EMPTIED.into()));
+            }
             Some(followed) => {
                 followed.restores.add(&mut followed.keeper, order, reply);
                 followed.send_transfers();
@@ -377,9 +402,13 @@ impl Keepers {
 
     /// Takes the outcome of a batch.
     pub(super) fn take_outcome(&mut self, now: Instant, outcome: &SaveOutcome) {
-        let followed = self.worlds.get_mut(outcome.world).expect("an outcome is that of a followed region");
-        let SaveOutcome { id, why, .. } = outcome;
+        let SaveOutcome { world, id, why, is_row_lost } = outcome;
+        let followed = self.worlds.get_mut(*world).expect("an outcome is that of a followed region");
         followed.keeper.handle_saved(now, *id, why.is_none());
+        if *is_row_lost {
+            self.forget_disk(now);
+        }
+        let followed = self.worlds.get_mut(*world).expect("it was there");
         followed.restores.answer(&mut followed.keeper);
         followed.send_transfers();
         let (epoch, sequence) = followed.saving.take().expect("an outcome is that of the batch under way");
@@ -388,7 +417,7 @@ impl Keepers {
             Some(why) => Err(format!("It is not saved, stays in memory, and will be tried again. {why}")),
         };
         followed.orders.end_batch(&reply);
-        self.status.update(outcome.world, |saves| match (&reply, why) {
+        self.status.update(*world, |saves| match (&reply, why) {
             (Ok(frame), _) => (saves.saved, saves.failing) = (Some(*frame), None),
             (Err(_), why) => {
                 let since = saves.failing.as_ref().map_or(now, |(since, _)| *since);
@@ -396,6 +425,16 @@ impl Keepers {
             }
         });
         self.save_due(now);
+    }
+
+    /// Lets all worlds be written again: rows of each may be lost.
+    fn forget_disk(&mut self, now: Instant) {
+        for followed in self.worlds.values_mut() {
+            followed.keeper.forget_disk(now);
+            followed.is_request_due = !(followed.request_snapshot)();
+            // Their batch has not everything that they are about.
+            followed.orders.end_batch(&Err(ROWS_LOST.into()));
+        }
     }
 
     /// Hands out the batches that are due, sends worlds their bounds, and publishes the state of the saves.
@@ -413,7 +452,13 @@ impl Keepers {
                 if is_ordered {
                     orders.begin_batch();
                 }
-                self.batches.send(batch).expect("the thread ends after its last batch");
+                self.batches
+                    .send(batch)
+                    .expect("a panic of the keeper thread aborts the process (crashes.rs)");
+            }
+            if keeper.is_emptied() && saving.is_none() && orders.are_waiting() {
+                orders.begin_batch();
+                orders.end_batch(&Err(EMPTIED.into()));
             }
             let unsaved_since = keeper.unsaved_since();
             let unsaved_for = unsaved_since.map_or(Duration::ZERO, |since| now.since(since));
@@ -423,6 +468,11 @@ impl Keepers {
                 (saves.n_unsaved, saves.n_moving) = keeper.n_unsaved();
                 saves.moving_lag = keeper.moving_lag(now);
                 saves.failures = keeper.failures();
+                if keeper.is_emptied() {
+                    saves.failing = Some((unsaved_since.unwrap_or(now), EMPTIED.into()));
+                } else if saves.failing.as_ref().is_some_and(|(_, why)| why == EMPTIED) {
+                    saves.failing = None;
+                }
             });
         }
     }
@@ -450,7 +500,7 @@ impl KeeperThread {
         self.restores.clone()
     }
 
-    /// Saves all regions as of their last frames. The number of those that could not be saved.
+    /// Saves all regions as of their last frames. The number of those of which something could not be saved.
     pub(super) fn finish(self, keepers: Keepers, clock: &Clock) -> usize {
         let (mut keepers, outcomes) = keepers.into_worlds();
         // The thread has ended with its last batch, since nothing is left that could send another.
@@ -459,136 +509,47 @@ impl KeeperThread {
         }
         let outcomes: Vec<SaveOutcome> = outcomes.try_iter().collect();
         let mut n_unsaved = 0;
+        let mut is_row_lost = outcomes.iter().any(|outcome| outcome.is_row_lost);
         for keeper in &mut keepers {
             let now = clock();
-            if let Some(outcome) = outcomes.iter().find(|outcome| outcome.world == keeper.region()) {
-                keeper.handle_saved(now, outcome.id, outcome.why.is_none());
+            if let Some(id) = keeper.under_way() {
+                let region = keeper.region();
+                let outcome = outcomes.iter().find(|outcome| (outcome.world, outcome.id) == (region, id));
+                if outcome.is_none() {
+                    tracing::error!(
+                        region = region.0,
+                        "a save has ended without an outcome, and is repeated"
+                    );
+                }
+                keeper.handle_saved(now, id, outcome.is_some_and(|outcome| outcome.why.is_none()));
             }
-            n_unsaved += usize::from(!save_last(&self.store, keeper, now));
+            n_unsaved += usize::from(!save_last(&self.store, keeper, now, &mut is_row_lost));
         }
-        n_unsaved
+        // The worlds have ended, and show no objects any more that could be written again.
+        if is_row_lost { keepers.len() } else { n_unsaved }
     }
 }
 
-/// Saves a region's last state; false if it could not be saved.
-fn save_last(store: &Store, keeper: &mut Keeper, now: Instant) -> bool {
-    for _ in 0..LAST_ATTEMPTS {
+/// Saves a region's last state, as far as its keeper has it; false if something could not be saved.
+fn save_last(store: &Store, keeper: &mut Keeper, now: Instant, is_row_lost: &mut bool) -> bool {
+    let is_saved = (0..LAST_ATTEMPTS).any(|_| {
         keeper.order_save();
-        // Pauses after failures are over by then.
+        // Pauses after failures are over by then. Without a batch, no frame has ever come.
         let Some(batch) = keeper.poll_batch(now + Duration::from_secs(3_600)) else { return true };
-        let saved = store.save_region(batch.region, &batch.changes);
+        let saved = save_mending(store, &batch, is_row_lost);
         keeper.handle_saved(now, batch.id, saved.is_ok());
-        match saved {
-            Ok(()) => return true,
-            Err(error) => {
-                tracing::error!(region = batch.region.0, %error, "changes could not be saved at the end")
-            }
+        if let Err(error) = &saved {
+            tracing::error!(region = batch.region.0, %error, "changes could not be saved at the end");
         }
+        saved.is_ok()
+    });
+    if keeper.is_behind() {
+        let region = keeper.region().0;
+        let why = if keeper.is_emptied() { EMPTIED } else { "Frames of its world are missing." };
+        tracing::error!(region, why, "a region is saved in part only");
     }
-    false
+    is_saved && !keeper.is_behind()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::faults::Fuses;
-    use super::super::inboxes::Waiting;
-    use super::*;
-    use ids::{SessionKey, Tick, Uuid};
-    use link::{Action, Command, SnapshotChunk, Terrain};
-    use schedule::{Pool, StepStart, Task};
-    use workplace::faults::{FaultEffect, InjectedFault};
-
-    struct Idle;
-
-    impl Task for Idle {
-        fn is_quiet(&mut self) -> bool {
-            true
-        }
-
-        fn step(&mut self, _: &StepStart) {}
-    }
-
-    #[test]
-    fn an_ordered_save_is_durable_when_it_is_answered_and_a_failed_one_says_why() {
-        let config = Config::default();
-        let world = config.region[0].world(0);
-        let store = Arc::new(Store::open_in_memory().expect("a store"));
-        let stored = store.region_objects(world).expect("an empty region");
-        let region = &config.region[0];
-        let terrain = Arc::new(Terrain::flat(region.size_m, 21.0));
-        let settings = keeper_config(&config, (world, region), new_land(region, &terrain, None, 0), 0);
-        let loaded = Keeper::load(&settings, &stored, Uuid::from_u128(1));
-        let (keeper, _) = loaded.expect("an empty region");
-        let pool = Pool::start(1, || Instant::ZERO).expect("a thread");
-        let waker = pool.add(Box::new(Idle), Duration::from_millis(50), Tick(0));
-        let inbox = Inbox { waiting: Waiting::new(8), waker };
-        let clock: Clock = Arc::new(|| Instant::ZERO);
-        let mut fuses = Fuses::default();
-        let (mut keepers, thread) = start(KeeperThreadConfig {
-            config: &config,
-            kept: vec![(world, keeper)],
-            full: BTreeSet::new(),
-            grounds: Arc::new(Grounds::new(Vec::new())),
-            inbox: &|_| inbox.clone(),
-            store: &store,
-            tunables: &Arc::new(Tunables::new(&config, Recorder::off())),
-            clock: &clock,
-            metrics: &Metrics::new(),
-            recorder: Recorder::off(),
-            fuse: fuses.at("keeper"),
-        })
-        .expect("a thread");
-        let order = |keepers: &mut Keepers| {
-            let reply = thread.orders().order(world).expect("room");
-            let order = keepers.orders().recv().expect("the order");
-            keepers.take_order(Instant::ZERO, order);
-            reply
-        };
-        let end_batch = |keepers: &mut Keepers| {
-            let outcome = keepers.outcomes().recv().expect("an outcome");
-            keepers.take_outcome(Instant::ZERO, &outcome);
-        };
-
-        let mut first = order(&mut keepers);
-        // The world has made no step yet, and is asked for one.
-        let mut commands = Vec::new();
-        inbox.waiting.drain_commands(&mut commands);
-        assert!(commands.iter().any(|command| command.action == Action::Resync), "{commands:?}");
-        keepers.take(Instant::ZERO, &Frame { world, ..Frame::empty() });
-        end_batch(&mut keepers);
-        let saved = SavedFrame { epoch: Epoch(0), sequence: 0, at: Instant::ZERO };
-        assert_eq!(first.try_recv(), Ok(Ok(saved)));
-        let row = store.region_row(world).expect("a store").expect("a row");
-        assert_eq!((row.epoch, row.sequence), (saved.epoch, saved.sequence));
-        let saves = thread.status().of(world).expect("a region");
-        assert_eq!((saves.saved, saves.failures, saves.failing), (Some(saved), 0, None));
-
-        // A gap, while the inbox has no room: the request goes out at the next frame.
-        let resyncs = || {
-            let mut commands = Vec::new();
-            inbox.waiting.drain_commands(&mut commands);
-            commands.iter().filter(|command| command.action == Action::Resync).count()
-        };
-        resyncs();
-        let leave = |n| Command::by_session(SessionKey(1), n, Action::Leave);
-        assert!((0..8).all(|n| inbox.waiting.push_command(leave(n))));
-        keepers.take(Instant::ZERO, &Frame { world, sequence: 2, ..Frame::empty() });
-        assert_eq!(resyncs(), 0, "there is no room");
-        keepers.take(Instant::ZERO, &Frame { world, sequence: 3, ..Frame::empty() });
-        assert_eq!(resyncs(), 1);
-        keepers.take(Instant::ZERO, &Frame { world, sequence: 4, ..Frame::empty() });
-        assert_eq!(resyncs(), 0, "it is under way");
-        let whole = SnapshotChunk { index: 0, count: 1, ..SnapshotChunk::default() };
-        keepers.take(Instant::ZERO, &Frame { world, sequence: 5, snapshot: Some(whole), ..Frame::empty() });
-
-        let fault = InjectedFault { effect: FaultEffect::Fail, place: "keeper".into(), ms: 0, repeat: 2 };
-        fuses.order(fault, &|| {}).expect("a place");
-        let mut second = order(&mut keepers);
-        end_batch(&mut keepers);
-        let why = second.try_recv().expect("an answer").expect_err("a fault");
-        assert!(why.contains("a fault that was ordered"), "{why}");
-        let saves = thread.status().of(world).expect("a region");
-        assert_eq!((saves.saved, saves.failures, saves.failing.is_some()), (Some(saved), 1, true));
-        assert_eq!(thread.finish(keepers, &clock), 0, "it is saved at the end");
-    }
-}
+mod tests;

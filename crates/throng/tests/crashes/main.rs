@@ -256,3 +256,14 @@ fn without_dumps_there_is_no_monitor() {
     server.signal(Signal::TERM);
     assert_eq!(server.wait().status.code(), Some(0));
 }
+
+#[test]
+fn without_dumps_an_uncaught_panic_ends_the_server_all_the_same() {
+    let mut server = Server::start_with(&[("THRONG__DIAGNOSE__CRASH_DUMPS_MAX", "0")]);
+    server.fault("panic", "replica");
+    server.wait_until_logged("a fault that was ordered at replica");
+    // A server that goes on without the thread is asked to end, and would do so with a status.
+    server.signal(Signal::TERM);
+    let ended = server.wait();
+    assert_eq!(ended.status.signal(), Some(SIGABRT), "{}", ended.log);
+}

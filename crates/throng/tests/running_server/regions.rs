@@ -205,6 +205,7 @@ fn a_region_is_saved_now_and_exported_and_imported_with_and_without_its_server()
     };
     let told: Value = serde_json::from_str(&out(&export(&server, &exported))).unwrap();
     assert_eq!((&told["prims"], &told["bytes"]), (&json!(3), &json!(exported.metadata().unwrap().len())));
+    assert_eq!(told["damaged"], json!([]));
     fails(&export(&server, &exported), 1, "cannot make");
     let kept = region_file::read(&mut File::open(&exported).unwrap(), &ids().kept).unwrap();
     assert_eq!(kept.about.name, "Harbour");

@@ -9,7 +9,7 @@ use keeper::{Keeper, KeeperConfig, LoadError, LoadedRegion, NewLand, RegionIds};
 use link::{Estate, StoredObjects, Terrain, kept_object_ids, shared_local_ids, temporary_object_ids};
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Store, StoredRegion};
+use store::{Store, StoreError, StoredRegion};
 
 /// A region as it was read, with its keeper.
 pub(in crate::serve) struct KeptWorld {
@@ -21,8 +21,8 @@ pub(in crate::serve) struct KeptWorld {
 /// Name of the estate of a new region.
 const ESTATE_NAME: &str = "My Estate";
 
-/// Reads objects and land of all regions, whose described grounds are `grounds`. Damaged rows are set aside and named in the log; the others are
-/// there. A region that was never saved begins with its content.
+/// Reads objects and land of all regions, whose described grounds are `grounds`. Damaged rows are named in the log, and set aside by the keeper's first
+/// save; the others are there. A region that was never saved begins with its content.
 ///
 /// # Errors
 /// If the database or content cannot be read, a region was written by a later build or under another name, or the owner of an estate has no account.
@@ -33,11 +33,11 @@ pub(in crate::serve) fn load(
     now_s: u64,
 ) -> Result<Vec<KeptWorld>, ServeError> {
     // Held objects that were on their way have not come into a region: the save that brings one in takes its mark away with it.
-    let n_released = store.release_all_held()?;
+    let n_released = mending(store, || store.release_all_held())?;
     if n_released > 0 {
         tracing::info!(n_released, "held objects were on their way into regions and are held again");
     }
-    let full = store.full_owners(config.store.held_per_user_max)?;
+    let full = mending(store, || store.full_owners(config.store.held_per_user_max))?;
     let load = |((index, region), (ground, _)): ((usize, &RegionSection), &RegionGround)| {
         let world = region.world(index);
         let land = new_land(region, &ground.terrain, estate_owner(region, store)?, now_s);
@@ -70,8 +70,11 @@ pub(in crate::serve) fn load(
         let (keeper, mut loaded) = Keeper::load(&keeper, &stored, fresh).map_err(failed)?;
         loaded.objects.transfers.full.clone_from(&full);
         loaded.objects.version_floor = StoredObjects::floor_at(now_s);
+        for table in &stored.rebuilt {
+            tracing::error!(region = region.name, %table, "pages of the database were damaged");
+        }
         for damage in &stored.damages {
-            tracing::error!(region = region.name, %damage, "a damaged row was set aside");
+            tracing::error!(region = region.name, %damage, "a damaged row is left out and set aside");
         }
         for damaged in &loaded.damaged {
             let name = damaged.name.as_deref().unwrap_or("without a name");
@@ -83,11 +86,6 @@ pub(in crate::serve) fn load(
                 "an object cannot be read"
             );
         }
-        let unreadable = loaded.damaged.iter().map(|damaged| (damaged.id, damaged.why.clone()));
-        let unreadable: Vec<_> = unreadable.collect();
-        if !unreadable.is_empty() {
-            store.set_objects_aside(world, &unreadable)?;
-        }
         for damaged in &loaded.damaged_land {
             let name = damaged.name.as_deref().unwrap_or("without a name");
             tracing::error!(
@@ -98,14 +96,14 @@ pub(in crate::serve) fn load(
                 "a part of the land cannot be read and is replaced"
             );
         }
-        let unreadable = loaded.damaged_land.iter().map(|damaged| (damaged.key, damaged.why.clone()));
-        let unreadable: Vec<_> = unreadable.collect();
-        if !unreadable.is_empty() {
-            store.set_land_aside(world, &unreadable)?;
-        }
         Ok(KeptWorld { world, keeper, region: loaded })
     };
     config.region.iter().enumerate().zip(grounds).map(load).collect()
+}
+
+/// Makes one of the first calls into the database, also if pages of it are damaged.
+fn mending<T>(store: &Store, call: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    store.with_rebuild(call, |table| tracing::error!(%table, "pages of the database were damaged"))
 }
 
 /// True if the database has nothing of a region, which begins with its content then.
@@ -114,6 +112,7 @@ pub(crate) fn is_new(stored: &StoredRegion) -> bool {
         && stored.bodies.is_empty()
         && stored.states.is_empty()
         && stored.damages.is_empty()
+        && stored.rebuilt.is_empty()
         && stored.last_held == Ticket(0)
 }
 

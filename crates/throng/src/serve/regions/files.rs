@@ -6,7 +6,7 @@
 use super::answers::RegionRefusal;
 use super::shared::Regions;
 use super::state::save_now;
-use crate::region_transfer::{self, WrittenRegion};
+use crate::region_transfer::{self, MissingPart, WrittenRegion};
 use crate::serve::node_edits::NodeEditError;
 use crate::serve::recordings::path_below;
 use axum::extract::{Json, Path, State};
@@ -43,6 +43,26 @@ pub(super) struct FileOrder {
     file: PathBuf,
 }
 
+/// A file of a region that is to be made.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = RegionExportOrder)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExportOrder {
+    /// Name of the file to make in the folder `regions` of the server's data directory: at most 200 bytes, without folders of its own and without
+    /// control characters.
+    #[schema(
+        value_type = String,
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^(\.{0,2}[^/.\u0000-\u001F\u007F-\u009F][^/\u0000-\u001F\u007F-\u009F]*|\.{3,}[^/\u0000-\u001F\u007F-\u009F]*)$",
+        extensions(("x-max-bytes" = json!(200)))
+    )]
+    file: PathBuf,
+    /// Write the file also if rows of the region are damaged, without these parts.
+    #[serde(default)]
+    partial: bool,
+}
+
 /// A region that was exported.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RegionExported)]
@@ -53,6 +73,8 @@ pub(super) struct ExportReply {
     sequence: u64,
     prims: usize,
     bytes: u64,
+    /// Parts that are damaged in the database and missing in the file.
+    damaged: Vec<MissingPart>,
 }
 
 /// A file that was imported.
@@ -73,35 +95,42 @@ pub(super) struct ImportReply {
 
 /// Export a region to a new file: its objects as they are after a save, read back and compared.
 #[utoipa::path(post, path = "/v1/regions/{name}/export", operation_id = "export_region",
-    params(("name" = String, Path, description = "Name of the region.")), request_body = FileOrder,
+    params(("name" = String, Path, description = "Name of the region.")), request_body = ExportOrder,
     security(("token" = ["regions.write"])),
     responses(
         (status = 200, body = ExportReply),
         (status = 400, description = "No such file can be made."),
         (status = 404, description = "There is no such region."),
-        (status = 409, description = "There is such a file, or it cannot be written."),
+        (status = 409, description = "There is such a file, it cannot be written, or it would be partial without that being ordered: the text names the damaged parts."),
         (status = 503, description = "The region cannot be saved, or the database does not answer."),
     ))]
 pub(super) async fn export(
     State(regions): State<Arc<Regions>>,
     Path(name): Path<String>,
-    Json(FileOrder { file }): Json<FileOrder>,
+    Json(ExportOrder { file, partial }): Json<ExportOrder>,
 ) -> Result<Json<ExportReply>, RegionRefusal> {
     let world = regions.region(&name)?.world();
     let path = path_below(&regions.folder, &file).map_err(RegionRefusal::bad)?;
     let frame = save_now(&regions, &name).await?;
-    let written = regions.blocking(move |regions| write(regions, world, &path)).await?;
-    let WrittenRegion { n_prims, bytes } = written;
-    tracing::info!(region = name, file = %file.display(), prims = n_prims, bytes, "exported");
-    Ok(Json(ExportReply { epoch: frame.epoch.0, sequence: frame.sequence, prims: n_prims, bytes }))
+    let written = regions.blocking(move |regions| write(regions, world, &path, partial)).await?;
+    let (WrittenRegion { n_prims, bytes }, damaged) = written;
+    tracing::info!(region = name, file = %file.display(), prims = n_prims, bytes, damaged = damaged.len(), "exported");
+    Ok(Json(ExportReply { epoch: frame.epoch.0, sequence: frame.sequence, prims: n_prims, bytes, damaged }))
 }
 
-fn write(regions: &Regions, world: WorldId, path: &std::path::Path) -> Result<WrittenRegion, RegionRefusal> {
+fn write(
+    regions: &Regions,
+    world: WorldId,
+    path: &std::path::Path,
+    is_partial: bool,
+) -> Result<(WrittenRegion, Vec<MissingPart>), RegionRefusal> {
     let unread = |why: String| RegionRefusal::unavailable(format!("The region cannot be read: {why}."));
-    let stored = regions.store.region_objects(world).map_err(|error| unread(error.to_string()))?;
+    let stored = regions.store.read_region(world).map_err(|error| unread(error.to_string()))?;
     let config = &regions.settings(world).keeper;
     let (_, region) =
         Keeper::load(config, &stored, Uuid::nil()).map_err(|error| unread(error.to_string()))?;
+    let refused = |error: region_transfer::TransferError| RegionRefusal::conflict(format!("{error}."));
+    let missing = region_transfer::check_whole(&stored, &region, is_partial).map_err(refused)?;
     let place = regions.places.of_world(world).expect("a region has a place");
     let about = RegionAbout {
         name: place.name().to_owned(),
@@ -114,8 +143,8 @@ fn write(regions: &Regions, world: WorldId, path: &std::path::Path) -> Result<Wr
         RegionRefusal::conflict(format!("Cannot make {}: {error}.", regions.folder.display()))
     })?;
     let land = LandToWrite { land: &region.land, described: &config.land.terrain };
-    region_transfer::write(path, &about, (&region.objects, Some(land)), &config.ids)
-        .map_err(|error| RegionRefusal::conflict(format!("{error}.")))
+    let written = region_transfer::write(path, &about, (&region.objects, Some(land)), &config.ids);
+    Ok((written.map_err(refused)?, missing))
 }
 
 /// Import a file into a region beside the objects that it has. Objects keep their ids, as far as they are free, and their owners.
