@@ -26,28 +26,45 @@ RUSTFLAGS=$flags CARGO_TARGET_DIR=$fuzz_target \
   cargo build --manifest-path fuzz/Cargo.toml --release --locked --bins --target "$host"
 
 if [ $# -eq 0 ]; then set -- $(basename -s .rs fuzz/src/bin/*.rs); fi
-for name; do
-  program=$fuzz_target/$host/release/$name
-  [ -x "$program" ] || missing "there is no fuzz target $name" "there are: $(basename -s .rs fuzz/src/bin/*.rs | xargs)"
-  artifacts=fuzz/artifacts/$name
+outputs=$(mktemp -d)
+trap 'rm -rf "$outputs"' EXIT
+
+# fuzz NAME: one target, with its output in a file.
+fuzz() {
+  local name=$1 program=$fuzz_target/$host/release/$1 artifacts=fuzz/artifacts/$1 seeds=fuzz/seeds/$1
+  [ -x "$program" ] || missing "there is no fuzz target $name" "there are: $(basename -s .rs fuzz/src/bin/*.rs | xargs)" || return
   mkdir -p "$cache/fuzz/$name" "$artifacts"
   if [ "$seconds" -eq 0 ]; then
     find "$artifacts" -type f -exec "$program" {} +
-    continue
+    return
   fi
-  echo "== fuzzing $name for $seconds s"
-  seeds=fuzz/seeds/$name
   if [ ! -d "$seeds" ]; then seeds=; fi
-  log=$(mktemp)
+  local log=$outputs/$name.log
   # 4 KiB covers every datagram and, for the decoders of HTTP bodies, all of the grammar. An input that takes more than 5 s
   # or 1 GiB counts as a crash.
   if ! "$program" "$cache/fuzz/$name" $seeds -artifact_prefix="$artifacts/" -max_total_time="$seconds" -max_len=4096 \
     -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 -verbosity=0 >"$log" 2>&1; then
-    tail -n 60 "$log" >&2
-    echo "throng: $name crashed; the input is in $artifacts" >&2
-    rm -f "$log"
-    exit 1
+    tail -n 60 "$log"
+    echo "throng: $name crashed; the input is in $artifacts"
+    return 1
   fi
+  echo "== fuzzed $name for $seconds s"
   grep -E 'number_of_executed_units|peak_rss_mb' "$log" || true
-  rm -f "$log"
+}
+
+# As many at a time as there are cores. After a crash no further one begins.
+failed=0 running=0
+for name; do
+  if [ "$running" -ge "$(nproc)" ]; then
+    wait -n || failed=1
+    running=$((running - 1))
+  fi
+  [ "$failed" -eq 0 ] || break
+  (fuzz "$name" >"$outputs/$name" 2>&1 || touch "$outputs/$name.crashed"; cat "$outputs/$name"; [ ! -e "$outputs/$name.crashed" ]) &
+  running=$((running + 1))
 done
+while [ "$running" -gt 0 ]; do
+  wait -n || failed=1
+  running=$((running - 1))
+done
+exit "$failed"

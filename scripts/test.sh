@@ -108,23 +108,33 @@ step_dashboards() {
   THRONG_BIN=$target/debug/throng node tests/dashboards/dashboards.mjs
 }
 
-# Every experiment for less than a minute: all figures come out. As root in the TUN sink, else on loopback and named so.
+# Every experiment for less than a minute, two at a time: all figures come out, and none of them is a measurement. As root in the TUN sink, else on
+# loopback and named so. Experiment kills is a step of its own.
 step_experiments() {
   need_node
   need_package valgrind valgrind || return $SKIP
   npm_install tests/clients
   build_throng
-  local throng=$target/debug/throng out=$target/experiments-quick names name status
+  local throng=$target/debug/throng out=$target/experiments-quick names name status running=0
   names=$("$throng" experiment list | cut -d ' ' -f 1)
   [ -n "$names" ]
+  rm -rf "$out"
+  mkdir -p "$out"
   for name in $names; do
-    status=0 options=
-    # The part beside a process that takes CPU time comes on request only.
-    if [ "$name" = crowd ]; then options="--starve 40"; fi
-    # shellcheck disable=SC2086 # Words, or none.
-    "$throng" experiment run "$name" --quick $options --out "$out/$name" || status=$?
-    if [ $status -eq 3 ]; then echo "no TUN device between two namespaces can be had here" && return $SKIP; fi
-    if [ $status -ne 0 ]; then echo "experiment $name: exit status $status" && return 1; fi
+    if [ "$name" = kills ]; then continue; fi
+    if [ "$running" -ge 2 ]; then
+      wait -n || true
+      running=$((running - 1))
+    fi
+    quick_experiment "$name" &
+    running=$((running + 1))
+  done
+  wait
+  for name in $names; do
+    if [ "$name" = kills ]; then continue; fi
+    status=$(cat "$out/$name.status")
+    if [ "$status" -eq 3 ]; then echo "no TUN device between two namespaces can be had here" && return $SKIP; fi
+    if [ "$status" -ne 0 ]; then echo "experiment $name: exit status $status" && return 1; fi
   done
   # Without TUN a run must not fall back to loopback.
   if [ "$(id -u)" -eq 0 ]; then
@@ -132,6 +142,17 @@ step_experiments() {
     setpriv --bounding-set=-all --inh-caps=-all "$throng" experiment run daily --quick --sink tun || status=$?
     if [ $status -ne 3 ]; then echo "without TUN the exit status is $status and should be 3" && return 1; fi
   fi
+}
+
+# quick_experiment NAME: its output as a whole when it has ended, and its exit status in a file.
+quick_experiment() {
+  local status=0 options=
+  # The part beside a process that takes CPU time comes on request only.
+  if [ "$1" = crowd ]; then options="--starve 40"; fi
+  # shellcheck disable=SC2086 # Words, or none.
+  "$throng" experiment run "$1" --quick $options --out "$out/$1" >"$out/$1.log" 2>&1 || status=$?
+  echo "$status" >"$out/$1.status"
+  cat "$out/$1.log"
 }
 
 # Bots build and the server is killed, again and again: each region is a complete frame. KILLS=200 for the long run.
