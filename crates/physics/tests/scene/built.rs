@@ -72,7 +72,7 @@ fn choose<'a, T>(random: &mut Random, from: &'a [T], share_of: impl Fn(&T) -> f3
 fn turn(random: &mut Random) -> Quat {
     match (random.share() * 4.0) as u32 {
         0 | 1 => Quat::IDENTITY,
-        2 => Quat::from_rotation_z(random.between(0.0, 6.28)),
+        2 => Quat::from_rotation_z(random.between(0.0, std::f32::consts::TAU)),
         _ => random.rotation(),
     }
 }
