@@ -111,7 +111,7 @@ impl SentPage {
 /// An object to be sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DueObject {
-    /// Place in the list of changed prims of the first one of its linkset; [`SCENE`] for those that have not changed.
+    /// Place in the list of changed prims of the first one of its linkset; `u32::MAX` for those that have not changed.
     pub rank: u32,
     /// Radius ÷ distance of its linkset.
     pub size: f32,
