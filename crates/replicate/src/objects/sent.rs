@@ -306,7 +306,12 @@ impl SentSet {
         found: &mut Vec<DueObject>,
     ) {
         let eye = onlooker.eye();
-        let former = self.searched.replace((eye, reach_max_m)).filter(|_| !self.is_more);
+        // A full list is searched for again as well: else each further change would lead to a search.
+        let is_list_full = self.listed.len() >= LISTED_MAX;
+        if is_list_full {
+            self.listed.clear();
+        }
+        let former = self.searched.replace((eye, reach_max_m)).filter(|_| !self.is_more && !is_list_full);
         let due = |id: LocalId| self.due(objects, id, onlooker, reach_max_m);
         objects.around(eye, [reach_max_m, STRIDE_M], |object| {
             let has_come_into_reach = is_in_reach(object, eye, reach_max_m)
@@ -326,10 +331,7 @@ impl SentSet {
         found.extend(self.pinned.iter().filter_map(|&id| due(id)));
         found.sort_unstable_by_key(|due| due.id);
         found.dedup_by_key(|due| due.id);
-        // Listed ones stay there, unless the list has had no room: else each further change would lead to a search.
-        if self.listed.len() >= LISTED_MAX {
-            self.listed.clear();
-        }
+        // Listed ones stay there.
         let mut listed = self.listed.clone();
         listed.sort_unstable();
         found.retain(|due| listed.binary_search(&due.id).is_err());

@@ -13,8 +13,8 @@ use wire::object_compressed;
 use wire::object_update::{self, PREFIX_LEN};
 use wire::zero_code;
 
-/// A client that displays no avatar.
-struct Eye(Vec3, f32);
+/// A client that displays no avatar: its place, and how far it draws.
+pub(super) struct Eye(pub(super) Vec3, pub(super) f32);
 
 impl Onlooker for Eye {
     fn eye(&self) -> Vec3 {

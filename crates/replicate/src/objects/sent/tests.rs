@@ -1,6 +1,7 @@
 //! Order, forms and reach of the prims that one client is sent.
 
 use super::*;
+use crate::objects::tests::Eye as Bystander;
 use crate::objects::{FrameTime, ObjectEncoder};
 use ids::{AgentId, Instant, Uuid};
 use link::{Motion, ObjectChange, ObjectMask, PrimFlags, PrimMotion, VersionedBody};
@@ -255,27 +256,6 @@ fn unsent_prims_are_the_first_of_the_next_send_without_a_search() {
     assert!(sent.backlog.len() == BACKLOG_MAX && sent.is_more, "a search finds the last ones");
 }
 
-/// A client that displays no avatar and draws this far.
-struct Walker(Vec3, f32);
-
-impl Onlooker for Walker {
-    fn eye(&self) -> Vec3 {
-        self.0
-    }
-
-    fn draw_m(&self) -> f32 {
-        self.1
-    }
-
-    fn distance_to_wearer(&self, _: LocalId, _: bool) -> Option<f32> {
-        None
-    }
-
-    fn wearers(&self) -> impl Iterator<Item = LocalId> {
-        std::iter::empty()
-    }
-}
-
 #[test]
 fn a_walking_client_has_all_prims_in_reach_whatever_is_moved_lost_or_left_unsent() {
     let mut random = 1_u64;
@@ -291,7 +271,7 @@ fn a_walking_client_has_all_prims_in_reach_whatever_is_moved_lost_or_left_unsent
     };
     let changes: Vec<ObjectChange> = (0..3_000).map(|n| set(n, prim(below(256), below(256)), 0, 1)).collect();
     world.publish(&mut objects, &changes);
-    let (mut eye, mut kills, mut due) = (Walker(EYE, 20.0), Vec::new(), Vec::new());
+    let (mut eye, mut kills, mut due) = (Bystander(EYE, 20.0), Vec::new(), Vec::new());
     for round in 2..300 {
         eye.0 += Vec3::new(below(13) as f32 - 6.0, below(13) as f32 - 6.0, 0.0);
         eye.0 = eye.0.clamp(Vec3::ZERO, Vec3::splat(256.0));
@@ -326,4 +306,19 @@ fn a_walking_client_has_all_prims_in_reach_whatever_is_moved_lost_or_left_unsent
             assert!(!is_near || sent.is_current(id), "round {round}: {id:?} at {}", entry.position);
         }
     }
+}
+
+#[test]
+fn new_prims_that_fill_the_list_are_sent_to_a_client_that_walks_before_it_is_sent_them() {
+    let (mut world, mut objects, mut sent) =
+        (World::default(), ObjectReplica::new(256.0), SentSet::default());
+    world.publish(&mut objects, &[set(0, at(1.0), 0, 1)]);
+    assert_eq!(send(&mut sent, &objects, &NEAR, 10), [id(0)]);
+    let new: Vec<ObjectChange> = (1..=LISTED_MAX as u32).map(|n| set(n, at(1.0), 0, 1)).collect();
+    world.publish(&mut objects, &new);
+    let (mut kills, mut due) = (Vec::new(), Vec::new());
+    sent.follow(&objects, &mut kills);
+    assert_eq!(sent.listed.len(), LISTED_MAX);
+    sent.choose(&objects, &Bystander(EYE + Vec3::X * (STRIDE_M + 1.0), 256.0), 2 * LISTED_MAX, &mut due);
+    assert_eq!(due.len(), LISTED_MAX);
 }
