@@ -171,6 +171,7 @@ pub struct Shard {
     by_distance: Vec<(f32, u32)>,
     /// The same for objects.
     due_objects: Vec<DueObject>,
+    /// The same for objects, by the message that they are sent in.
     due_by_form: [Vec<DueObject>; 3],
     /// The same for prims in motion.
     due_movers: Vec<DueMover>,

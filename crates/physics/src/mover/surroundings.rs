@@ -15,7 +15,7 @@ const WINDOWS: [(f32, usize); 3] = [(0.25, 384), (0.15, PIECES_MAX), (0.0, PIECE
 const UPRIGHT_MARGIN_M: f32 = 0.1;
 /// Pieces at most.
 const PIECES_MAX: usize = 4_096;
-/// The first window reaches as far ahead as so many steps go: a walker fills it anew every dozen steps or so.
+/// Steps ahead that the first window covers: a walker fills it anew about every dozen steps.
 const STEPS_AHEAD: f32 = 12.0;
 /// It reaches no farther ahead than this, metres.
 const AHEAD_MAX_M: f32 = 2.0;

@@ -21,7 +21,7 @@ const KINDS: [(f32, ShapeKind); 7] = [
 ];
 
 impl Scene {
-    /// A region of this width with so many prims.
+    /// A region with a number of prims, `size_m` along a side.
     pub(crate) fn built(random: &mut Random, n_prims: u32, size_m: f32) -> Self {
         let mut scene = Self::new();
         while scene.next_id <= n_prims {

@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension as _, Statement, TransactionBehavio
 /// No key is negative.
 const BEFORE_ALL: i64 = -1;
 
-/// What was built anew.
+/// Outcome of a rebuild that was necessary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rebuilt {
     /// Name under which the former table is kept; none if only indexes of it were built anew.

@@ -11,11 +11,10 @@ use link::{ObjectMask, PrimFlags, PrimMotion};
 use physics::{ColliderKind, Geometry, Placement};
 use prim::{Body, ExtraParam, PhysicsShape};
 
-/// Work on new forms in one step: so many boxes, or two hundred prims of a usual region. A unit is at most about a microsecond.
+/// Units of work on new forms in one step: 2,048 boxes, or two hundred prims of a usual region. A unit takes a microsecond at most.
 const WORK_PER_STEP: u32 = 2_048;
-/// Work on another form: so much, …
+/// Units of a mesh: `MESH_WORK + triangles ÷ TRIANGLES_PER_WORK`. A sphere of 24 sides has 44, a hollow torus of 2,000 triangles 133, which take 120 µs.
 const MESH_WORK: u32 = 8;
-/// … and one more for so many triangles. A sphere of 24 sides has 44 in all, a hollow torus of 2,000 triangles 133, which take 120 µs.
 const TRIANGLES_PER_WORK: usize = 16;
 
 /// Changes that need another collider.

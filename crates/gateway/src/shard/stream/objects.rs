@@ -123,7 +123,7 @@ impl Turn<'_> {
         let client = &mut *self.client;
         let onlooker = ClientEye { viewer: &client.viewer, draw_m: client.draw_m };
         client.objects.sent.choose(objects, &onlooker, datagrams * per_datagram, &mut due);
-        // Each is looked at once: a form of the first ones sent changes none of the others, but where there is no room for these any more.
+        // A send changes the form of others only to Plain, and of parts whose root went so: then there is no room left for these.
         let mut by_form = std::mem::take(self.due_by_form);
         for due in due.drain(..) {
             by_form[self.form(&due) as usize].push(due);
