@@ -17,8 +17,6 @@ pub(crate) struct CellGrid {
 struct GridCell {
     /// The store's version at the last change here.
     version: u64,
-    /// The same of the last time that a collider left the cell.
-    left_at: u64,
     slots: Vec<u32>,
 }
 
@@ -73,7 +71,7 @@ impl CellGrid {
 
     pub(crate) fn remove(&mut self, slot: u32, range: &CellRange, version: u64) {
         self.each_cell_mut(range, |cell| {
-            (cell.version, cell.left_at) = (version, version);
+            cell.version = version;
             let place = cell.slots.iter().position(|&other| other == slot);
             cell.slots.swap_remove(place.expect("a collider is listed in each cell of its range"));
         });
@@ -111,26 +109,6 @@ impl CellGrid {
             let row = (y * self.side) as usize;
             let cells = &self.cells[row + range.west as usize..=row + range.east as usize];
             cells.iter().any(|cell| cell.version > version)
-        })
-    }
-
-    /// True if a collider has left the cells under a box after a version of the store, or if one of theirs concerns the caller that has changed since.
-    /// `changed_at` returns the version of a slot's last change.
-    pub(crate) fn has_changed_for(
-        &self,
-        area: &Aabb,
-        version: u64,
-        changed_at: impl Fn(u32) -> u64,
-        mut concerns: impl FnMut(u32) -> bool,
-    ) -> bool {
-        let range = self.range(area);
-        range.rows().any(|y| {
-            let row = (y * self.side) as usize;
-            let cells = &self.cells[row + range.west as usize..=row + range.east as usize];
-            cells.iter().filter(|cell| cell.version > version).any(|cell| {
-                cell.left_at > version
-                    || cell.slots.iter().any(|&slot| changed_at(slot) > version && concerns(slot))
-            })
         })
     }
 

@@ -1,7 +1,7 @@
 //! Store of colliders: the prims of a region by local id, in a grid.
 //!
-//! Memory: about 200 bytes a prim beside its shared mesh (box 24, collider 96, id and kind 8, version 8, index by id 30, four cells 32), and 40 bytes a cell,
-//! 160 KiB for a region of 256 m. Insertion, removal and relocation cost time in proportion to the cells that they touch, at most 25 fine
+//! Memory: about 190 bytes a prim beside its shared mesh (box 24, collider 96, id and kind 8, index by id 30, four cells 32), 32 bytes a cell,
+//! 128 KiB for a region of 256 m, and 56 KiB for the last changes. Insertion, removal and relocation cost time in proportion to the cells that they touch, at most 25 fine
 //! or nine coarse ones, and to the colliders of those cells.
 
 mod collider;
@@ -17,8 +17,10 @@ use crate::shape::{Geometry, Segment};
 use glam::{Quat, Vec3};
 use grid::CellGrid;
 use ids::LocalId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
+/// Changes that are remembered with their places, for bodies. One that is further behind counts all colliders as changed.
+const CHANGES_MAX: usize = 2_048;
 /// Width of a cell, metres.
 const FINE_M: f32 = 4.0;
 /// Wider colliders are in the coarse grid, metres.
@@ -65,9 +67,17 @@ pub struct Colliders {
     /// By slot; apart from the rest, since most queries need no more.
     bounds: Vec<Aabb>,
     labels: Vec<(LocalId, ColliderKind)>,
-    /// Version of the last change of each slot.
-    changed_at: Vec<u64>,
     colliders: Vec<Option<Collider>>,
+    /// The last changes, the newest last: each version is one.
+    changes: VecDeque<ColliderChange>,
+}
+
+/// A change of a collider.
+#[derive(Clone, Copy, Debug)]
+struct ColliderChange {
+    id: LocalId,
+    /// Box around its place, before and after the change.
+    area: Aabb,
 }
 
 impl Colliders {
@@ -83,8 +93,8 @@ impl Colliders {
             free: Vec::new(),
             bounds: Vec::new(),
             labels: Vec::new(),
-            changed_at: Vec::new(),
             colliders: Vec::new(),
+            changes: VecDeque::new(),
         }
     }
 
@@ -108,16 +118,13 @@ impl Colliders {
         if place == self.bounds.len() {
             self.bounds.push(bounds);
             self.labels.push((id, kind));
-            self.changed_at.push(0);
             self.colliders.push(Some(collider));
         } else {
             (self.bounds[place], self.labels[place]) = (bounds, (id, kind));
             self.colliders[place] = Some(collider);
         }
         self.slots.insert(id, slot);
-        self.version += 1;
-        let version = self.version;
-        self.changed_at[place] = version;
+        let version = self.note_change(id, bounds);
         let grid = self.grid_mut(&bounds);
         grid.insert(slot, &grid.range(&bounds), version);
         Ok(())
@@ -126,9 +133,8 @@ impl Colliders {
     /// Removes a prim; false if it is not there.
     pub fn remove(&mut self, id: LocalId) -> bool {
         let Some(slot) = self.slots.remove(&id) else { return false };
-        self.version += 1;
-        let version = self.version;
         let bounds = self.bounds[slot as usize];
+        let version = self.note_change(id, bounds);
         let grid = self.grid_mut(&bounds);
         grid.remove(slot, &grid.range(&bounds), version);
         self.colliders[slot as usize] = None;
@@ -147,9 +153,8 @@ impl Colliders {
         collider.relocate(position, rotation)?;
         let after = collider.oriented_box().aabb();
         self.bounds[slot as usize] = after;
-        self.version += 1;
-        let version = self.version;
-        self.changed_at[slot as usize] = version;
+        let version =
+            self.note_change(id, Aabb { low: before.low.min(after.low), high: before.high.max(after.high) });
         let stays = is_fine(&before) == is_fine(&after) && {
             let grid = self.grid_mut(&before);
             grid.range(&before) == grid.range(&after)
@@ -174,9 +179,8 @@ impl Colliders {
             return false;
         }
         self.labels[place].1 = kind;
-        self.version += 1;
-        let (version, bounds) = (self.version, self.bounds[place]);
-        self.changed_at[place] = version;
+        let bounds = self.bounds[place];
+        let version = self.note_change(id, bounds);
         let grid = self.grid_mut(&bounds);
         grid.touch(&grid.range(&bounds), version);
         true
@@ -259,7 +263,7 @@ impl Colliders {
             + self.free.capacity() * size_of::<u32>()
             + self.bounds.capacity() * size_of::<Aabb>()
             + self.labels.capacity() * size_of::<(LocalId, ColliderKind)>()
-            + self.changed_at.capacity() * size_of::<u64>()
+            + self.changes.capacity() * size_of::<ColliderChange>()
             + self.colliders.capacity() * size_of::<Option<Collider>>()
     }
 
@@ -273,17 +277,21 @@ impl Colliders {
         self.fine.has_changed(area, version) || self.coarse.has_changed(area, version)
     }
 
-    /// True if a collider near a box may have changed after a version that concerns the caller: by its id, or since it has left the cells there.
-    pub(crate) fn has_changed_for(
-        &self,
-        area: &Aabb,
-        version: u64,
-        mut concerns: impl FnMut(LocalId) -> bool,
-    ) -> bool {
-        let changed_at = |slot: u32| self.changed_at[slot as usize];
-        [&self.fine, &self.coarse]
-            .into_iter()
-            .any(|grid| grid.has_changed_for(area, version, changed_at, |slot| concerns(self.label(slot).0)))
+    /// Prims whose colliders have changed after a version, with the places before and after the change; `None` if that is too long ago.
+    pub(crate) fn changed_since(&self, version: u64) -> Option<impl Iterator<Item = (LocalId, Aabb)>> {
+        let n_new = usize::try_from(self.version.checked_sub(version)?).ok()?;
+        let from = self.changes.len().checked_sub(n_new)?;
+        Some(self.changes.range(from..).map(|change| (change.id, change.area)))
+    }
+
+    /// Remembers a change; its version.
+    fn note_change(&mut self, id: LocalId, area: Aabb) -> u64 {
+        if self.changes.len() == CHANGES_MAX {
+            self.changes.pop_front();
+        }
+        self.changes.push_back(ColliderChange { id, area });
+        self.version += 1;
+        self.version
     }
 
     /// Visits each collider whose box overlaps a box, with its slot.

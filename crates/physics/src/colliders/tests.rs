@@ -146,7 +146,7 @@ fn memory_of_a_prim_is_as_stated() {
     }
     let each = (colliders.bytes() - empty) / 16_384;
     assert!((120..=190).contains(&each), "{each} bytes");
-    assert_eq!(empty, 40 * (64 * 64 + 4 * 4), "40 bytes a cell");
+    assert_eq!(empty, 32 * (64 * 64 + 4 * 4), "32 bytes a cell");
 }
 
 /// A prim of a sphere or a box, anywhere in a corner of the region.
@@ -215,24 +215,27 @@ proptest! {
 }
 
 #[test]
-fn changes_that_concern_a_reader_are_told_from_others() {
+fn changes_are_remembered_with_their_places_before_and_after_them() {
     let mut colliders = Colliders::new(256);
-    let near = Aabb { low: Vec3::splat(8.0), high: Vec3::splat(12.0) };
     insert(&mut colliders, 1, &Geometry::BOX, &block(Vec3::splat(10.0), Vec3::ONE));
-    insert(&mut colliders, 2, &Geometry::BOX, &block(Vec3::splat(11.0), Vec3::ONE));
+    insert(&mut colliders, 2, &Geometry::BOX, &block(Vec3::splat(20.0), Vec3::ONE));
     let seen = colliders.version();
-    let is_of_other = |id: LocalId| id != LocalId(2);
-    assert!(!colliders.has_changed_for(&near, seen, |_| true));
-    colliders.relocate(LocalId(2), Vec3::new(10.5, 10.5, 11.0), Quat::IDENTITY).unwrap();
-    assert!(!colliders.has_changed_for(&near, seen, is_of_other), "its own movement");
-    assert!(colliders.has_changed_for(&near, seen, |_| true));
-    insert(&mut colliders, 3, &Geometry::BOX, &block(Vec3::splat(100.0), Vec3::ONE));
-    assert!(!colliders.has_changed_for(&near, seen, is_of_other), "far away");
-    colliders.relocate(LocalId(1), Vec3::splat(10.1), Quat::IDENTITY).unwrap();
-    assert!(colliders.has_changed_for(&near, seen, is_of_other));
-    let seen = colliders.version();
-    assert!(colliders.remove(LocalId(1)) && colliders.has_changed_for(&near, seen, is_of_other));
-    let seen = colliders.version();
-    insert(&mut colliders, 4, &Geometry::BOX, &block(Vec3::splat(9.0), Vec3::ONE));
-    assert!(colliders.has_changed_for(&near, seen, is_of_other));
+    let since = |colliders: &Colliders, version| {
+        colliders.changed_since(version).map(|changes| changes.collect::<Vec<(LocalId, Aabb)>>())
+    };
+    assert_eq!(since(&colliders, seen), Some(Vec::new()));
+    colliders.relocate(LocalId(2), Vec3::splat(30.0), Quat::IDENTITY).unwrap();
+    assert!(colliders.set_kind(LocalId(1), ColliderKind::Phantom) && colliders.remove(LocalId(1)));
+    let [moved, phantom, gone] = since(&colliders, seen).expect("lately")[..] else {
+        panic!("three changes")
+    };
+    assert_eq!((moved.0, moved.1.low, moved.1.high), (LocalId(2), Vec3::splat(19.5), Vec3::splat(30.5)));
+    for (id, area) in [phantom, gone] {
+        assert_eq!((id, area.low, area.high), (LocalId(1), Vec3::splat(9.5), Vec3::splat(10.5)));
+    }
+    for n in 0..CHANGES_MAX {
+        colliders.relocate(LocalId(2), Vec3::splat(30.0 + n as f32 * 0.01), Quat::IDENTITY).unwrap();
+    }
+    assert_eq!(since(&colliders, seen), None, "too long ago");
+    assert_eq!(since(&colliders, seen + 3).map(|changes| changes.len()), Some(CHANGES_MAX));
 }

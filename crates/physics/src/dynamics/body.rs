@@ -27,7 +27,7 @@ pub(super) struct Body {
     pub(super) area: Aabb,
     /// Prims in there, ascending. Empty for a phantom.
     pub(super) prims: Vec<LocalId>,
-    /// Ground below, ascending.
+    /// Ground in there, ascending.
     pub(super) patches: Vec<(u8, u8)>,
     /// Its own solid prims.
     pub(super) parts: Vec<LocalId>,

@@ -66,8 +66,10 @@ impl Engine {
         Self { world }
     }
 
-    /// Advances by one sub-step.
-    pub(super) fn step(&mut self) {
+    /// Advances by one sub-step. `is_near_static` is false if no body that is awake has anything static to hit: then rapier need not sweep fast
+    /// bodies, for which it takes new memory in every sub-step.
+    pub(super) fn step(&mut self, is_near_static: bool) {
+        self.world.integration_parameters.max_ccd_substeps = usize::from(is_near_static);
         self.world.step();
     }
 
@@ -184,6 +186,7 @@ impl Engine {
             rotation: from_rotation(body.rotation()),
             velocity: from_vector(body.velocity_at_point(at)),
             angular_velocity: from_vector(body.angvel()),
+            acceleration: Vec3::ZERO,
         };
         let BodyMotion { position, rotation, velocity, angular_velocity, .. } = motion;
         let is_finite = position.is_finite()
@@ -191,6 +194,15 @@ impl Engine {
             && velocity.is_finite()
             && angular_velocity.is_finite();
         is_finite.then_some(motion)
+    }
+
+    /// Acceleration of a body by gravity; zero if something touches it.
+    pub(super) fn free_fall(&self, handle: RigidBodyHandle) -> Vec3 {
+        let PhysicsWorld { bodies, narrow_phase, .. } = &self.world;
+        let body = &bodies[handle];
+        let mut pairs = body.colliders().iter().flat_map(|&own| narrow_phase.contact_pairs_with(own));
+        let is_touched = pairs.any(|pair| pair.has_any_active_contact());
+        if is_touched { Vec3::ZERO } else { Vec3::NEG_Z * (GRAVITY_M_PER_S2 * body.gravity_scale()) }
     }
 
     /// Centre of a ball around a body, and the most that a point of it moves in a second, metres.

@@ -45,6 +45,8 @@ struct Lists {
     /// Those of them that no body has, with their surfaces.
     fixed: Vec<(LocalId, u32, PrimSurface)>,
     patches: Vec<(u8, u8)>,
+    /// Places of prims that no body has and that have changed since the last look.
+    changed: Vec<Aabb>,
 }
 
 impl Held {
@@ -71,8 +73,11 @@ impl Held {
     /// Replaces a body by one of this plan; false, and it is gone, if no part of that is solid.
     pub(super) fn replace(&mut self, root: LocalId, plan: &BodyPlan) -> bool {
         let Some(body) = self.bodies.get_mut(&root) else { return self.add(root, plan) };
-        let (at, _) = self.engine.reach(body.handle, body.centre, body.radius);
-        self.disturbed.push(body.bounds(at));
+        if !body.parts.iter().eq(plan.parts.iter().map(|part| &part.id)) {
+            // What is no part of it any more may be static.
+            let (at, _) = self.engine.reach(body.handle, body.centre, body.radius);
+            self.disturbed.push(body.bounds(at));
+        }
         self.engine.remove_body(body.handle);
         let Some(added) = self.engine.add_body(root, plan) else {
             let body = self.bodies.remove(&root).expect("it is there");
@@ -137,32 +142,38 @@ impl Held {
 
     /// Brings the surroundings of all bodies up to date. `is_first` is true in the first sub-step of a step: only between steps the region changes.
     pub(super) fn look_around(&mut self, scene: &dyn Neighbourhood, size_m: u32, is_first: bool) {
-        if is_first {
-            self.statics.renew_ground(scene, &mut self.engine);
-        }
+        let is_ground_new = is_first && self.statics.renew_ground(scene, &mut self.engine);
         let colliders = scene.colliders();
+        let mut changed = std::mem::take(&mut self.lists.changed);
+        changed.clear();
+        // True after a restart, and if more has changed than is remembered.
+        let mut is_all_new = false;
+        if is_first {
+            match self.colliders_version.and_then(|version| colliders.changed_since(version)) {
+                Some(all) => {
+                    let concerning = all.filter(|(id, _)| !self.parts.contains_key(id));
+                    changed.extend(concerning.map(|(_, area)| area));
+                }
+                None => is_all_new = true,
+            }
+        }
         let mut stale = std::mem::take(&mut self.lists.stale);
         stale.clear();
         for (&root, body) in &self.bodies {
             let (at, speed) = self.engine.reach(body.handle, body.centre, body.radius);
-            let concerns = |id: LocalId| !self.parts.contains_key(&id);
-            let has_changed = |area: &Aabb| {
-                self.disturbed.iter().any(|place| place.overlaps(area))
-                    || is_first
-                        && self
-                            .colliders_version
-                            .is_none_or(|version| colliders.has_changed_for(area, version, concerns))
-            };
             if body.leaves_area(at, speed) {
                 stale.push((root, body.area_around(at, speed)));
-            } else if has_changed(&body.area) {
+            } else if is_all_new
+                || is_ground_new
+                || self.disturbed.iter().chain(&changed).any(|place| place.overlaps(&body.area))
+            {
                 stale.push((root, body.area));
             }
         }
         for &(root, area) in &stale {
             self.look_around_one(root, area, scene, size_m);
         }
-        self.lists.stale = stale;
+        (self.lists.stale, self.lists.changed) = (stale, changed);
         self.disturbed.clear();
         self.colliders_version = Some(colliders.version());
     }
@@ -203,7 +214,7 @@ impl Held {
         }
         body.prims.clear();
         body.prims.extend(fixed.iter().map(|&(id, ..)| id));
-        Statics::patches_below(&area, size_m, &mut patches);
+        statics.patches_at(&area, scene, size_m, &mut patches);
         for &at in &patches {
             if !body.patches.contains(&at) {
                 statics.hold_patch(at, scene, engine);
@@ -216,6 +227,13 @@ impl Held {
         }
         body.patches.clone_from(&patches);
         (self.lists.found, self.lists.fixed, self.lists.patches) = (found, fixed, patches);
+    }
+
+    /// Advances by one sub-step.
+    pub(super) fn step(&mut self) {
+        let is_near_static =
+            |body: &Body| body.asleep == 0 && !(body.prims.is_empty() && body.patches.is_empty());
+        self.engine.step(self.bodies.values().any(is_near_static));
     }
 
     /// Pulls a body for one sub-step, if it is there.

@@ -319,7 +319,7 @@ impl Dynamics {
             };
             held.pull(root, drag.grip, &pull);
         }
-        held.engine.step();
+        held.step();
         let mut broken = BTreeSet::new();
         held.engine.each_broken(|root| {
             broken.insert(root);
@@ -359,7 +359,8 @@ impl Dynamics {
 
     /// Lists the motions of a step.
     fn report(&mut self, out: &mut Outcome) {
-        let Some(held) = &mut self.state.held else { return };
+        let State { drags, held, .. } = &mut self.state;
+        let Some(held) = held else { return };
         let mut broken = Vec::new();
         for (&root, body) in &mut held.bodies {
             let is_asleep = body.asleep > 0;
@@ -368,7 +369,12 @@ impl Dynamics {
             }
             body.is_rest_known = is_asleep;
             match held.engine.motion(root, body.handle) {
-                Some(motion) => out.moved.push(if is_asleep { at_rest(motion) } else { motion }),
+                Some(motion) if is_asleep => out.moved.push(at_rest(motion)),
+                Some(motion) => {
+                    let is_free = !drags.contains_key(&root);
+                    let acceleration = if is_free { held.engine.free_fall(body.handle) } else { Vec3::ZERO };
+                    out.moved.push(BodyMotion { acceleration, ..motion });
+                }
                 None => broken.push(root),
             }
         }
@@ -380,5 +386,5 @@ impl Dynamics {
 
 /// The same place without velocities.
 fn at_rest(motion: BodyMotion) -> BodyMotion {
-    BodyMotion { velocity: Vec3::ZERO, angular_velocity: Vec3::ZERO, ..motion }
+    BodyMotion { velocity: Vec3::ZERO, angular_velocity: Vec3::ZERO, acceleration: Vec3::ZERO, ..motion }
 }

@@ -16,6 +16,8 @@ pub struct BodyMotion {
     pub velocity: Vec3,
     /// Radians per second about each axis of the region; zero at rest.
     pub angular_velocity: Vec3,
+    /// That of gravity while nothing touches it, m/s²; zero while something does, and at rest.
+    pub acceleration: Vec3,
 }
 
 /// Reasons to stop a linkset: physics moves it no more until the caller wakes it again.

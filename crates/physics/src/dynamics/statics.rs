@@ -24,6 +24,9 @@ pub(super) struct Statics {
     /// Version of the ground as of the last look at it. None after a restart, whose ground counts anew.
     #[serde(skip)]
     ground_version: Option<u64>,
+    /// Greatest heights of squares of this ground that were asked for.
+    #[serde(skip)]
+    tops: BTreeMap<(u8, u8), f32>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -86,8 +89,14 @@ impl Statics {
         true
     }
 
-    /// Squares of ground below a box, ascending, as far as there is ground.
-    pub(super) fn patches_below(area: &Aabb, size_m: u32, found: &mut Vec<(u8, u8)>) {
+    /// Squares of ground that reach into a box or above it, ascending.
+    pub(super) fn patches_at(
+        &mut self,
+        area: &Aabb,
+        scene: &dyn Neighbourhood,
+        size_m: u32,
+        found: &mut Vec<(u8, u8)>,
+    ) {
         found.clear();
         let side = size_m / PATCH_M;
         // Casts of floats saturate.
@@ -97,7 +106,11 @@ impl Statics {
         };
         let (columns, rows) = (range(area.low.x, area.high.x), range(area.low.y, area.high.y));
         for column in columns.0..columns.1 {
-            found.extend((rows.0..rows.1).map(|row| (column as u8, row as u8)));
+            let at = (rows.0..rows.1).map(|row| (column as u8, row as u8));
+            found.extend(at.filter(|&at| {
+                let top = self.tops.entry(at).or_insert_with(|| patch_top(at, scene));
+                *top >= area.low.z
+            }));
         }
     }
 
@@ -121,12 +134,13 @@ impl Statics {
         }
     }
 
-    /// Takes over new heights. Bodies on them wake.
-    pub(super) fn renew_ground(&mut self, scene: &dyn Neighbourhood, engine: &mut Engine) {
+    /// Takes over new heights; true if there are any. Bodies on them wake.
+    pub(super) fn renew_ground(&mut self, scene: &dyn Neighbourhood, engine: &mut Engine) -> bool {
         let version = scene.ground_version();
         if self.ground_version.replace(version) == Some(version) {
-            return;
+            return false;
         }
+        self.tops.clear();
         for (&at, known) in &mut self.ground {
             let hash = patch_hash(at, scene);
             if known.hash != hash {
@@ -134,6 +148,7 @@ impl Statics {
                 (known.handle, known.hash) = (add_patch(at, scene, engine), hash);
             }
         }
+        true
     }
 
     /// Prims that rapier has.
@@ -156,6 +171,14 @@ fn corner((column, row): (u8, u8)) -> (u32, u32) {
 fn add_patch(at: (u8, u8), scene: &dyn Neighbourhood, engine: &mut Engine) -> ColliderHandle {
     let (west, south) = corner(at);
     engine.add_ground((west, south), PATCH_M, |x, y| scene.ground_height(west + x, south + y))
+}
+
+fn patch_top(at: (u8, u8), scene: &dyn Neighbourhood) -> f32 {
+    let (west, south) = corner(at);
+    let heights = (0..=PATCH_M)
+        .flat_map(|y| (0..=PATCH_M).map(move |x| (x, y)))
+        .map(|(x, y)| scene.ground_height(west + x, south + y));
+    heights.fold(f32::NEG_INFINITY, f32::max)
 }
 
 fn patch_hash(at: (u8, u8), scene: &dyn Neighbourhood) -> u64 {

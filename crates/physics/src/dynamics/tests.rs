@@ -95,3 +95,28 @@ fn nothing_is_held_before_the_first_wake_and_after_the_last_rest() {
     dynamics.step(TICK, &mut field, &mut out);
     assert!(dynamics.state.held.is_none() && out.moved.is_empty());
 }
+
+#[test]
+fn a_body_accelerates_by_gravity_until_something_touches_it_and_holds_the_ground_near_it_only() {
+    let mut field = field(1);
+    let mut dynamics = Dynamics::new(DynamicsSettings::new(256));
+    dynamics.wake(LocalId(1));
+    let mut out = Outcome::default();
+    let mut ticks = Vec::new();
+    for _ in 0..120 {
+        dynamics.step(TICK, &mut field, &mut out);
+        let Some(motion) = out.moved.first() else { break };
+        let body = &dynamics.state.held.as_ref().expect("it moves").bodies[&LocalId(1)];
+        ticks.push((motion.position.z, motion.acceleration, !body.patches.is_empty()));
+    }
+    let (falling, touching) = ticks.split_at(ticks.partition_point(|&(z, ..)| z > 0.6));
+    assert!(falling.len() > 60 && touching.len() > 5, "{ticks:?}");
+    assert!(falling.iter().all(|&(_, acceleration, _)| acceleration == Vec3::NEG_Z * GRAVITY_M_PER_S2));
+    assert!(
+        touching[2..]
+            .iter()
+            .all(|&(_, acceleration, is_on_ground)| acceleration == Vec3::ZERO && is_on_ground)
+    );
+    let holds_ground = |&(z, _, holds): &(f32, Vec3, bool)| (z, holds);
+    assert!(falling.iter().map(holds_ground).all(|(z, holds)| z < 10.0 || !holds), "{falling:?}");
+}
