@@ -24,4 +24,20 @@ impl Motion {
     pub fn at_rest(&self) -> bool {
         self.velocity == Vec3::ZERO && self.acceleration == Vec3::ZERO && self.angular_velocity == Vec3::ZERO
     }
+
+    /// The motion after so many seconds, as clients extrapolate it.
+    #[must_use]
+    pub fn after(&self, seconds: f32) -> Self {
+        if self.at_rest() {
+            return *self;
+        }
+        let Self { position, velocity, acceleration, rotation, angular_velocity } = *self;
+        let turned = Quat::from_scaled_axis(angular_velocity * seconds) * rotation;
+        Self {
+            position: position + velocity * seconds + acceleration * (seconds * seconds / 2.0),
+            velocity: velocity + acceleration * seconds,
+            rotation: turned.normalize(),
+            ..*self
+        }
+    }
 }

@@ -1,19 +1,21 @@
 //! Dead reckoning: a movement is significant to clients only if their own extrapolation departs from it.
 //!
-//! A client moves an avatar along the received velocity without limit, so a straight walk is significant at its turns and its end only.
+//! A client moves an avatar along the received velocity without limit, so a straight walk is significant at its turns and its end only. It moves a prim
+//! by the acceleration too, and turns it by its angular velocity, so that of a fall the begin and the end are significant.
 //! This is judged once for each entity and band of distance, never for each pair of entity and viewer, 25 million for 5,000 avatars:
 //! each band has the last motion sent to its clients, and an entity has changed in a band when the extrapolation has become wrong
 //! there.
 //!
 //! A client may have received an earlier velocity, one that lasted a tick, as after a push. Its extrapolation then differs from its
 //! band's. So a velocity other than the expected one is significant too, although the place is still right: at once in the nearest
-//! band, and after a pause of the band's own in the others, which bounds the time for which such a client is wrong.
+//! band, and after a pause of the band's own in the others, which bounds the time for which such a client is wrong. So are another acceleration and
+//! another spin.
 //!
 //! An entity at rest is exact in every band: no later update would correct a small error.
 
 use glam::{Quat, Vec3};
 use link::Motion;
-use wire::terse::velocity_as_received;
+use wire::terse::{acceleration_as_received, angular_velocity_as_received, velocity_as_received};
 
 /// Bands of distance: near, middle and far.
 pub const BANDS: usize = 3;
@@ -29,6 +31,9 @@ pub const ROTATION_RAD: [f32; BANDS] = [0.026, 0.105, 0.35];
 const ROTATION_STEP: f32 = 1.0 / 65_535.0;
 /// Metres per second by which a velocity departs from the expected one.
 const VELOCITY_M_PER_S: f32 = 0.05;
+/// The same of an acceleration, metres per second squared, and of a spin, radians per second: 6 degrees.
+const ACCELERATION_M_PER_S2: f32 = 0.1;
+const SPIN_RAD_PER_S: f32 = 0.1;
 /// Seconds between two such updates of a band.
 const PAUSE_S: [f32; BANDS] = [0.0, 0.2, 0.5];
 
@@ -42,25 +47,49 @@ pub(crate) struct DeadReckoning {
 struct Expected {
     tick: u32,
     position: Vec3,
-    /// As it came out of the wire's 16 bits.
+    /// As it came out of the wire's 16 bits; likewise acceleration and spin.
     velocity: Vec3,
+    acceleration: Vec3,
     rotation: Quat,
+    spin: Vec3,
     at_rest: bool,
-    /// The velocity was another one since.
+    /// Velocity, acceleration or spin was another one since.
     has_departed: bool,
 }
 
 impl Expected {
     fn of(tick: u32, motion: &Motion) -> Self {
-        let velocity = if motion.at_rest() { Vec3::ZERO } else { velocity_as_received(motion.velocity) };
         Self {
             tick,
             position: motion.position,
-            velocity,
+            velocity: velocity_as_received(motion.velocity),
+            acceleration: acceleration_as_received(motion.acceleration),
             rotation: motion.rotation,
+            spin: angular_velocity_as_received(motion.angular_velocity),
             at_rest: motion.at_rest(),
             has_departed: false,
         }
+    }
+
+    /// The extrapolated place after so many seconds.
+    fn place(&self, passed_s: f32) -> Vec3 {
+        self.position + self.velocity * passed_s + self.acceleration * (passed_s * passed_s / 2.0)
+    }
+
+    fn rotation(&self, passed_s: f32) -> Quat {
+        if self.spin == Vec3::ZERO {
+            self.rotation
+        } else {
+            Quat::from_scaled_axis(self.spin * passed_s) * self.rotation
+        }
+    }
+
+    /// True if a motion is another one than that which a client extrapolates, wherever it is.
+    fn is_departed_by(&self, motion: &Motion, passed_s: f32) -> bool {
+        let is_beyond = |a: Vec3, b: Vec3, most: f32| a.distance_squared(b) > most * most;
+        is_beyond(motion.velocity, self.velocity + self.acceleration * passed_s, VELOCITY_M_PER_S)
+            || is_beyond(motion.acceleration, self.acceleration, ACCELERATION_M_PER_S2)
+            || is_beyond(motion.angular_velocity, self.spin, SPIN_RAD_PER_S)
     }
 }
 
@@ -70,25 +99,27 @@ impl DeadReckoning {
         Self { expected: [Expected::of(tick, motion); BANDS] }
     }
 
+    /// Metres by which clients of the nearest band would display a motion wrongly without an update.
+    pub(crate) fn error_m(&self, tick: u32, tick_s: f32, motion: &Motion) -> f32 {
+        let [nearest, ..] = &self.expected;
+        nearest.place(tick.wrapping_sub(nearest.tick) as f32 * tick_s).distance(motion.position)
+    }
+
     /// Bands, as bits, to whose clients this motion is significant. `tick_s` is world time between two ticks.
     pub(crate) fn due_bands(&mut self, tick: u32, tick_s: f32, motion: &Motion) -> u8 {
         let mut bands = 0;
         for (band, expected) in self.expected.iter_mut().enumerate() {
             let passed_s = tick.wrapping_sub(expected.tick) as f32 * tick_s;
-            let place = expected.position + expected.velocity * passed_s;
-            expected.has_departed |=
-                motion.velocity.distance_squared(expected.velocity) > VELOCITY_M_PER_S * VELOCITY_M_PER_S;
+            expected.has_departed |= expected.is_departed_by(motion, passed_s);
             let is_shown_wrong = if motion.at_rest() {
                 motion.position != expected.position || !alike(motion.rotation, expected.rotation)
             } else {
+                let place = expected.place(passed_s);
                 motion.position.distance_squared(place) > PLACE_M[band] * PLACE_M[band]
-                    || angle(motion.rotation, expected.rotation) > ROTATION_RAD[band]
+                    || angle(motion.rotation, expected.rotation(passed_s)) > ROTATION_RAD[band]
             };
             let is_significant = motion.at_rest() != expected.at_rest
                 || is_shown_wrong
-                // A velocity cannot express an acceleration or a spin.
-                || motion.acceleration != Vec3::ZERO
-                || motion.angular_velocity != Vec3::ZERO
                 || (expected.has_departed && passed_s >= PAUSE_S[band]);
             if is_significant {
                 *expected = Expected::of(tick, motion);
@@ -180,6 +211,44 @@ mod tests {
             assert!(sent >= 1, "band {band}");
             // An update follows the return to the old velocity, so that no avatar drifts sideways.
             assert!((21..=21 + pause).any(|tick| due[tick] & 1 << band != 0), "band {band}: {due:?}");
+        }
+    }
+
+    #[test]
+    fn a_fall_is_due_at_its_begin_and_its_end() {
+        let (spin, gravity) = (Vec3::new(3.0, -1.0, 2.0), Vec3::NEG_Z * 9.8);
+        let falls = |tick: u32| {
+            let s = tick as f32 * TICK_S;
+            Motion {
+                position: Vec3::X * s + gravity * (s * s / 2.0),
+                velocity: Vec3::X + gravity * s,
+                acceleration: gravity,
+                rotation: Quat::from_scaled_axis(spin * s),
+                angular_velocity: spin,
+            }
+        };
+        let lies = Motion { acceleration: Vec3::ZERO, ..falls(40) };
+        let due = bands_due((1..40).map(falls).chain([lies]));
+        assert_eq!((due[0], due[39] & NEAR), (ALL, NEAR), "{due:?}");
+        // The wire's 16 bits make a fast fall wrong by 4 cm at last.
+        assert!(due[1..39].iter().filter(|&&bands| bands != 0).count() <= 1, "{due:?}");
+    }
+
+    #[test]
+    fn an_acceleration_or_a_spin_of_one_tick_is_due_there_and_back() {
+        for glitch in [
+            Motion { acceleration: Vec3::NEG_Z * 9.8, ..walk(Vec3::ZERO, Vec3::X) },
+            Motion { angular_velocity: Vec3::Z, ..walk(Vec3::ZERO, Vec3::X) },
+        ] {
+            let path = (1..20).map(|tick| {
+                let position = Vec3::X * (tick as f32 * TICK_S);
+                let motion = if tick == 10 { glitch } else { walk(Vec3::ZERO, Vec3::X) };
+                Motion { position, ..motion }
+            });
+            let due = bands_due(path);
+            assert_eq!((due[9] & NEAR, due[10] & NEAR), (NEAR, NEAR), "{due:?}");
+            let farther = [1, 2].map(|band| due[9..].iter().any(|bands| bands & 1 << band != 0));
+            assert_eq!(farther, [true; 2], "{due:?}");
         }
     }
 

@@ -48,12 +48,15 @@ pub const ANGULAR_VELOCITY_RANGE: f32 = 64.0;
 const POSITION_AT: usize = 23;
 const VELOCITY_AT: usize = 35;
 
-/// The same in a prim's block.
-const PRIM_POSITION_AT: usize = 7;
-const PRIM_VELOCITY_AT: usize = 19;
-
-/// Bytes of the part that avatars and prims share: position to angular velocity.
+/// Offset in a prim's block of the part that avatars and prims share, and its bytes: position to angular velocity.
+const PRIM_MOTION_AT: usize = 7;
 const MOTION_LEN: usize = 38;
+
+/// Offsets in that part.
+const MOTION_VELOCITY_AT: usize = 12;
+const MOTION_ACCELERATION_AT: usize = 18;
+const MOTION_ROTATION_AT: usize = 24;
+const MOTION_SPIN_AT: usize = 32;
 
 /// An avatar's fields in a terse block.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -149,16 +152,34 @@ pub fn encode_prim(prim: &TersePrim, out: &mut [u8; PRIM_BLOCK_LEN]) {
     out[45..47].fill(0);
 }
 
-/// Moves the position in a prim's block as [`advance_avatar`] does.
+/// Moves a prim's block on by `seconds`, as clients that have it extrapolate it: the position by velocity and acceleration, the velocity by the acceleration,
+/// the rotation by the angular velocity. All of these are those of the wire; a component that receivers snap to zero counts as zero.
 pub fn advance_prim(block: &mut [u8; PRIM_BLOCK_LEN], seconds: f32) {
-    let (per_step, offset) = (2.0 * VELOCITY_RANGE / 65_535.0 * seconds, VELOCITY_RANGE * seconds);
-    let (steps, _) = block[PRIM_VELOCITY_AT..PRIM_VELOCITY_AT + 6].as_chunks::<2>();
-    let moves: [f32; 3] =
-        std::array::from_fn(|n| f32::from(u16::from_le_bytes(steps[n])) * per_step - offset);
-    let (fields, _) = block[PRIM_POSITION_AT..PRIM_POSITION_AT + 12].as_chunks_mut::<4>();
-    for (field, moved) in fields.iter_mut().zip(moves) {
-        *field = (f32::from_le_bytes(*field) + moved).to_le_bytes();
+    let motion = &mut block[PRIM_MOTION_AT..PRIM_MOTION_AT + MOTION_LEN];
+    let position = Vec3::from_array(std::array::from_fn(|n| {
+        let at = 4 * n;
+        f32::from_le_bytes([motion[at], motion[at + 1], motion[at + 2], motion[at + 3]])
+    }));
+    let velocity = Vec3::from_array(quantised_at(motion, MOTION_VELOCITY_AT, VELOCITY_RANGE));
+    let acceleration = Vec3::from_array(quantised_at(motion, MOTION_ACCELERATION_AT, ACCELERATION_RANGE));
+    let spin = Vec3::from_array(quantised_at(motion, MOTION_SPIN_AT, ANGULAR_VELOCITY_RANGE));
+    let moved = position + velocity * seconds + acceleration * (seconds * seconds / 2.0);
+    put_floats(&mut motion[..MOTION_VELOCITY_AT], moved.to_array());
+    if acceleration != Vec3::ZERO {
+        let faster = velocity + acceleration * seconds;
+        let place = MOTION_VELOCITY_AT..MOTION_ACCELERATION_AT;
+        put_quantised(&mut motion[place], faster.to_array(), VELOCITY_RANGE);
     }
+    if spin != Vec3::ZERO {
+        let rotation = Quat::from_array(quantised_at(motion, MOTION_ROTATION_AT, 1.0));
+        let turned = (Quat::from_scaled_axis(spin * seconds) * rotation).normalize();
+        put_quantised(&mut motion[MOTION_ROTATION_AT..MOTION_SPIN_AT], turned.to_array(), 1.0);
+    }
+}
+
+#[inline]
+fn quantised_at<const N: usize>(bytes: &[u8], at: usize, range: f32) -> [f32; N] {
+    std::array::from_fn(|n| dequantise(u16::from_le_bytes([bytes[at + 2 * n], bytes[at + 2 * n + 1]]), range))
 }
 
 /// Appends what stands before the first block: message number, region, dilation (0–1) and the count of blocks.
@@ -172,9 +193,23 @@ pub fn write_prefix(out: &mut Vec<u8>, region_handle: RegionHandle, time_dilatio
 /// has to predict from it.
 #[must_use]
 pub fn velocity_as_received(velocity: Vec3) -> Vec3 {
-    Vec3::from_array(
-        velocity.to_array().map(|part| dequantise(quantise(part, VELOCITY_RANGE), VELOCITY_RANGE)),
-    )
+    as_received(velocity, VELOCITY_RANGE)
+}
+
+/// The same of an acceleration.
+#[must_use]
+pub fn acceleration_as_received(acceleration: Vec3) -> Vec3 {
+    as_received(acceleration, ACCELERATION_RANGE)
+}
+
+/// The same of an angular velocity.
+#[must_use]
+pub fn angular_velocity_as_received(angular_velocity: Vec3) -> Vec3 {
+    as_received(angular_velocity, ANGULAR_VELOCITY_RANGE)
+}
+
+fn as_received(vector: Vec3, range: f32) -> Vec3 {
+    Vec3::from_array(vector.to_array().map(|part| dequantise(quantise(part, range), range)))
 }
 
 #[inline]
@@ -187,11 +222,15 @@ fn put_motion(
     angular_velocity: Vec3,
 ) {
     let out: &mut [u8; MOTION_LEN] = out.try_into().expect("callers pass the range of the layout above");
-    put_floats(&mut out[0..12], position.to_array());
-    put_quantised(&mut out[12..18], velocity.to_array(), VELOCITY_RANGE);
-    put_quantised(&mut out[18..24], acceleration.to_array(), ACCELERATION_RANGE);
-    put_quantised(&mut out[24..32], rotation.to_array(), 1.0);
-    put_quantised(&mut out[32..38], angular_velocity.to_array(), ANGULAR_VELOCITY_RANGE);
+    put_floats(&mut out[..MOTION_VELOCITY_AT], position.to_array());
+    put_quantised(&mut out[MOTION_VELOCITY_AT..MOTION_ACCELERATION_AT], velocity.to_array(), VELOCITY_RANGE);
+    put_quantised(
+        &mut out[MOTION_ACCELERATION_AT..MOTION_ROTATION_AT],
+        acceleration.to_array(),
+        ACCELERATION_RANGE,
+    );
+    put_quantised(&mut out[MOTION_ROTATION_AT..MOTION_SPIN_AT], rotation.to_array(), 1.0);
+    put_quantised(&mut out[MOTION_SPIN_AT..], angular_velocity.to_array(), ANGULAR_VELOCITY_RANGE);
 }
 
 #[inline]
@@ -359,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn an_advanced_prim_differs_in_its_position_only() {
+    fn an_advanced_prim_moves_and_turns_as_clients_extrapolate_it() {
         let prim = TersePrim {
             local_id: LocalId(9),
             state: 0,
@@ -374,9 +413,15 @@ mod tests {
         let before = observe(&block).expect("it is whole");
         advance_prim(&mut block, 0.05);
         let after = observe(&block).expect("it is whole");
-        let error = after.position - (before.position + 0.05 * before.velocity);
-        assert!(error.abs().max_element() < 0.05 * 0.004, "{error}");
-        assert_eq!(Terse { position: before.position, ..after }, before);
+        let error =
+            after.position - (before.position + 0.05 * before.velocity + 0.00125 * before.acceleration);
+        assert!(error.length() < 1e-5, "{error}");
+        let error = after.velocity - (before.velocity + 0.05 * before.acceleration);
+        assert!(error.abs().max_element() < 0.004, "{error}");
+        let turned = Quat::from_rotation_x(0.05 * before.angular_velocity.x) * before.rotation;
+        assert!(after.rotation.angle_between(turned) < 1e-3, "{after:?}");
+        let Terse { position, velocity, rotation, .. } = before;
+        assert_eq!(Terse { position, velocity, rotation, ..after }, before);
     }
 
     #[test]

@@ -5,7 +5,8 @@ use super::movers::{FrameTime, MovedPrim, MoverTracks};
 use glam::Vec3;
 use ids::{AgentId, Instant, LocalId};
 use link::{
-    ObjectChange, ObjectPage, PAGE_PRIMS, PrimFlags, PrimMotion, VersionedBody, index_in_page, page_of,
+    Motion, ObjectChange, ObjectPage, PAGE_PRIMS, PrimFlags, PrimMotion, VersionedBody, index_in_page,
+    page_of,
 };
 use prim::{Body, LinksetPermissions, Mask, Role, update_flags};
 use std::collections::BTreeMap;
@@ -77,10 +78,10 @@ impl ObjectEntry {
         if self.body.ownership.owner == agent { self.flags.owner } else { self.flags.everyone }
     }
 
-    /// Appends the block of an ObjectUpdate, zero-coded; its length when it is expanded.
-    pub fn write_plain(&self, id: LocalId, update_flags: u32, out: &mut Vec<u8>) -> usize {
+    /// Appends the block of an ObjectUpdate with this motion, zero-coded; its length when it is expanded.
+    pub fn write_plain(&self, id: LocalId, motion: &Motion, update_flags: u32, out: &mut Vec<u8>) -> usize {
         let block = self.block.get(|| ObjectBlock::new(id, &self.prim, self.crc, &self.body));
-        block.write(&self.prim.motion, update_flags, out);
+        block.write(motion, update_flags, out);
         block.expanded_len()
     }
 

@@ -19,6 +19,8 @@ const REFRESH_TICKS: u32 = 40;
 const LAST_REST_TICKS: u32 = 10;
 /// Distance in metres at which a mover waits twice as long as at distance 0.
 const HALF_WEIGHT_M: f32 = 10.0;
+/// Times by which a jump is more urgent than another movement: without an update a client displays the mover somewhere else.
+const JUMP_WEIGHT: f32 = 8.0;
 
 /// Movers of one client.
 #[derive(Debug, Default)]
@@ -127,7 +129,8 @@ impl SeenMovers {
             let is_last_rest = seen.is_last_rest(mover, distance);
             if seen.is_due(mover, tick, distance) {
                 let waited = f32::from(seen.held) + 1.0;
-                let urgency = waited / (1.0 + distance / HALF_WEIGHT_M);
+                let weight = if seen.lacks(mover.jumped) { JUMP_WEIGHT } else { 1.0 };
+                let urgency = weight * waited / (1.0 + distance / HALF_WEIGHT_M);
                 due.push(DueMover { urgency, mover: at as u32, seen: n as u32, is_last_rest });
             }
             self.list[n] = seen;
@@ -188,8 +191,13 @@ impl SeenMovers {
 impl SeenMover {
     /// True if the mover has changed since it was sent, by the rules of this band.
     const fn is_behind(&self, mover: &Mover, band: usize) -> bool {
+        self.lacks(mover.changed[band])
+    }
+
+    /// True if it was sent before this tick.
+    const fn lacks(&self, tick: u32) -> bool {
         // A wrapping difference: a world may run for years.
-        self.sent.wrapping_sub(mover.changed[band]) >= 1 << 31
+        self.sent.wrapping_sub(tick) >= 1 << 31
     }
 
     fn is_last_rest(&self, mover: &Mover, distance: f32) -> bool {
@@ -229,6 +237,7 @@ fn band_of(distance: f32) -> usize {
 mod tests {
     use super::*;
     use crate::objects::{FrameTime, ObjectEncoder};
+    use glam::Quat;
     use ids::{AgentId, Instant, Uuid};
     use link::{Motion, ObjectChange, ObjectMask, PrimFlags, PrimMotion, VersionedBody};
     use prim::{Body, Shape};
@@ -347,6 +356,35 @@ mod tests {
         }
         assert!(scene.objects.movers().is_empty() && scene.seen.is_empty());
         assert!(scene.sent.is_current(ID), "the client has its last place");
+    }
+
+    #[test]
+    fn a_body_that_is_thrown_is_sent_ahead_of_others_and_its_flight_once() {
+        let mut scene = Scene::new();
+        let gravity = Vec3::NEG_Z * 9.8;
+        let flies = |tick: u32| {
+            let s = tick as f32 * 0.05;
+            let mut prim = moving(30.0, 0.0);
+            let motion = &mut prim.motion;
+            motion.position += gravity * (s * s / 2.0);
+            (motion.velocity, motion.acceleration) = (gravity * s, gravity);
+            (motion.angular_velocity, motion.rotation) = (Vec3::Z * 3.0, Quat::from_rotation_z(3.0 * s));
+            prim
+        };
+        scene.step(&[ObjectChange::Moved(ID, moving(0.1, 0.2))]);
+        scene.send();
+        scene.step(&[ObjectChange::Moved(ID, flies(0))]);
+        scene.seen.follow(&scene.objects, &scene.sent);
+        let mut due = Vec::new();
+        scene.seen.choose(&scene.objects, &mut scene.sent, (scene.tick, EYE), &mut due);
+        // At 30 m another movement has an urgency of a quarter.
+        assert_eq!(due.iter().map(|due| due.urgency).collect::<Vec<_>>(), [JUMP_WEIGHT / 4.0]);
+        let mut n_sent = 0;
+        for tick in 1..30 {
+            n_sent += scene.send().len();
+            scene.step(&[ObjectChange::Moved(ID, flies(tick))]);
+        }
+        assert_eq!(n_sent, 1);
     }
 
     #[test]

@@ -118,7 +118,7 @@ fn a_prim_of_a_loaded_page_has_the_block_of_one_that_was_made() {
     let loaded = pages[0].entries[5].as_ref().expect("in the page");
     let block = |entry: &ObjectEntry| {
         let mut out = Vec::new();
-        let len = entry.write_plain(id(5), 7, &mut out);
+        let len = entry.write_plain(id(5), &entry.prim.motion, 7, &mut out);
         (len, out)
     };
     assert!(loaded.shows_the_same_as(&made[0].1));
@@ -152,7 +152,7 @@ fn both_forms_have_particles_animation_sound_and_media() {
         let entries = encoded(&[set(5, prim_at(Vec3::X), moving, 1)]);
         let [(id, entry)] = &entries[..] else { panic!("{entries:?}") };
         let mut plain = Vec::new();
-        assert_eq!(entry.write_plain(*id, 7, &mut plain), expanded_len(&plain));
+        assert_eq!(entry.write_plain(*id, &entry.prim.motion, 7, &mut plain), expanded_len(&plain));
         let plain = decoded(&plain, 1).object_data.remove(0);
         let (mut coded, mut block) = (Vec::new(), Vec::new());
         let len = entry.write_compressed(*id, 7, true, &mut coded);
@@ -178,7 +178,7 @@ fn particles_have_an_owner_and_other_prims_have_none() {
         let entries = encoded(&[set(5, prim_at(Vec3::X), body, 1)]);
         let mut plain = Vec::new();
         let (id, entry) = &entries[0];
-        let _ = entry.write_plain(*id, 0, &mut plain);
+        let _ = entry.write_plain(*id, &entry.prim.motion, 0, &mut plain);
         decoded(&plain, 1).object_data[0].owner_id
     };
     assert_eq!(owner_of(body(5, 1.0)), Uuid::nil());

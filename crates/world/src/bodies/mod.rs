@@ -268,8 +268,8 @@ impl Bodies {
         events: &mut Vec<Event>,
     ) {
         for &body in &self.outcome.moved {
-            let BodyMotion { root, position, rotation, velocity, angular_velocity } = body;
-            let motion = Motion { position, rotation, velocity, angular_velocity, ..Motion::default() };
+            let BodyMotion { root, position, rotation, velocity, angular_velocity, acceleration } = body;
+            let motion = Motion { position, velocity, acceleration, rotation, angular_velocity };
             if land.is_some_and(|land| !may_enter(land, root, position, objects)) {
                 come_to_rest(root, objects);
                 self.dynamics.edited(root);

@@ -261,7 +261,10 @@ impl Turn<'_> {
             flags |= CREATE_SELECTED;
         }
         match form {
-            Form::Plain => entry.write_plain(id, flags, self.body),
+            Form::Plain => {
+                let motion = entry.prim.motion.after(self.replica.lead_s(self.now));
+                entry.write_plain(id, &motion, flags, self.body)
+            }
             Form::Compressed => entry.write_compressed(id, flags, !self.packing.plain_cache, self.body),
             Form::Cached => {
                 let block = [id.0.to_le_bytes(), entry.crc.to_le_bytes(), flags.to_le_bytes()];
