@@ -29,6 +29,7 @@ fn main() {
     let (n_prims, n_bodies, ticks) = if full { (40_000, 500, 400) } else { (400, 20, 10) };
     println!("{n_prims} prims in {SIZE_M} m, {n_bodies} bodies, ticks of {TICK:?}");
     scattered(n_prims, n_bodies, ticks);
+    thrown(n_prims, n_bodies, ticks);
     pile(n_bodies, ticks);
     wakes(n_bodies, &[8, 16, 32, 64, n_bodies as usize]);
 }
@@ -84,6 +85,32 @@ fn scattered(n_prims: u32, n_bodies: u32, ticks: u32) {
     let restored = Dynamics::restore(DynamicsSettings::new(SIZE_M), &bytes).expect("its own bytes");
     println!("{:<22} restored in {:?}", "scattered", began.elapsed());
     black_box(restored);
+}
+
+/// Bodies that users throw 5 to 13 m above the ground of a square of 40 m again and again, each every two seconds.
+fn thrown(n_prims: u32, n_bodies: u32, ticks: u32) {
+    let mut random = Random(11);
+    let mut stage = with_prims(n_prims);
+    let mut place =
+        || Vec3::new(random.between(108.0, 148.0), random.between(108.0, 148.0), random.between(5.0, 13.0));
+    let bodies: Vec<LocalId> =
+        (0..n_bodies).map(|_| stage.moving_box(place(), Vec3::new(0.5, 0.5, 1.0))).collect();
+    let (mut times, mut n_thrown) = (Vec::new(), 0);
+    for tick in 0..ticks {
+        while n_thrown < tick * n_bodies / 40 {
+            let body = bodies[(n_thrown % n_bodies) as usize];
+            n_thrown += 1;
+            // One that has left the region is gone.
+            let Some(plan) = stage.region.linksets.get_mut(&body) else { continue };
+            plan.position = place();
+            stage.region.place(body);
+            stage.dynamics.edited(body);
+            black_box(stage.dynamics.wake(body));
+        }
+        times.push(timed(&mut stage));
+    }
+    println!("{:<22} {} awake", "thrown", stage.dynamics.n_awake());
+    print_times("thrown", &mut times, &stage);
 }
 
 /// A pile that falls and comes to rest.
