@@ -99,12 +99,6 @@ impl DeadReckoning {
         Self { expected: [Expected::of(tick, motion); BANDS] }
     }
 
-    /// Metres by which clients of the nearest band would display a motion wrongly without an update.
-    pub(crate) fn error_m(&self, tick: u32, tick_s: f32, motion: &Motion) -> f32 {
-        let [nearest, ..] = &self.expected;
-        nearest.place(tick.wrapping_sub(nearest.tick) as f32 * tick_s).distance(motion.position)
-    }
-
     /// Bands, as bits, to whose clients this motion is significant. `tick_s` is world time between two ticks.
     pub(crate) fn due_bands(&mut self, tick: u32, tick_s: f32, motion: &Motion) -> u8 {
         let mut bands = 0;
@@ -136,7 +130,7 @@ fn alike(a: Quat, b: Quat) -> bool {
 }
 
 /// Between two rotations, in radians. Below 30 degrees the sine of half of it is as good as half of it.
-fn angle(a: Quat, b: Quat) -> f32 {
+pub(crate) fn angle(a: Quat, b: Quat) -> f32 {
     let cos = a.dot(b).abs().min(1.0);
     2.0 * (1.0 - cos * cos).sqrt()
 }

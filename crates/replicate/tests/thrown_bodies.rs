@@ -1,4 +1,4 @@
-//! Bodies that users throw again and again: where a client displays them that has room for two in five of them in each of its turns.
+//! Bodies that users throw again and again: where a client displays them that has room for one in seven of them in each of its turns.
 
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, LocalId, RegionHandle, SessionKey, Tick, Uuid, WorldId};
@@ -7,7 +7,7 @@ use link::{
     PrimFlags, Scenery, StoredObjects, Terrain,
 };
 use prim::Shape;
-use replicate::objects::{SeenMovers, SentSet};
+use replicate::objects::{MoverSend, SeenMovers, SentSet};
 use replicate::scenery::{SceneryReplica, StaticObjects};
 use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
 use std::collections::BTreeMap;
@@ -19,8 +19,8 @@ use world::{World, WorldConfig};
 const TICK: Duration = Duration::from_millis(50);
 const BODIES: u32 = 100;
 const FIRST: LocalId = LocalId(1 << 20);
-/// Blocks of a turn: of 500 bodies as many as 192 KiB/s carry beside a scene, at ten turns a second.
-const BLOCKS_PER_TURN: usize = 40;
+/// Blocks of a turn: of 500 bodies as many as 64 KiB/s carry beside a scene, at ten turns a second.
+const BLOCKS_PER_TURN: usize = 14;
 const EYE: Vec3 = Vec3::new(128.0, 128.0, 22.0);
 /// Movers that are compared: the nearest ones.
 const NEAREST: usize = 20;
@@ -44,8 +44,9 @@ impl Client {
             self.movers.note_full(objects, id, now.wrapping_sub(1));
         }
         self.movers.follow(objects, &self.sent);
+        let send = MoverSend { tick: now, tick_s: TICK.as_secs_f32(), eye: EYE };
         let mut due = Vec::new();
-        self.movers.choose(objects, &mut self.sent, (now, EYE), &mut due);
+        self.movers.choose(objects, &mut self.sent, send, &mut due);
         due.sort_unstable_by(|a, b| b.urgency.total_cmp(&a.urgency).then(a.mover.cmp(&b.mover)));
         for (n, &due) in due.iter().enumerate() {
             if n >= BLOCKS_PER_TURN {
@@ -59,7 +60,7 @@ impl Client {
             let block =
                 terse::decode(&message[1..]).expect("a prefix").next().expect("one").expect("a block");
             self.shown.insert(mover.id, (tick, block));
-            self.movers.note_sent(objects, due, (now, EYE), false);
+            self.movers.note_sent(objects, due, send, false);
             self.n_blocks += 1;
         }
     }
@@ -113,8 +114,8 @@ fn a_client_displays_thrown_bodies_where_they_are() {
                 let placement = Placement { position: Some(place), ..Placement::default() };
                 (LocalId(FIRST.0 + (n % u64::from(BODIES)) as u32), placement)
             };
-            // Each body every two seconds.
-            let each = u64::from(BODIES) * tick / 40..u64::from(BODIES) * (tick + 1) / 40;
+            // Each body every three seconds.
+            let each = u64::from(BODIES) * tick / 60..u64::from(BODIES) * (tick + 1) / 60;
             let request = ObjectCommand::Place(each.map(throw).collect());
             commands.push(Command::by_session(SessionKey(1), tick, Action::Object(Box::new(request))));
         }
@@ -129,10 +130,10 @@ fn a_client_displays_thrown_bodies_where_they_are() {
         }
         let replica = publisher.current();
         if tick.is_multiple_of(2) {
-            client.turn(tick, &replica);
+            client.turn(tick, replica);
         }
         if tick >= 100 {
-            client.compare(tick, &replica, &mut errors_m);
+            client.compare(tick, replica, &mut errors_m);
             n_awake += replica.objects().entries().filter(|(_, entry)| !entry.prim.motion.at_rest()).count();
         }
     }

@@ -156,10 +156,7 @@ pub fn encode_prim(prim: &TersePrim, out: &mut [u8; PRIM_BLOCK_LEN]) {
 /// the rotation by the angular velocity. All of these are those of the wire; a component that receivers snap to zero counts as zero.
 pub fn advance_prim(block: &mut [u8; PRIM_BLOCK_LEN], seconds: f32) {
     let motion = &mut block[PRIM_MOTION_AT..PRIM_MOTION_AT + MOTION_LEN];
-    let position = Vec3::from_array(std::array::from_fn(|n| {
-        let at = 4 * n;
-        f32::from_le_bytes([motion[at], motion[at + 1], motion[at + 2], motion[at + 3]])
-    }));
+    let position = position_in(motion);
     let velocity = Vec3::from_array(quantised_at(motion, MOTION_VELOCITY_AT, VELOCITY_RANGE));
     let acceleration = Vec3::from_array(quantised_at(motion, MOTION_ACCELERATION_AT, ACCELERATION_RANGE));
     let spin = Vec3::from_array(quantised_at(motion, MOTION_SPIN_AT, ANGULAR_VELOCITY_RANGE));
@@ -175,6 +172,41 @@ pub fn advance_prim(block: &mut [u8; PRIM_BLOCK_LEN], seconds: f32) {
         let turned = (Quat::from_scaled_axis(spin * seconds) * rotation).normalize();
         put_quantised(&mut motion[MOTION_ROTATION_AT..MOTION_SPIN_AT], turned.to_array(), 1.0);
     }
+}
+
+/// Motion in a prim's block: position to angular velocity, as it is on the wire.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SentMotion([u8; MOTION_LEN]);
+
+impl SentMotion {
+    /// The motion in a block.
+    #[must_use]
+    pub fn of(block: &[u8; PRIM_BLOCK_LEN]) -> Self {
+        let mut motion = [0; MOTION_LEN];
+        motion.copy_from_slice(&block[PRIM_MOTION_AT..PRIM_MOTION_AT + MOTION_LEN]);
+        Self(motion)
+    }
+
+    /// Position and rotation to which clients extrapolate it after so many seconds.
+    #[must_use]
+    pub fn after(&self, seconds: f32) -> (Vec3, Quat) {
+        let bytes = &self.0;
+        let velocity = Vec3::from_array(quantised_at(bytes, MOTION_VELOCITY_AT, VELOCITY_RANGE));
+        let acceleration = Vec3::from_array(quantised_at(bytes, MOTION_ACCELERATION_AT, ACCELERATION_RANGE));
+        let rotation = Quat::from_array(quantised_at(bytes, MOTION_ROTATION_AT, 1.0));
+        let spin = Vec3::from_array(quantised_at(bytes, MOTION_SPIN_AT, ANGULAR_VELOCITY_RANGE));
+        let position = position_in(bytes) + velocity * seconds + acceleration * (seconds * seconds / 2.0);
+        let is_turned = spin != Vec3::ZERO && seconds != 0.0;
+        let turned = if is_turned { Quat::from_scaled_axis(spin * seconds) * rotation } else { rotation };
+        (position, turned.normalize())
+    }
+}
+
+fn position_in(motion: &[u8]) -> Vec3 {
+    Vec3::from_array(std::array::from_fn(|n| {
+        let at = 4 * n;
+        f32::from_le_bytes([motion[at], motion[at + 1], motion[at + 2], motion[at + 3]])
+    }))
 }
 
 #[inline]
@@ -410,7 +442,7 @@ mod tests {
         };
         let mut block = [0; PRIM_BLOCK_LEN];
         encode_prim(&prim, &mut block);
-        let before = observe(&block).expect("it is whole");
+        let (before, unadvanced) = (observe(&block).expect("it is whole"), block);
         advance_prim(&mut block, 0.05);
         let after = observe(&block).expect("it is whole");
         let error =
@@ -420,6 +452,10 @@ mod tests {
         assert!(error.abs().max_element() < 0.004, "{error}");
         let turned = Quat::from_rotation_x(0.05 * before.angular_velocity.x) * before.rotation;
         assert!(after.rotation.angle_between(turned) < 1e-3, "{after:?}");
+        let extrapolated = SentMotion::of(&unadvanced).after(0.05);
+        assert!(
+            extrapolated.0.distance(after.position) < 1e-5 && extrapolated.1.angle_between(turned) < 1e-3
+        );
         let Terse { position, velocity, rotation, .. } = before;
         assert_eq!(Terse { position, velocity, rotation, ..after }, before);
     }

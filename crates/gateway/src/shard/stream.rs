@@ -143,7 +143,7 @@ impl Shard {
             let share = if are_objects_waiting { avatar_share } else { 1.0 };
             turn.avatars(if is_land_due { share.min(land::SHARE_BESIDE_LAND) } else { share });
             turn.land(is_land_due, if are_objects_waiting { land::SHARE_BESIDE_OBJECTS } else { 1.0 });
-            turn.movers(if is_scene_due { movers::SHARE_BESIDE_SCENE } else { 1.0 });
+            turn.movers(is_scene_due);
             turn.scenery(is_scenery_due);
             if are_objects_due {
                 turn.objects();

@@ -27,5 +27,5 @@ pub use encoder::{EncodedObject, EncodedPage, ObjectEncoder, ObjectEntry, Receiv
 pub use grid::reach_m;
 pub use movers::{FrameTime, MovedPrim, Mover};
 pub use replica::ObjectReplica;
-pub use seen_movers::{DueMover, SeenMovers};
+pub use seen_movers::{DueMover, MoverSend, SeenMovers};
 pub use sent::{DueObject, Onlooker, SentSet};

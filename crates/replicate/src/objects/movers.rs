@@ -16,8 +16,6 @@ use wire::terse::{PRIM_BLOCK_LEN, TersePrim, encode_prim};
 const REST_KEPT: Duration = Duration::from_secs(10);
 /// Metres that a mover covers until its linkset is filed under its new place: objects are searched for in wider steps.
 const REFILE_M: f32 = 4.0;
-/// Metres by which a client displays a mover wrongly at least if that has jumped: it is sent ahead of others.
-const JUMP_M: f32 = 1.0;
 /// Beginnings of movements that a replica remembers. A client that is further behind looks at all movers.
 const ARRIVALS_MAX: usize = 1_024;
 
@@ -45,8 +43,6 @@ pub struct MovedPrim {
     pub place: Vec3,
     /// Bands of distance, as bits, to whose clients it is significant.
     pub bands: u8,
-    /// It is far from its expected place.
-    pub has_jumped: bool,
     /// Block of a terse update.
     pub terse: [u8; PRIM_BLOCK_LEN],
 }
@@ -91,11 +87,10 @@ impl MoverTracks {
             filed: place,
             rests_since: None,
         });
-        let has_jumped = track.has_jumped(time, &prim.motion);
         let bands = track.dead_reckoning.due_bands(time.tick, time.tick_s, &prim.motion);
         let bands = if time.has_dead_reckoning { bands } else { ALL_BANDS };
         track.note_rest(time.at, &prim.motion);
-        MovedPrim { id, prim: *prim, place, bands, has_jumped, terse: block(id, prim) }
+        MovedPrim { id, prim: *prim, place, bands, terse: block(id, prim) }
     }
 
     /// A mover that was sent in full to every client is filed under its place; its terse block, unless it is no mover.
@@ -107,11 +102,10 @@ impl MoverTracks {
         place: Vec3,
     ) -> Option<MovedPrim> {
         let track = self.0.get_mut(&id)?;
-        let has_jumped = track.has_jumped(time, &prim.motion);
         track.dead_reckoning = DeadReckoning::new(time.tick, &prim.motion);
         track.filed = place;
         track.note_rest(time.at, &prim.motion);
-        Some(MovedPrim { id, prim: *prim, place, bands: ALL_BANDS, has_jumped, terse: block(id, prim) })
+        Some(MovedPrim { id, prim: *prim, place, bands: ALL_BANDS, terse: block(id, prim) })
     }
 
     /// True if the linkset of a mover has to be filed under its new place; it is afterwards.
@@ -137,10 +131,6 @@ impl MoverTracks {
 }
 
 impl MoverTrack {
-    fn has_jumped(&self, time: FrameTime, motion: &Motion) -> bool {
-        self.dead_reckoning.error_m(time.tick, time.tick_s, motion) > JUMP_M
-    }
-
     fn note_rest(&mut self, at: Instant, motion: &Motion) {
         self.rests_since = motion.at_rest().then(|| self.rests_since.unwrap_or(at));
     }
@@ -168,8 +158,6 @@ pub struct Mover {
     pub since: u32,
     /// By band, tick of the last movement that is significant there.
     pub changed: [u32; BANDS],
-    /// Tick of its last jump.
-    pub jumped: u32,
     /// Block of a terse update.
     pub terse: [u8; PRIM_BLOCK_LEN],
 }
@@ -204,7 +192,6 @@ impl Movers {
                 at_rest: false,
                 since: tick,
                 changed: [former; BANDS],
-                jumped: former,
                 terse: moved.terse,
             };
             self.list.insert(at, new);
@@ -213,9 +200,6 @@ impl Movers {
         });
         let mover = &mut self.list[at];
         (mover.place, mover.at_rest, mover.terse) = (moved.place, moved.prim.motion.at_rest(), moved.terse);
-        if moved.has_jumped {
-            mover.jumped = tick;
-        }
         for (band, changed) in mover.changed.iter_mut().enumerate() {
             if moved.bands & 1 << band != 0 {
                 *changed = tick;

@@ -7,9 +7,10 @@
 use super::movers::Mover;
 use super::replica::ObjectReplica;
 use super::sent::SentSet;
-use crate::dead_reckoning::BANDS;
+use crate::dead_reckoning::{BANDS, angle};
 use glam::Vec3;
 use ids::LocalId;
+use wire::terse::SentMotion;
 
 /// Outer radius of each band, in metres; the last band has none.
 const BAND_REACH_M: [f32; BANDS - 1] = [24.0, 96.0];
@@ -17,10 +18,16 @@ const BAND_REACH_M: [f32; BANDS - 1] = [24.0, 96.0];
 const REFRESH_TICKS: u32 = 40;
 /// Ticks from a rest to its last repetition: it arrives after late updates from before the rest.
 const LAST_REST_TICKS: u32 = 10;
-/// Distance in metres at which a mover waits twice as long as at distance 0.
-const HALF_WEIGHT_M: f32 = 10.0;
-/// Times by which a jump is more urgent than another movement: without an update a client displays the mover somewhere else.
-const JUMP_WEIGHT: f32 = 8.0;
+/// Metres that are added to a mover's distance: a user's camera is as far from the avatar.
+const NEAR_M: f32 = 3.0;
+/// Metres of error for each radian of it: half the size of a usual prim.
+const M_PER_RAD: f32 = 0.25;
+/// Error of a mover that the client has in another state than that of a movement, metres.
+const UNKNOWN_ERROR_M: f32 = 1.0;
+/// Metres that each send without it adds to a mover's error, so that all are sent at last.
+const WAIT_M: f32 = 0.02;
+/// Urgency from which on an error is seen at once: a degree.
+const URGENT: f32 = 0.02;
 
 /// Movers of one client.
 #[derive(Debug, Default)]
@@ -36,6 +43,8 @@ struct SeenMover {
     id: LocalId,
     /// Low 32 bits of the tick of the last motion that was sent.
     sent: u32,
+    /// That motion. None for the state from before a movement.
+    motion: Option<SentMotion>,
     /// Sends of a rest that remain.
     repeats: u8,
     /// Sends for which it was due and held back.
@@ -44,10 +53,22 @@ struct SeenMover {
     is_confirmed: bool,
 }
 
+/// Time and place of a send to a client.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MoverSend {
+    /// Low 32 bits of the replica's tick.
+    pub tick: u32,
+    /// World time between two ticks, seconds.
+    pub tick_s: f32,
+    /// Camera of the client, metres.
+    pub eye: Vec3,
+}
+
 /// A mover to be sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DueMover {
-    /// The first to send has the greatest.
+    /// The first to send has the greatest: `(error + 0.02 m × sends without it) / (distance + 3 m)`, about the angle by which the client displays it
+    /// wrongly.
     pub urgency: f32,
     /// Index into [`ObjectReplica::movers`].
     pub mover: u32,
@@ -77,7 +98,7 @@ impl SeenMovers {
     /// Adds a mover that the client has in the state from before its movement.
     fn add(&mut self, mover: &Mover, sent: &SentSet) {
         if sent.knows(mover.id) {
-            self.put(mover.id, mover.since.wrapping_sub(1), 0);
+            self.put(mover.id, mover.since.wrapping_sub(1), None, 0);
         }
     }
 
@@ -85,12 +106,12 @@ impl SeenMovers {
     pub fn note_full(&mut self, objects: &ObjectReplica, id: LocalId, tick: u32) {
         if let Some(mover) = objects.mover(id) {
             // Updates from before the rest may still be under way.
-            self.put(id, tick, u8::from(mover.at_rest));
+            self.put(id, tick, Some(SentMotion::of(&mover.terse)), u8::from(mover.at_rest));
         }
     }
 
-    fn put(&mut self, id: LocalId, sent: u32, repeats: u8) {
-        let seen = SeenMover { id, sent, repeats, held: 0, is_confirmed: false };
+    fn put(&mut self, id: LocalId, sent: u32, motion: Option<SentMotion>, repeats: u8) {
+        let seen = SeenMover { id, sent, motion, repeats, held: 0, is_confirmed: false };
         match self.find(id) {
             Ok(at) => self.list[at] = seen,
             Err(at) => self.list.insert(at, seen),
@@ -108,7 +129,7 @@ impl SeenMovers {
         &mut self,
         objects: &ObjectReplica,
         sent: &mut SentSet,
-        (tick, eye): (u32, Vec3),
+        send: MoverSend,
         due: &mut Vec<DueMover>,
     ) {
         due.clear();
@@ -125,12 +146,11 @@ impl SeenMovers {
                 }
                 continue;
             };
-            let distance = mover.place.distance(eye);
+            let distance = mover.place.distance(send.eye);
             let is_last_rest = seen.is_last_rest(mover, distance);
-            if seen.is_due(mover, tick, distance) {
+            if seen.is_due(mover, send.tick, distance) {
                 let waited = f32::from(seen.held) + 1.0;
-                let weight = if seen.lacks(mover.jumped) { JUMP_WEIGHT } else { 1.0 };
-                let urgency = weight * waited / (1.0 + distance / HALF_WEIGHT_M);
+                let urgency = (seen.error_m(mover, send) + WAIT_M * waited) / (distance + NEAR_M);
                 due.push(DueMover { urgency, mover: at as u32, seen: n as u32, is_last_rest });
             }
             self.list[n] = seen;
@@ -144,12 +164,12 @@ impl SeenMovers {
         &mut self,
         objects: &ObjectReplica,
         due: DueMover,
-        (tick, eye): (u32, Vec3),
+        send: MoverSend,
         is_path_lossy: bool,
     ) {
         let mover = &objects.movers()[due.mover as usize];
         let seen = &mut self.list[due.seen as usize];
-        let band = band_of(mover.place.distance(eye));
+        let band = band_of(mover.place.distance(send.eye));
         seen.repeats = if !mover.at_rest {
             0
         } else if seen.is_behind(mover, band) {
@@ -157,7 +177,8 @@ impl SeenMovers {
         } else {
             seen.repeats.saturating_sub(1)
         };
-        (seen.sent, seen.held, seen.is_confirmed) = (tick, 0, false);
+        (seen.sent, seen.motion) = (send.tick, Some(SentMotion::of(&mover.terse)));
+        (seen.held, seen.is_confirmed) = (0, false);
     }
 
     /// A due mover was held back.
@@ -188,16 +209,27 @@ impl SeenMovers {
     }
 }
 
+impl DueMover {
+    /// True for an error that users see.
+    #[must_use]
+    pub fn is_urgent(&self) -> bool {
+        self.urgency > URGENT
+    }
+}
+
 impl SeenMover {
     /// True if the mover has changed since it was sent, by the rules of this band.
     const fn is_behind(&self, mover: &Mover, band: usize) -> bool {
-        self.lacks(mover.changed[band])
+        // A wrapping difference: a world may run for years.
+        self.sent.wrapping_sub(mover.changed[band]) >= 1 << 31
     }
 
-    /// True if it was sent before this tick.
-    const fn lacks(&self, tick: u32) -> bool {
-        // A wrapping difference: a world may run for years.
-        self.sent.wrapping_sub(tick) >= 1 << 31
+    /// Metres by which the client displays it wrongly.
+    fn error_m(&self, mover: &Mover, send: MoverSend) -> f32 {
+        let Some(motion) = self.motion else { return UNKNOWN_ERROR_M };
+        let (shown_at, shown_turned) = motion.after(send.tick.wrapping_sub(self.sent) as f32 * send.tick_s);
+        let (is_at, is_turned) = SentMotion::of(&mover.terse).after(0.0);
+        shown_at.distance(is_at) + M_PER_RAD * angle(shown_turned, is_turned)
     }
 
     fn is_last_rest(&self, mover: &Mover, distance: f32) -> bool {
@@ -315,14 +347,19 @@ mod tests {
             encoded.iter().for_each(|change| self.objects.apply(self.tick, change));
         }
 
+        fn send_now(&self) -> MoverSend {
+            MoverSend { tick: self.tick, tick_s: 0.05, eye: EYE }
+        }
+
         /// The movers that are sent in this tick, as last repetitions of a rest or not.
         fn send(&mut self) -> Vec<bool> {
             let (mut kills, mut due) = (Vec::new(), Vec::new());
             self.sent.follow(&self.objects, &mut kills);
             self.seen.follow(&self.objects, &self.sent);
-            self.seen.choose(&self.objects, &mut self.sent, (self.tick, EYE), &mut due);
+            let send = self.send_now();
+            self.seen.choose(&self.objects, &mut self.sent, send, &mut due);
             for &due in &due {
-                self.seen.note_sent(&self.objects, due, (self.tick, EYE), false);
+                self.seen.note_sent(&self.objects, due, send, false);
             }
             due.iter().map(|due| due.is_last_rest).collect()
         }
@@ -376,9 +413,14 @@ mod tests {
         scene.step(&[ObjectChange::Moved(ID, flies(0))]);
         scene.seen.follow(&scene.objects, &scene.sent);
         let mut due = Vec::new();
-        scene.seen.choose(&scene.objects, &mut scene.sent, (scene.tick, EYE), &mut due);
-        // At 30 m another movement has an urgency of a quarter.
-        assert_eq!(due.iter().map(|due| due.urgency).collect::<Vec<_>>(), [JUMP_WEIGHT / 4.0]);
+        let send = scene.send_now();
+        scene.seen.choose(&scene.objects, &mut scene.sent, send, &mut due);
+        // It is shown 30 m from its place, or 29.9 m.
+        assert!(
+            matches!(due[..], [DueMover { urgency, .. }] if (urgency * 33.0 - 29.9).abs() < 0.1),
+            "{due:?}"
+        );
+        assert!(due[0].is_urgent());
         let mut n_sent = 0;
         for tick in 1..30 {
             n_sent += scene.send().len();

@@ -1,12 +1,14 @@
 //! Prims in motion: terse blocks in datagrams of their own, for prims that the client has.
 
 use super::{Turn, UNACKED_MAX};
-use replicate::objects::DueMover;
+use replicate::objects::{DueMover, MoverSend};
 use wire::header::HEADER_LEN;
 use wire::terse::{self, PRIM_BLOCK_LEN};
 
-/// Share of the bytes behind those of avatars, while objects wait for the rest.
-pub(super) const SHARE_BESIDE_SCENE: f32 = 0.5;
+/// Shares of the bytes behind those of avatars, while objects wait for the rest: of all due movers, and of those that are displayed wrongly to
+/// an extent that users see.
+const SHARE_BESIDE_SCENE: f32 = 0.5;
+const SHARE_OF_URGENT: f32 = 0.8;
 
 impl Turn<'_> {
     /// True if the client has prims that move, or whose rest it may lack.
@@ -14,22 +16,26 @@ impl Turn<'_> {
         !self.client.objects.movers.is_empty()
     }
 
-    /// Sends the most urgent ones, as far as this share of the bytes goes.
-    pub(super) fn movers(&mut self, share: f32) {
+    /// Sends the most urgent ones, as far as their share of the bytes goes.
+    pub(super) fn movers(&mut self, is_scene_due: bool) {
         let objects = self.replica.objects();
+        let send = self.mover_send();
         let stream = &mut self.client.objects;
         stream.movers.follow(objects, &stream.sent);
         if stream.movers.is_empty() {
             return;
         }
-        let now = (self.replica.tick.0 as u32, self.client.viewer.eye);
         let mut due = std::mem::take(self.due_movers);
-        stream.movers.choose(objects, &mut stream.sent, now, &mut due);
+        stream.movers.choose(objects, &mut stream.sent, send, &mut due);
         let per_datagram = self.packing.prim_blocks();
-        let bytes = (self.client.circuit.budget_bytes(self.now) as f32 * share) as usize;
-        let datagram_len = HEADER_LEN + terse::PREFIX_LEN + per_datagram * PRIM_BLOCK_LEN;
-        let most = bytes / datagram_len * per_datagram
-            + (bytes % datagram_len).saturating_sub(HEADER_LEN + terse::PREFIX_LEN) / PRIM_BLOCK_LEN;
+        let bytes = self.client.circuit.budget_bytes(self.now) as f32;
+        let blocks_in = |share: f32| blocks_in((bytes * share) as usize, per_datagram);
+        let most = if is_scene_due {
+            let n_urgent = due.iter().filter(|due| due.is_urgent()).count();
+            blocks_in(SHARE_BESIDE_SCENE).max(n_urgent.min(blocks_in(SHARE_OF_URGENT)))
+        } else {
+            blocks_in(1.0)
+        };
         due.sort_unstable_by(|a, b| b.urgency.total_cmp(&a.urgency).then(a.mover.cmp(&b.mover)));
         for &held in due.get(most..).unwrap_or_default() {
             self.client.objects.movers.note_held(held);
@@ -69,7 +75,7 @@ impl Turn<'_> {
     /// Sends the datagram that was begun, with these blocks, advanced to now.
     fn end_movers(&mut self, due: &[DueMover]) {
         let objects = self.replica.objects();
-        let now = (self.replica.tick.0 as u32, self.client.viewer.eye);
+        let send = self.mover_send();
         let lead_s = self.replica.lead_s(self.now);
         let is_path_lossy = self.client.circuit.is_path_lossy();
         let bytes = &mut self.out.bytes;
@@ -83,9 +89,21 @@ impl Turn<'_> {
             {
                 terse::advance_prim(block, lead_s);
             }
-            self.client.objects.movers.note_sent(objects, due, now, is_path_lossy);
+            self.client.objects.movers.note_sent(objects, due, send, is_path_lossy);
         }
         self.end_datagram();
         self.counters.movers_sent += due.len() as u64;
     }
+
+    fn mover_send(&self) -> MoverSend {
+        let tick_s = 1.0 / self.place.scene.hz as f32;
+        MoverSend { tick: self.replica.tick.0 as u32, tick_s, eye: self.client.viewer.eye }
+    }
+}
+
+/// Blocks that fit in so many bytes, as datagrams of `per_datagram` blocks.
+const fn blocks_in(bytes: usize, per_datagram: usize) -> usize {
+    let prefix_len = HEADER_LEN + terse::PREFIX_LEN;
+    let datagram_len = prefix_len + per_datagram * PRIM_BLOCK_LEN;
+    bytes / datagram_len * per_datagram + (bytes % datagram_len).saturating_sub(prefix_len) / PRIM_BLOCK_LEN
 }
