@@ -8,14 +8,14 @@ const LANES: usize = 8;
 
 /// Bounds of a list of facets.
 #[derive(Clone, Debug, Default)]
-pub(super) struct BoundsList<V> {
-    blocks: V,
+pub(super) struct BoundsList {
+    blocks: Vec<BoundsBlock>,
     len: usize,
 }
 
 /// Bounds of eight facets. Places without one are empty and overlap nothing.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BoundsBlock {
+struct BoundsBlock {
     low: [[f32; LANES]; 3],
     high: [[f32; LANES]; 3],
 }
@@ -37,17 +37,20 @@ impl BoundsBlock {
     }
 }
 
-impl<V> BoundsList<V>
-where
-    V: AsRef<[BoundsBlock]> + AsMut<[BoundsBlock]> + Extend<BoundsBlock>,
-{
+impl BoundsList {
+    /// Keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.blocks.clear();
+        self.len = 0;
+    }
+
     /// Adds the bounds of one more facet.
     pub(super) fn push(&mut self, bounds: &Aabb) {
         let (block, lane) = (self.len / LANES, self.len % LANES);
         if lane == 0 {
-            self.blocks.extend([BoundsBlock::EMPTY]);
+            self.blocks.push(BoundsBlock::EMPTY);
         }
-        let block = &mut self.blocks.as_mut()[block];
+        let block = &mut self.blocks[block];
         for axis in 0..3 {
             (block.low[axis][lane], block.high[axis][lane]) = (bounds.low[axis], bounds.high[axis]);
         }
@@ -56,7 +59,7 @@ where
 
     /// The bounds of a facet.
     pub(super) fn get(&self, index: usize) -> Aabb {
-        let (block, lane) = (&self.blocks.as_ref()[index / LANES], index % LANES);
+        let (block, lane) = (&self.blocks[index / LANES], index % LANES);
         let corner = |side: &[[f32; LANES]; 3]| Vec3::new(side[0][lane], side[1][lane], side[2][lane]);
         Aabb { low: corner(&block.low), high: corner(&block.high) }
     }
@@ -64,7 +67,7 @@ where
     /// Numbers of the facets whose bounds overlap a box, ascending.
     #[inline]
     pub(super) fn overlapping(&self, area: Aabb) -> impl Iterator<Item = usize> {
-        self.blocks.as_ref().iter().enumerate().flat_map(move |(number, block)| {
+        self.blocks.iter().enumerate().flat_map(move |(number, block)| {
             let mut bits = block.overlapping(&area);
             std::iter::from_fn(move || {
                 let lane = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
@@ -72,13 +75,6 @@ where
                 Some(number * LANES + lane)
             })
         })
-    }
-}
-
-impl BoundsList<Vec<BoundsBlock>> {
-    pub(super) fn clear(&mut self) {
-        self.blocks.clear();
-        self.len = 0;
     }
 }
 
@@ -100,7 +96,7 @@ mod tests {
     proptest! {
         #[test]
         fn those_that_overlap_are_listed_in_order(boxes in prop::collection::vec(small_box(), 0..40), area in small_box()) {
-            let mut list = BoundsList::<Vec<BoundsBlock>>::default();
+            let mut list = BoundsList::default();
             boxes.iter().for_each(|bounds| list.push(bounds));
             let expected: Vec<usize> = (0..boxes.len()).filter(|&index| boxes[index].overlaps(&area)).collect();
             prop_assert_eq!(list.overlapping(area).collect::<Vec<_>>(), expected);

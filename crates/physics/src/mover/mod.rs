@@ -116,7 +116,7 @@ pub struct Moved {
 
 /// An avatar within a step; x and y are relative to an origin nearby.
 struct Walk<'a, G> {
-    obstacles: &'a Reached<'a>,
+    obstacles: Reached<'a>,
     origin: Vec2,
     ground: G,
     /// Heights of the ground that the step depends on.
@@ -150,7 +150,9 @@ pub fn step_avatar(
     let (here, way) = (from.truncate(), total.truncate());
     let origin = Surroundings::origin(here);
     let area = reach(step, total, pieces);
-    let obstacles = &surroundings.around(colliders, &area, total.truncate(), origin).within(&area, origin);
+    let mut lists = std::mem::take(&mut surroundings.lists);
+    let around = surroundings.around(colliders, &area, total.truncate(), origin);
+    let obstacles = around.within(&area, origin, &mut lists);
     let begin = here - origin;
     let straight = (begin, here);
     let mut walk = Walk {
@@ -189,6 +191,7 @@ pub fn step_avatar(
     }
     let moved = Moved { position: walk.place().extend(walk.z), on: walk.on, hit: walk.hit };
     let heights = walk.heights;
+    surroundings.lists = lists;
     surroundings.remember(step, &heights, &moved);
     moved
 }
@@ -310,7 +313,7 @@ impl<G: Fn(Vec2) -> f32> Walk<'_, G> {
 
     /// Moves a disc of this radius sideways, around all that is higher than a step.
     fn slide(&mut self, to: Vec2, way: Vec2, step: f32, radius: f32) {
-        let slid = slide(self.obstacles, self.at, to, way, self.body(self.feet(), step), radius);
+        let slid = slide(&self.obstacles, self.at, to, way, self.body(self.feet(), step), radius);
         self.at = slid.at;
         if let Some(contact) = slid.contact {
             self.hit = Some(Obstruction { id: contact.id, normal: contact.away.extend(0.0) });

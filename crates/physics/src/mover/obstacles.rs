@@ -1,7 +1,7 @@
 //! The pieces of surface around an avatar, and those within reach of one step.
 
 use super::facet::Facet;
-use super::lanes::{BoundsBlock, BoundsList};
+use super::lanes::BoundsList;
 use super::section::{Contact, FacetSection, Slab};
 use super::upright::UprightBox;
 use crate::bounds::Aabb;
@@ -37,16 +37,22 @@ pub(super) struct Obstacles {
     uprights: Vec<UprightBox>,
     facets: Vec<Facet>,
     /// Boxes around the facets: most are sorted out by these alone.
-    bounds: BoundsList<Vec<BoundsBlock>>,
+    bounds: BoundsList,
 }
 
 /// The pieces within reach of one step.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Reached<'a> {
     obstacles: &'a Obstacles,
-    uprights: SmallVec<[u16; 16]>,
-    facets: SmallVec<[u16; 48]>,
-    bounds: BoundsList<SmallVec<[BoundsBlock; 6]>>,
+    lists: &'a ReachLists,
+}
+
+/// Lists of the pieces within reach. They keep their memory from step to step: beside a heap of prims they are long.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ReachLists {
+    uprights: Vec<u16>,
+    facets: Vec<u16>,
+    bounds: BoundsList,
 }
 
 /// The pieces that stop a disc within a range of heights, near a place: for more than one test.
@@ -57,7 +63,7 @@ pub(super) struct Section<'a> {
     from: Vec2,
     /// Tests are for discs that are no farther from the place.
     way: f32,
-    facets: SmallVec<[FacetSection; 16]>,
+    facets: SmallVec<[FacetSection; 32]>,
 }
 
 impl Obstacles {
@@ -125,25 +131,22 @@ impl Obstacles {
     }
 
     /// The pieces that reach into an area.
-    pub(super) fn within(&self, area: &Aabb, origin: Vec2) -> Reached<'_> {
+    pub(super) fn within<'a>(&'a self, area: &Aabb, origin: Vec2, lists: &'a mut ReachLists) -> Reached<'a> {
         let area = relative(area, origin);
-        let mut reached = Reached {
-            obstacles: self,
-            uprights: SmallVec::new(),
-            facets: SmallVec::new(),
-            bounds: BoundsList::default(),
-        };
+        lists.uprights.clear();
+        lists.facets.clear();
+        lists.bounds.clear();
         for (index, upright) in (0..).zip(&self.uprights) {
             if upright.reaches_into(&area) {
-                reached.uprights.push(index);
+                lists.uprights.push(index);
             }
         }
         // By the bounds alone: facets themselves are loaded by the tests that they are near to.
         self.bounds.overlapping(area).for_each(|index| {
-            reached.facets.push(index as u16);
-            reached.bounds.push(&self.bounds.get(index));
+            lists.facets.push(index as u16);
+            lists.bounds.push(&self.bounds.get(index));
         });
-        reached
+        Reached { obstacles: self, lists }
     }
 }
 
@@ -160,13 +163,14 @@ fn around_disc(axis: Vec2, radius: f32, slab: Slab) -> Aabb {
 
 impl Reached<'_> {
     fn uprights(&self) -> impl Iterator<Item = &UprightBox> {
-        self.uprights.iter().map(|&index| &self.obstacles.uprights[usize::from(index)])
+        self.lists.uprights.iter().map(|&index| &self.obstacles.uprights[usize::from(index)])
     }
 
     /// The facets whose bounds overlap those of a disc over a range of heights.
     fn facets(&self, axis: Vec2, radius: f32, slab: Slab) -> impl Iterator<Item = &Facet> {
         let area = around_disc(axis, radius, slab);
-        self.bounds.overlapping(area).map(|place| &self.obstacles.facets[usize::from(self.facets[place])])
+        let lists = self.lists;
+        lists.bounds.overlapping(area).map(|place| &self.obstacles.facets[usize::from(lists.facets[place])])
     }
 
     /// The pieces that stop a disc of this radius in a range of heights, within `way` of a place.

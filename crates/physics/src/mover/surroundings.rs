@@ -1,7 +1,7 @@
 //! Pieces of surface around one avatar, kept from step to step.
 
 use super::memory::{Heights, StepMemory};
-use super::obstacles::Obstacles;
+use super::obstacles::{Obstacles, ReachLists};
 use super::{AvatarStep, Moved};
 use crate::bounds::Aabb;
 use crate::colliders::{ColliderKind, Colliders};
@@ -37,6 +37,8 @@ pub struct Surroundings {
     /// The window has more pieces than these: they are those of exactly one area.
     is_cut: bool,
     memory: StepMemory,
+    /// Memory of a step.
+    pub(super) lists: ReachLists,
 }
 
 impl Default for Surroundings {
@@ -48,6 +50,7 @@ impl Default for Surroundings {
             obstacles: Obstacles::default(),
             is_cut: false,
             memory: StepMemory::default(),
+            lists: ReachLists::default(),
         }
     }
 }

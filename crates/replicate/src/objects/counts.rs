@@ -5,7 +5,7 @@ use glam::Vec3;
 use ids::{AgentId, Uuid};
 use link::SQUARE_M;
 use prim::Ownership;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// Prims of one owner and group whose linksets stand on one square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,15 +27,16 @@ type Place = (u32, AgentId, Uuid);
 pub struct PrimCounts {
     /// Squares along an edge of the region.
     side: u32,
-    rows: BTreeMap<Place, u32>,
+    /// Hashed: bodies in motion change squares all the time, without new memory.
+    rows: HashMap<Place, u32>,
 }
 
 impl PrimCounts {
     pub(super) fn new(size_m: f32) -> Self {
-        Self { side: (size_m as u32 / SQUARE_M).max(1), rows: BTreeMap::new() }
+        Self { side: (size_m as u32 / SQUARE_M).max(1), rows: HashMap::new() }
     }
 
-    /// All rows by ascending square.
+    /// All rows, in no order.
     pub fn rows(&self) -> impl Iterator<Item = CountRow> {
         let row =
             |(&(square, owner, group), &n_prims): (&Place, &u32)| CountRow { square, owner, group, n_prims };

@@ -476,7 +476,9 @@ fn counts_follow_prims_that_come_move_and_go() {
         encoded.iter().for_each(|change| objects.apply(FIRST.tick, change));
     };
     let rows = |objects: &ObjectReplica| -> Vec<(u32, u32)> {
-        objects.counts().rows().map(|row| (row.square, row.n_prims)).collect()
+        let mut rows: Vec<_> = objects.counts().rows().map(|row| (row.square, row.n_prims)).collect();
+        rows.sort_unstable();
+        rows
     };
     let side = SIZE_M as u32 / 4;
     let part = PrimMotion { parent: id(0), link_number: 1, ..prim_at(Vec3::new(9.0, 0.0, 0.0)) };

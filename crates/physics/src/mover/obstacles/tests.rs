@@ -49,13 +49,14 @@ proptest! {
         let at = from + way;
         let half = Vec3::new(0.6, 0.6, 2.5);
         let centre = from.extend(feet);
-        let reached = obstacles.within(&Aabb { low: centre - half, high: centre + half }, Vec2::ZERO);
+        let (mut near, mut everywhere) = (ReachLists::default(), ReachLists::default());
+        let reached = obstacles.within(&Aabb { low: centre - half, high: centre + half }, Vec2::ZERO, &mut near);
         let expected = deepest_of_all(&obstacles, at, slab, RADIUS_M);
         prop_assert_eq!(reached.deepest(at, slab, RADIUS_M), expected);
         for reach in [0.0, 0.2, 0.5] {
             prop_assert_eq!(reached.section(from, reach, slab, RADIUS_M).deepest(at, RADIUS_M), expected);
         }
-        let all = obstacles.within(&EVERYWHERE, Vec2::ZERO);
+        let all = obstacles.within(&EVERYWHERE, Vec2::ZERO, &mut everywhere);
         let (low, high) = (feet - 0.35, feet + 0.35);
         let floor = |reached: &Reached<'_>, low: f32| reached.floor(from, RADIUS_M, feet, Slab { low, high });
         let expected = floor(&all, f32::NEG_INFINITY).filter(|floor| floor.z >= low);
