@@ -18,8 +18,8 @@ use std::time::Duration;
 const AWAKE: &str = "throng_physics_awake";
 /// Bodies of each bot.
 const BODIES_EACH: u32 = 20;
-/// Throws of each bot per second: each body every two seconds.
-const RATE_HZ: &str = "10";
+/// Throws of each bot per second: each body every three seconds.
+const RATE_HZ: &str = "7";
 const RATE_HZ_QUICK: &str = "100";
 const PLOT_M: &str = "8";
 /// Threads that have their part in every tick, by how their names begin.
@@ -49,15 +49,6 @@ pub(super) fn measure(stage: &BuildStage<'_>, findings: &mut Findings) -> Result
     let options = ["--behavior", "tumble", "--last-name", "Thrower", "--rate", rate_hz, "--plot", PLOT_M];
     let mut bots = Bots::start(run, &server, "throwers", throwers, &options)?;
     bots.command(&format!("enter {throwers}"))?;
-    // Some of the clients observe, which costs them more than the server.
-    let (clients, observers) = (stage.size.idle_clients, stage.size.idle_clients.div_ceil(5));
-    let (views, scenes) = (run.out.join("movers.views"), run.out.join("movers.scenes"));
-    let (views_path, scenes_path) = (views.display().to_string(), scenes.display().to_string());
-    let n_observers = observers.to_string();
-    let options = ["--last-name", "Watcher", "--observers", &n_observers, "--views", &views_path];
-    let options = [&options[..], &["--scenes", &scenes_path]].concat();
-    let mut watchers = Bots::start(run, &server, "watchers", clients, &options)?;
-    watchers.command(&format!("enter {clients}"))?;
     clock::wait(run.pick(BEGIN, BEGIN_QUICK));
     let window = run.window(&server, run.pick(WINDOW, WINDOW_QUICK))?;
     let (begin, end) = (&window.begin.metrics, &window.end.metrics);
@@ -71,11 +62,25 @@ pub(super) fn measure(stage: &BuildStage<'_>, findings: &mut Findings) -> Result
     let n_awake = begin.sum(AWAKE).min(end.sum(AWAKE));
     findings.figure("movers_awake_ratio", n_awake / n_bodies);
 
+    // Some of the clients observe, which costs them more than the server.
+    let (clients, observers) = (stage.size.idle_clients, stage.size.idle_clients.div_ceil(5));
+    let (views, scenes) = (run.out.join("movers.views"), run.out.join("movers.scenes"));
+    let (views_path, scenes_path) = (views.display().to_string(), scenes.display().to_string());
+    let n_observers = observers.to_string();
+    let options = ["--last-name", "Watcher", "--observers", &n_observers, "--views", &views_path];
+    let options = [&options[..], &["--scenes", &scenes_path]].concat();
+    let mut watchers = Bots::start(run, &server, "watchers", clients, &options)?;
+    watchers.command(&format!("enter {clients}"))?;
+    clock::wait(run.pick(BEGIN, BEGIN_QUICK));
     let duration = run.pick(RECORDED, RECORDED_QUICK);
     let recording = RecordingWindow::begin(run, &server, "movers", duration)?;
     clock::wait(duration);
     let recorded = recording.end()?;
 
+    // Each prim of a scene takes memory when it is sent, which no movement does.
+    bots.command("rate 1")?;
+    stage.settle_scenes(&server, clients + throwers)?;
+    bots.command(&format!("rate {rate_hz}"))?;
     bots.command("behavior soar")?;
     clock::wait(run.pick(RISE, RISE_QUICK));
     bots.command("behavior stand")?;

@@ -120,9 +120,14 @@ impl<'a> BuildStage<'a> {
         Err(server.error(format!("was still sending objects after {} s", SCENE_MAX.as_secs())))
     }
 
-    /// Waits until few objects are sent any more to clients that walk, and so never have all of them; at most as long as for clients that stand.
+    /// Waits until few objects are sent in full any more to clients that never have all of them, as they walk or bodies are thrown; at most as long as for
+    /// clients that stand.
     pub(super) fn settle_scenes(&self, server: &Server, clients: u32) -> Result<(), ExperimentError> {
-        let sent = || Ok::<_, ExperimentError>(server.metrics()?.sum("throng_object_updates_sent_total"));
+        const UPDATES: &str = "throng_object_updates_sent_total";
+        let sent = || {
+            let metrics = server.metrics()?;
+            Ok::<_, ExperimentError>(metrics.sum(UPDATES) - metrics.only("form", "terse").sum(UPDATES))
+        };
         let quiet = self.run.pick(SCENE_QUIET, SCENE_QUIET_QUICK);
         let few = FEW_OBJECTS_PER_S * f64::from(clients) * quiet.as_secs_f64();
         let ends_at = clock::now() + SCENE_MAX;
