@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 /// Least distance of a body from the border of its area, metres: rapier looks two centimetres ahead.
 const NEAR_M: f32 = 0.1;
 /// Metres that an area reaches beyond a body at rest.
-const MARGIN_M: f32 = 1.0;
-/// Seconds of a body's movement that its area reaches further.
-const AHEAD_S: f32 = 0.2;
+const MARGIN_M: f32 = 0.6;
+/// Seconds of a body's movement that its area reaches further where it is going.
+const AHEAD_S: f32 = 0.3;
 /// Sub-steps of a body's movement that have to be in its area, the next one and one more for what speeds it up there.
 const AHEAD_SUB_STEPS: f32 = 2.0;
 
@@ -74,8 +74,10 @@ impl Body {
         !self.area.contains(&needed)
     }
 
-    /// The area around it there.
-    pub(super) fn area_around(&self, at: Vec3, speed: f32) -> Aabb {
-        self.bounds(at).grown(Vec3::splat(MARGIN_M + speed * AHEAD_S))
+    /// The area around it there, longer where it is going: of what surrounds a fast body it meets little.
+    pub(super) fn area_around(&self, at: Vec3, speed: f32, velocity: Vec3) -> Aabb {
+        let near = self.bounds(at).grown(Vec3::splat(MARGIN_M + speed * AHEAD_SUB_STEPS * SUB_STEP_S));
+        let ahead = velocity * AHEAD_S;
+        Aabb { low: near.low + ahead.min(Vec3::ZERO), high: near.high + ahead.max(Vec3::ZERO) }
     }
 }

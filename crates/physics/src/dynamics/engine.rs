@@ -213,6 +213,11 @@ impl Engine {
         (at, speed)
     }
 
+    /// Velocity of a body's centre of mass, metres per second.
+    pub(super) fn velocity(&self, handle: RigidBodyHandle) -> Vec3 {
+        from_vector(self.world.bodies[handle].linvel())
+    }
+
     /// Visits the roots of sleeping linksets that a body touches.
     pub(super) fn each_touched_sleeper(&self, handle: RigidBodyHandle, mut visit: impl FnMut(LocalId)) {
         let PhysicsWorld { bodies, colliders, narrow_phase, .. } = &self.world;

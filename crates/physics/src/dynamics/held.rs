@@ -162,7 +162,8 @@ impl Held {
         for (&root, body) in &self.bodies {
             let (at, speed) = self.engine.reach(body.handle, body.centre, body.radius);
             if body.leaves_area(at, speed) {
-                stale.push((root, body.area_around(at, speed)));
+                let velocity = self.engine.velocity(body.handle);
+                stale.push((root, body.area_around(at, speed, velocity)));
             } else if is_all_new
                 || is_ground_new
                 || self.disturbed.iter().chain(&changed).any(|place| place.overlaps(&body.area))
