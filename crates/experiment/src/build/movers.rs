@@ -71,16 +71,16 @@ pub(super) fn measure(stage: &BuildStage<'_>, findings: &mut Findings) -> Result
     let options = [&options[..], &["--scenes", &scenes_path]].concat();
     let mut watchers = Bots::start(run, &server, "watchers", clients, &options)?;
     watchers.command(&format!("enter {clients}"))?;
+    // Until a client has its scene, this takes a part of the bytes, and each prim of it memory, which no movement does.
+    bots.command("rate 1")?;
+    stage.settle_scenes(&server, clients + throwers)?;
+    bots.command(&format!("rate {rate_hz}"))?;
     clock::wait(run.pick(BEGIN, BEGIN_QUICK));
     let duration = run.pick(RECORDED, RECORDED_QUICK);
     let recording = RecordingWindow::begin(run, &server, "movers", duration)?;
     clock::wait(duration);
     let recorded = recording.end()?;
 
-    // Each prim of a scene takes memory when it is sent, which no movement does.
-    bots.command("rate 1")?;
-    stage.settle_scenes(&server, clients + throwers)?;
-    bots.command(&format!("rate {rate_hz}"))?;
     bots.command("behavior soar")?;
     clock::wait(run.pick(RISE, RISE_QUICK));
     bots.command("behavior stand")?;
