@@ -4,7 +4,12 @@ use crate::load::{RegionIds, RowContents};
 use crate::rows::{content_of, push_body, push_state};
 use ids::LocalId;
 use link::{PrimMotion, VersionedBody};
-use store::ObjectRows;
+use store::{LandChanges, RegionChanges};
+
+/// Prims of a batch up to which its memory is kept for the next one: that of an import is not.
+pub(crate) const SPARE_PRIMS_MAX: usize = 4_096;
+/// Bytes of its rows up to which it is.
+const SPARE_BYTES_MAX: usize = 1 << 20;
 
 /// Knowledge of an object's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,15 +20,6 @@ pub(crate) enum OnDisk {
     Unknown,
     /// They have these contents.
     Rows(RowContents),
-}
-
-/// Rows that the disk does not have yet.
-#[derive(Debug, Default)]
-pub(crate) struct BatchRows {
-    pub(crate) bodies: ObjectRows,
-    pub(crate) states: ObjectRows,
-    pub(crate) gone: Vec<LocalId>,
-    values: Values,
 }
 
 /// Memory for the values of an object.
@@ -47,35 +43,41 @@ impl Values {
         push_state(&mut self.state, &ids.kept, place, body);
         RowContents { body: content_of(&self.body), state: content_of(&self.state) }
     }
-}
 
-impl BatchRows {
-    /// Adds an object's rows as far as the disk has others. Its rows after that.
-    pub(crate) fn push(
-        &mut self,
-        ids: &RegionIds,
+    /// Adds the rows of the object that was encoded last, as far as the disk has others.
+    pub(crate) fn push_changed(
+        &self,
         id: LocalId,
-        place: &PrimMotion,
-        body: &VersionedBody,
+        contents: RowContents,
         before: OnDisk,
-    ) -> OnDisk {
-        let contents = self.values.encode(ids, place, body);
+        changes: &mut RegionChanges,
+    ) {
         let before = match before {
             OnDisk::Rows(before) => Some(before),
             OnDisk::Nothing | OnDisk::Unknown => None,
         };
         if before.is_none_or(|before| before.body != contents.body) {
-            self.bodies.push(id, &self.values.body);
+            changes.bodies.push(id, &self.body);
         }
         if before.is_none_or(|before| before.state != contents.state) {
-            self.states.push(id, &self.values.state);
+            changes.states.push(id, &self.state);
         }
-        OnDisk::Rows(contents)
     }
+}
 
-    /// Adds the removal of an object. Its rows after that.
-    pub(crate) fn remove(&mut self, id: LocalId) -> OnDisk {
-        self.gone.push(id);
-        OnDisk::Nothing
+/// Empties the changes of a batch, and keeps their memory as far as it is that of an ordinary one.
+pub(crate) fn recycle(mut changes: RegionChanges) -> RegionChanges {
+    let RegionChanges { row, bodies, states, gone, land, held, aside } = &mut changes;
+    let n_bytes = bodies.n_bytes() + states.n_bytes();
+    if n_bytes > SPARE_BYTES_MAX || bodies.len().max(states.len()).max(gone.len()) > SPARE_PRIMS_MAX {
+        return RegionChanges::default();
     }
+    row.state.clear();
+    bodies.clear();
+    states.clear();
+    gone.clear();
+    *land = LandChanges::default();
+    held.clear();
+    aside.clear();
+    changes
 }

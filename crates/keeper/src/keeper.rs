@@ -1,18 +1,17 @@
 //! The core: frames in, batches out.
 
-use crate::batch_rows::BatchRows;
+use crate::batch_rows::{SPARE_PRIMS_MAX, recycle};
 use crate::escrow::{Escrow, RestoreError, RestoreOrder, RestoreOutcome};
 use crate::land::{FlownLand, TakenLand, TrackedLand, WholeLand};
 use crate::load::{LoadError, LoadedObjects, LoadedRegion, Loading, RegionIds, load, rows_aside};
 use crate::load_land::{LoadedLand, NewLand, load_land};
 use crate::rows::push_region;
-use crate::tracked::{Flown, Required, SeenPrim, Taken, TrackedObjects};
-use ids::{Epoch, Instant, LocalId, Ticket, Uuid, WorldId};
+use crate::tracked::{FlownObjects, Required, SeenPrim, TrackedObjects};
+use ids::{Epoch, Instant, Ticket, Uuid, WorldId};
 use link::{Action, Frame, ObjectChange, ObjectPage, SnapshotChunk};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{RegionChanges, RegionRow, RowAside, StoredRegion};
+use store::{RegionChanges, RowAside, StoredRegion};
 
 /// Pauses after failed saves: the first one, doubled with each further failure, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
@@ -81,6 +80,9 @@ pub struct Keeper {
     escrow: Escrow,
     land: TrackedLand,
     flight: Option<Flight>,
+    /// Memory for the next batch.
+    spare: RegionChanges,
+    spare_flown: FlownObjects,
     /// Damaged rows, until a batch has set them aside.
     aside: Vec<RowAside>,
     cache_id: Uuid,
@@ -109,7 +111,7 @@ pub struct Keeper {
 #[derive(Debug)]
 struct Flight {
     id: u64,
-    objects: BTreeMap<LocalId, Flown>,
+    objects: FlownObjects,
     land: FlownLand,
     since: Option<Instant>,
     is_ordered: bool,
@@ -159,6 +161,8 @@ impl Keeper {
             escrow: Escrow::new(*number, *unix_start_s, objects.transfers.last),
             land: TrackedLand::new(Arc::clone(&new_land.terrain), land.last_number, disk),
             flight: None,
+            spare: RegionChanges::default(),
+            spare_flown: Vec::new(),
             aside,
             cache_id,
             last_at: None,
@@ -219,11 +223,15 @@ impl Keeper {
             return None;
         }
         let is_ordered = std::mem::take(&mut self.is_ordered);
-        let Taken { rows, objects, since } = self.objects.take_batch(now, is_ordered);
+        let mut changes = std::mem::take(&mut self.spare);
+        let mut objects = std::mem::take(&mut self.spare_flown);
+        let since = self.objects.take_batch(now, is_ordered, &mut changes, &mut objects);
         let TakenLand { changes: land, flown, since: land_since } = self.land.take_batch();
         self.next_moving_at = now + self.save;
         let (ticket, held) = self.escrow.batch();
         if objects.is_empty() && flown.is_empty() && held.is_empty() && !is_ordered {
+            self.recycle(changes);
+            self.spare_flown = objects;
             return None;
         }
         let id = self.next_batch;
@@ -232,14 +240,18 @@ impl Keeper {
         let land_since = land_since.filter(|_| !flown.is_empty());
         let since = [since, land_since, self.escrow.since()].into_iter().flatten().min();
         self.flight = Some(Flight { id, objects, land: flown, since, is_ordered, ticket });
-        let mut state = Vec::new();
-        push_region(&mut state, &self.objects.region_state());
-        let name = self.name.clone();
-        let row = RegionRow { epoch, sequence, cache_id: self.cache_id, state, name, ticket };
-        let BatchRows { bodies, states, gone, .. } = rows;
-        let aside = self.aside.clone();
-        let changes = RegionChanges { row, bodies, states, gone, land, held, aside };
+        let row = &mut changes.row;
+        (row.epoch, row.sequence, row.cache_id, row.ticket) = (epoch, sequence, self.cache_id, ticket);
+        push_region(&mut row.state, &self.objects.region_state());
+        row.name.clone_from(&self.name);
+        (changes.land, changes.held) = (land, held);
+        changes.aside.clone_from(&self.aside);
         Some(Batch { id, region: self.region, changes, since })
+    }
+
+    /// Takes the memory of a batch's changes back, which are not needed any more.
+    pub fn recycle(&mut self, changes: RegionChanges) {
+        self.spare = recycle(changes);
     }
 
     /// Takes the outcome of a batch. Of a failed one it is not known whether it was saved; its changes are part of the next batch, as far as there
@@ -249,12 +261,12 @@ impl Keeper {
     /// When this batch is not under way.
     pub fn handle_saved(&mut self, now: Instant, id: u64, is_saved: bool) {
         let flight = self.flight.take().filter(|flight| flight.id == id);
-        let flight = flight.expect("an outcome is that of the batch under way");
+        let mut flight = flight.expect("an outcome is that of the batch under way");
         if is_saved {
             self.failures = 0;
             self.rests_until = now;
             self.aside.clear();
-            flight.objects.iter().for_each(|(id, flown)| self.objects.note_saved(*id, flown));
+            flight.objects.drain(..).for_each(|(id, flown)| self.objects.note_saved(id, &flown));
             self.escrow.note_saved(flight.ticket);
             self.land.note_saved(flight.land);
         } else {
@@ -263,8 +275,11 @@ impl Keeper {
             self.failures += 1;
             self.is_ordered |= flight.is_ordered;
             let since = flight.since.unwrap_or(now);
-            flight.objects.into_iter().for_each(|(id, flown)| self.objects.put_back(id, flown, since));
+            flight.objects.drain(..).for_each(|(id, flown)| self.objects.put_back(id, flown, since));
             self.land.put_back(flight.land, since);
+        }
+        if flight.objects.capacity() <= SPARE_PRIMS_MAX {
+            self.spare_flown = flight.objects;
         }
     }
 

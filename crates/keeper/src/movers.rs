@@ -3,23 +3,27 @@
 //! A moving object changes with every frame, and its place of a moment ago is worth little. It is saved [`PERIOD`] after its first unsaved movement,
 //! the longest overdue first, as far as a budget of bytes reaches; at rest it is saved like an edit. The time by which the first one is overdue is
 //! the lag.
+//!
+//! Both collections keep their memory: five hundred bodies in motion allocate nothing.
 
 use ids::{Instant, LocalId};
 use link::PrimMotion;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 /// Time between two saves of an object that keeps moving.
 pub(crate) const PERIOD: Duration = Duration::from_secs(5);
 /// Time for which an unspent budget is kept: a transaction with more would keep edits waiting.
 const UNSPENT_MAX: Duration = Duration::from_millis(500);
+/// Entries without an object in the queue, beside as many as there are objects, above which all of them are removed.
+const STALE_MAX: usize = 64;
 
 /// Moving objects with unsaved places.
 #[derive(Debug)]
 pub(crate) struct Movers {
-    objects: BTreeMap<LocalId, Mover>,
-    /// The same, by the time of their save.
-    queue: BTreeSet<(Instant, LocalId)>,
+    objects: HashMap<LocalId, Mover>,
+    /// Times of their saves, in order. An object that was taken out leaves a stale entry behind; the first entry is never a stale one.
+    queue: VecDeque<(Instant, LocalId)>,
     bytes_per_s: u64,
     /// Bytes × 10^9 that may be written; negative after a row that was larger than the rest.
     unspent: i128,
@@ -35,10 +39,10 @@ pub(crate) struct Mover {
 }
 
 impl Movers {
-    pub(crate) const fn new(bytes_per_s: u64) -> Self {
+    pub(crate) fn new(bytes_per_s: u64) -> Self {
         Self {
-            objects: BTreeMap::new(),
-            queue: BTreeSet::new(),
+            objects: HashMap::new(),
+            queue: VecDeque::new(),
             bytes_per_s,
             unspent: 0,
             filled_at: Instant::ZERO,
@@ -52,52 +56,55 @@ impl Movers {
 
     /// Notes the newest place of an object.
     pub(crate) fn put(&mut self, id: LocalId, motion: PrimMotion, now: Instant) {
-        let mover = self.objects.entry(id).or_insert(Mover { motion, due_at: now + PERIOD });
-        mover.motion = motion;
-        self.queue.insert((mover.due_at, id));
+        if let Some(mover) = self.objects.get_mut(&id) {
+            mover.motion = motion;
+            return;
+        }
+        let due_at = now + PERIOD;
+        self.objects.insert(id, Mover { motion, due_at });
+        self.enqueue(due_at, id);
     }
 
     /// Gives an object back whose save has failed: beneath a newer place, if there is one.
     pub(crate) fn put_back(&mut self, id: LocalId, former: Mover) {
         let motion = self.remove(id).map_or(former.motion, |newer| newer.motion);
         self.objects.insert(id, Mover { motion, ..former });
-        self.queue.insert((former.due_at, id));
+        self.enqueue(former.due_at, id);
     }
 
     /// Takes an object out.
     pub(crate) fn remove(&mut self, id: LocalId) -> Option<Mover> {
         let mover = self.objects.remove(&id)?;
-        self.queue.remove(&(mover.due_at, id));
+        self.drop_stale();
         Some(mover)
     }
 
-    /// Takes overdue objects out, as far as the budget reaches. `bytes_of` estimates the row of each.
+    /// Moves overdue objects into `taken`, as far as the budget reaches. `bytes_of` estimates the row of each.
     pub(crate) fn take_due(
         &mut self,
         now: Instant,
         bytes_of: impl Fn(LocalId) -> usize,
-    ) -> Vec<(LocalId, Mover)> {
+        taken: &mut Vec<(LocalId, Mover)>,
+    ) {
         self.fill(now);
-        let mut taken = Vec::new();
-        while let Some(&(due_at, id)) = self.queue.first()
+        while let Some(&(due_at, id)) = self.queue.front()
             && due_at <= now
             && self.unspent > 0
         {
             self.unspent -= bytes_of(id) as i128 * 1_000_000_000;
             taken.extend(self.remove(id).map(|mover| (id, mover)));
         }
-        taken
     }
 
-    /// Takes all of them out, whatever they cost.
-    pub(crate) fn take_all(&mut self) -> Vec<(LocalId, Mover)> {
+    /// Moves all of them into `taken`, whatever they cost.
+    pub(crate) fn take_all(&mut self, taken: &mut Vec<(LocalId, Mover)>) {
         self.queue.clear();
-        std::mem::take(&mut self.objects).into_iter().collect()
+        taken.extend(self.objects.drain());
     }
 
     /// Time at which the first one is due and the budget allows its save.
     pub(crate) fn next_at(&self) -> Option<Instant> {
-        let &(due_at, _) = self.queue.first()?;
+        let &(due_at, _) = self.queue.front()?;
         let missing = u64::try_from(1 - self.unspent).unwrap_or(0);
         // A budget of 0 never allows one.
         let wait_ns = missing.checked_div(self.bytes_per_s)?.saturating_add(u64::from(missing > 0));
@@ -106,7 +113,7 @@ impl Movers {
 
     /// Time by which the first one is overdue.
     pub(crate) fn lag(&self, now: Instant) -> Duration {
-        self.queue.first().map_or(Duration::ZERO, |&(due_at, _)| now.since(due_at))
+        self.queue.front().map_or(Duration::ZERO, |&(due_at, _)| now.since(due_at))
     }
 
     pub(crate) fn contains(&self, id: LocalId) -> bool {
@@ -115,6 +122,25 @@ impl Movers {
 
     pub(crate) fn len(&self) -> usize {
         self.objects.len()
+    }
+
+    /// Puts an entry in its place. That is the end, but for a failed save.
+    fn enqueue(&mut self, due_at: Instant, id: LocalId) {
+        let place = self.queue.partition_point(|&(other, _)| other <= due_at);
+        self.queue.insert(place, (due_at, id));
+    }
+
+    /// Removes stale entries: those in front, and all of them once they are the larger part.
+    fn drop_stale(&mut self) {
+        let Self { objects, queue, .. } = self;
+        let is_stale =
+            |&(due_at, id): &(Instant, LocalId)| objects.get(&id).is_none_or(|mover| mover.due_at != due_at);
+        while queue.front().is_some_and(is_stale) {
+            queue.pop_front();
+        }
+        if queue.len() > 2 * objects.len() + STALE_MAX {
+            queue.retain(|entry| !is_stale(entry));
+        }
     }
 
     fn fill(&mut self, now: Instant) {
@@ -139,8 +165,14 @@ mod tests {
         movers.put(LocalId(id), PrimMotion { link_number: id as u8, ..PrimMotion::NONE }, now);
     }
 
+    fn taken(movers: &mut Movers, now: Instant) -> Vec<(LocalId, Mover)> {
+        let mut taken = Vec::new();
+        movers.take_due(now, |_| BYTES, &mut taken);
+        taken
+    }
+
     fn due(movers: &mut Movers, now: Instant) -> Vec<u32> {
-        movers.take_due(now, |_| BYTES).into_iter().map(|(LocalId(id), _)| id).collect()
+        taken(movers, now).into_iter().map(|(LocalId(id), _)| id).collect()
     }
 
     #[test]
@@ -178,10 +210,10 @@ mod tests {
         let mut movers = Movers::new(1_000_000);
         put(&mut movers, 1, ms(0));
         put(&mut movers, 2, ms(0));
-        let taken = movers.take_due(ms(5_000), |_| BYTES);
+        let failed = taken(&mut movers, ms(5_000));
         movers.put(LocalId(1), PrimMotion { link_number: 9, ..PrimMotion::NONE }, ms(5_100));
-        taken.into_iter().for_each(|(id, mover)| movers.put_back(id, mover));
-        let again = movers.take_due(ms(5_200), |_| BYTES);
+        failed.into_iter().for_each(|(id, mover)| movers.put_back(id, mover));
+        let again = taken(&mut movers, ms(5_200));
         let again: Vec<_> = again.into_iter().map(|(id, mover)| (id.0, mover.motion.link_number)).collect();
         assert_eq!(again, [(1, 9), (2, 2)]);
     }
@@ -191,6 +223,25 @@ mod tests {
         let mut movers = Movers::new(0);
         put(&mut movers, 1, ms(0));
         assert_eq!((due(&mut movers, ms(60_000)), movers.next_at()), (vec![], None));
-        assert_eq!((movers.take_all().len(), movers.len(), movers.lag(ms(60_000))), (1, 0, Duration::ZERO));
+        let mut all = Vec::new();
+        movers.take_all(&mut all);
+        assert_eq!((all.len(), movers.len(), movers.lag(ms(60_000))), (1, 0, Duration::ZERO));
+    }
+
+    #[test]
+    fn objects_that_come_and_go_leave_no_queue_behind() {
+        let mut movers = Movers::new(0);
+        put(&mut movers, 1, ms(0));
+        for at in 1..=1_000 {
+            put(&mut movers, 2, ms(at));
+            movers.remove(LocalId(2));
+        }
+        assert!(movers.queue.len() <= 2 * movers.len() + STALE_MAX, "{}", movers.queue.len());
+        put(&mut movers, 2, ms(1_001));
+        assert_eq!(movers.lag(ms(5_001)), Duration::from_millis(1));
+        movers.remove(LocalId(1));
+        assert_eq!(movers.lag(ms(6_002)), Duration::from_millis(1), "the first one is not a stale one");
+        movers.remove(LocalId(2));
+        assert_eq!((movers.queue.len(), movers.next_at()), (0, None));
     }
 }

@@ -1,6 +1,6 @@
 //! Objects of a region: the newest state that frames have shown of each, and the part of it that the disk lacks.
 
-use crate::batch_rows::{BatchRows, OnDisk, Values};
+use crate::batch_rows::{OnDisk, SPARE_PRIMS_MAX, Values};
 use crate::load::{RegionIds, RowContents};
 use crate::movers::{Mover, Movers};
 use crate::rows::{RegionState, state_len};
@@ -9,6 +9,7 @@ use crate::used_ids::UsedIds;
 use ids::{Instant, LocalId, Uuid};
 use link::{ObjectChange, ObjectPage, PAGE_PRIMS, PrimFlags, PrimMotion, RestingIds, VersionedBody};
 use std::collections::{BTreeMap, BTreeSet};
+use store::RegionChanges;
 
 /// An object with its place, as frames have it.
 pub(crate) type SeenPrim<'a> = (LocalId, &'a PrimMotion, &'a VersionedBody);
@@ -37,9 +38,16 @@ pub(crate) struct TrackedObjects {
     temporary_ids: UsedIds,
     /// World time, nanoseconds.
     now_ns: u64,
-    /// Memory for a comparison.
+    /// Memory for an object's values.
     values: Values,
+    /// Memory for the objects of a batch.
+    changed: Vec<ChangedPrim>,
+    /// Memory for the moving ones of them.
+    due: Vec<(LocalId, Mover)>,
 }
+
+/// An object that the disk lacks: its place, or `None` if it is gone, and the time at which it was due, of one in motion.
+type ChangedPrim = (LocalId, Option<PrimMotion>, Option<Instant>);
 
 #[derive(Debug)]
 struct Tracked {
@@ -59,14 +67,8 @@ pub(crate) struct Flown {
     due_at: Option<Instant>,
 }
 
-/// Everything that the disk lacks.
-#[derive(Debug, Default)]
-pub(crate) struct Taken {
-    pub(crate) rows: BatchRows,
-    pub(crate) objects: BTreeMap<LocalId, Flown>,
-    /// Time of the first change, without movements.
-    pub(crate) since: Option<Instant>,
-}
+/// Objects of a batch, in the order of their local ids.
+pub(crate) type FlownObjects = Vec<(LocalId, Flown)>;
 
 impl TrackedObjects {
     /// Objects as they are stored: each with its body and the contents of its rows, or without for rows that cannot be read.
@@ -92,6 +94,8 @@ impl TrackedObjects {
             temporary_ids: UsedIds::new(ids.temporary.clone(), &state.temporary),
             now_ns: state.now_ns,
             values: Values::default(),
+            changed: Vec::new(),
+            due: Vec::new(),
             ids: ids.clone(),
         }
     }
@@ -144,28 +148,48 @@ impl TrackedObjects {
         true
     }
 
-    /// Takes out everything that the disk lacks; of objects in motion those that are due, or `all` of them.
-    pub(crate) fn take_batch(&mut self, now: Instant, all: bool) -> Taken {
+    /// Takes out everything that the disk lacks; of objects in motion those that are due, or `all` of them. The rows go into `changes`, the objects
+    /// into `flown`, both of them empty before. The time of the first change, without movements.
+    pub(crate) fn take_batch(
+        &mut self,
+        now: Instant,
+        all: bool,
+        changes: &mut RegionChanges,
+        flown: &mut FlownObjects,
+    ) -> Option<Instant> {
         let (places, since) = self.unsaved.take();
-        let movers = if all { self.movers.take_all() } else { self.take_due_movers(now) };
-        let mut changed: BTreeMap<LocalId, (Option<PrimMotion>, Option<Instant>)> =
-            places.into_iter().map(|(id, place)| (id, (place, None))).collect();
-        let movers =
-            movers.into_iter().map(|(id, Mover { motion, due_at })| (id, (Some(motion), Some(due_at))));
-        changed.extend(movers);
-        let mut taken = Taken { since, ..Taken::default() };
-        for (id, (place, due_at)) in changed {
-            let object = self.objects.get_mut(&id).expect("an unsaved object is a tracked one");
+        if all {
+            self.movers.take_all(&mut self.due);
+        } else {
+            self.take_due_movers(now);
+        }
+        let Self { ids, objects, values, changed, due, .. } = self;
+        changed.extend(places.into_iter().map(|(id, place)| (id, place, None)));
+        // None of them is among the others: an edit's state has the movements since then.
+        changed.extend(due.drain(..).map(|(id, Mover { motion, due_at })| (id, Some(motion), Some(due_at))));
+        changed.sort_unstable_by_key(|&(id, ..)| id);
+        for (id, place, due_at) in changed.drain(..) {
+            let object = objects.get_mut(&id).expect("an unsaved object is a tracked one");
             let disk = match place.as_ref().zip(object.body.as_ref()) {
-                Some((place, body)) => taken.rows.push(&self.ids, id, place, body, object.disk),
-                None => taken.rows.remove(id),
+                Some((place, body)) => {
+                    let contents = values.encode(ids, place, body);
+                    values.push_changed(id, contents, object.disk, changes);
+                    OnDisk::Rows(contents)
+                }
+                None => {
+                    changes.gone.push(id);
+                    OnDisk::Nothing
+                }
             };
             if disk != object.disk {
                 object.disk = OnDisk::Unknown;
-                taken.objects.insert(id, Flown { place, disk, due_at });
+                flown.push((id, Flown { place, disk, due_at }));
             }
         }
-        taken
+        if changed.capacity() > SPARE_PRIMS_MAX {
+            (*changed, *due) = (Vec::new(), Vec::new());
+        }
+        since
     }
 
     /// Notes the rows of an object after its batch.
@@ -316,10 +340,10 @@ impl TrackedObjects {
         }
     }
 
-    fn take_due_movers(&mut self, now: Instant) -> Vec<(LocalId, Mover)> {
-        let Self { objects, movers, .. } = self;
+    fn take_due_movers(&mut self, now: Instant) {
+        let Self { objects, movers, due, .. } = self;
         let body_of = |id: LocalId| objects.get(&id).and_then(|object| object.body.as_ref());
-        movers.take_due(now, |id| body_of(id).map_or(0, state_len))
+        movers.take_due(now, |id| body_of(id).map_or(0, state_len), due);
     }
 }
 

@@ -44,6 +44,12 @@ impl<K: Copy + Ord + fmt::Debug> KeyedRows<K> {
 }
 
 impl<K> KeyedRows<K> {
+    /// Removes all of them, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.rows.clear();
+        self.bytes.clear();
+    }
+
     /// Number of values.
     #[must_use]
     pub const fn len(&self) -> usize {

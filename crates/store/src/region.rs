@@ -6,7 +6,7 @@ use crate::{Store, StoreError};
 use ids::{Epoch, Ticket, Uuid, WorldId};
 
 /// Facts about a region that every save brings up to date.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RegionRow {
     /// Epoch of the frame after which the objects were as they are stored.
     pub epoch: Epoch,

@@ -15,7 +15,7 @@ use crate::{RebuiltTable, Store, StoreError};
 use ids::{LocalId, Ticket, WorldId};
 
 /// The difference of a region to its last save.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RegionChanges {
     /// The region's row.
     pub row: RegionRow,

@@ -9,9 +9,11 @@ use crate::rows::push_state;
 use crate::testing::{
     IDS, REGION, at, body, config, frame, kept, moving, rich_body, set, temporary, world_of, world_with,
 };
+use ids::LocalId;
 use link::{ObjectMask, PrimFlags, PrimMotion, SnapshotChunk, StoredObjects, VersionedBody};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use store::{ObjectRows, Store};
+use store::{ObjectRows, RegionRow, Store};
 
 const FRESH: Uuid = Uuid::from_u128(99);
 
@@ -55,7 +57,10 @@ fn poll(keeper: &mut Keeper, now: Instant) -> Batch {
 fn save(keeper: &mut Keeper, now: Instant) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     let batch = poll(keeper, now);
     keeper.handle_saved(now, batch.id, true);
-    content(&batch)
+    let content = content(&batch);
+    // The next one has nothing of it.
+    keeper.recycle(batch.changes);
+    content
 }
 
 #[test]

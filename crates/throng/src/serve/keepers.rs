@@ -33,7 +33,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use store::{RebuiltTable, Store, StoreError};
+use store::{RebuiltTable, RegionChanges, Store, StoreError};
 use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
 use telemetry::{Metrics, Timing};
 use workplace::Clock;
@@ -96,6 +96,8 @@ pub(super) struct SaveOutcome {
     why: Option<String>,
     /// Tables were built anew without rows on damaged pages. The rows of other regions may be among these.
     is_row_lost: bool,
+    /// Changes of the batch, for their memory.
+    spent: RegionChanges,
 }
 
 /// The `keeper` thread.
@@ -262,13 +264,14 @@ fn save_all(
             timings.lag.record(ended_at.since(since));
         }
         let is_saved = why.is_none();
-        let outcome = SaveOutcome { world: batch.region, id: batch.id, why, is_row_lost };
+        let Batch { region: world, id, changes: mut spent, .. } = batch;
+        let held = std::mem::take(&mut spent.held);
         // The other end is gone when the server ends; it reads the last state again then.
-        if outcomes.send(outcome).is_err() {
+        if outcomes.send(SaveOutcome { world, id, why, is_row_lost, spent }).is_err() {
             return;
         }
         if is_saved {
-            full.note_saved(ended_at, store, &batch.changes.held);
+            full.note_saved(ended_at, store, &held);
         }
         frame_end();
     }
@@ -401,27 +404,28 @@ impl Keepers {
     }
 
     /// Takes the outcome of a batch.
-    pub(super) fn take_outcome(&mut self, now: Instant, outcome: &SaveOutcome) {
-        let SaveOutcome { world, id, why, is_row_lost } = outcome;
-        let followed = self.worlds.get_mut(*world).expect("an outcome is that of a followed region");
-        followed.keeper.handle_saved(now, *id, why.is_none());
-        if *is_row_lost {
+    pub(super) fn take_outcome(&mut self, now: Instant, outcome: SaveOutcome) {
+        let SaveOutcome { world, id, why, is_row_lost, spent } = outcome;
+        let followed = self.worlds.get_mut(world).expect("an outcome is that of a followed region");
+        followed.keeper.handle_saved(now, id, why.is_none());
+        followed.keeper.recycle(spent);
+        if is_row_lost {
             self.forget_disk(now);
         }
-        let followed = self.worlds.get_mut(*world).expect("it was there");
+        let followed = self.worlds.get_mut(world).expect("it was there");
         followed.restores.answer(&mut followed.keeper);
         followed.send_transfers();
         let (epoch, sequence) = followed.saving.take().expect("an outcome is that of the batch under way");
-        let reply: SaveReply = match why {
+        let reply: SaveReply = match &why {
             None => Ok(SavedFrame { epoch, sequence, at: now }),
             Some(why) => Err(format!("It is not saved, stays in memory, and will be tried again. {why}")),
         };
         followed.orders.end_batch(&reply);
-        self.status.update(*world, |saves| match (&reply, why) {
+        self.status.update(world, |saves| match (&reply, why) {
             (Ok(frame), _) => (saves.saved, saves.failing) = (Some(*frame), None),
             (Err(_), why) => {
                 let since = saves.failing.as_ref().map_or(now, |(since, _)| *since);
-                saves.failing = Some((since, why.clone().unwrap_or_default()));
+                saves.failing = Some((since, why.unwrap_or_default()));
             }
         });
         self.save_due(now);

@@ -260,7 +260,7 @@ impl ReplicaThread {
                     Err(_) => return self.keepers,
                 },
                 recv(self.keepers.outcomes()) -> outcome => if let Ok(outcome) = outcome {
-                    self.keepers.take_outcome(now, &outcome);
+                    self.keepers.take_outcome(now, outcome);
                 },
                 recv(self.keepers.notices()) -> notice => if let Ok(notice) = notice {
                     self.keepers.tell(notice);

@@ -284,6 +284,7 @@ impl Model {
             self.check();
         }
         self.keeper.handle_saved(self.now, batch.id, is_saved && is_answered);
+        self.keeper.recycle(batch.changes);
     }
 
     /// Compares the store with the frame of its last save.

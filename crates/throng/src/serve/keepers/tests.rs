@@ -81,7 +81,7 @@ impl Rig {
 
     fn end_batch(&mut self) {
         let outcome = self.keepers.outcomes().recv().expect("an outcome");
-        self.keepers.take_outcome(Instant::ZERO, &outcome);
+        self.keepers.take_outcome(Instant::ZERO, outcome);
     }
 
     fn take(&mut self, frame: Frame) {
