@@ -26,7 +26,7 @@ use glam::{Vec2, Vec3};
 use ids::LocalId;
 use memory::Heights;
 use obstacles::{Floor, Reached};
-use section::Slab;
+use section::{FacetSection, Slab};
 use slide::{PUSH_M, slide};
 
 /// Steps up to this height are climbed, and so are steps down, metres.
@@ -121,6 +121,8 @@ struct Walk<'a, G> {
     ground: G,
     /// Heights of the ground that the step depends on.
     heights: Heights,
+    /// Memory of slides.
+    sections: Vec<FacetSection>,
     cylinder: Cylinder,
     at: Vec2,
     /// Height of its centre.
@@ -151,6 +153,7 @@ pub fn step_avatar(
     let origin = Surroundings::origin(here);
     let area = reach(step, total, pieces);
     let mut lists = std::mem::take(&mut surroundings.lists);
+    let sections = std::mem::take(&mut lists.sections);
     let around = surroundings.around(colliders, &area, total.truncate(), origin);
     let obstacles = around.within(&area, origin, &mut lists);
     let begin = here - origin;
@@ -160,6 +163,7 @@ pub fn step_avatar(
         origin,
         ground,
         heights: Heights::default(),
+        sections,
         cylinder,
         at: begin,
         z: from.z,
@@ -190,7 +194,8 @@ pub fn step_avatar(
         is_unhindered &= walk.at == to;
     }
     let moved = Moved { position: walk.place().extend(walk.z), on: walk.on, hit: walk.hit };
-    let heights = walk.heights;
+    let (heights, sections) = (walk.heights, walk.sections);
+    lists.sections = sections;
     surroundings.lists = lists;
     surroundings.remember(step, &heights, &moved);
     moved
@@ -313,7 +318,8 @@ impl<G: Fn(Vec2) -> f32> Walk<'_, G> {
 
     /// Moves a disc of this radius sideways, around all that is higher than a step.
     fn slide(&mut self, to: Vec2, way: Vec2, step: f32, radius: f32) {
-        let slid = slide(&self.obstacles, self.at, to, way, self.body(self.feet(), step), radius);
+        let body = self.body(self.feet(), step);
+        let slid = slide(&self.obstacles, self.at, to, way, body, radius, &mut self.sections);
         self.at = slid.at;
         if let Some(contact) = slid.contact {
             self.hit = Some(Obstruction { id: contact.id, normal: contact.away.extend(0.0) });

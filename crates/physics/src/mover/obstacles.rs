@@ -8,7 +8,6 @@ use crate::bounds::Aabb;
 use crate::colliders::{Collider, PlacedSolid};
 use glam::{Vec2, Vec3};
 use ids::LocalId;
-use smallvec::SmallVec;
 
 /// A ceiling so far below the top of an avatar's head still is one: rounding, or an avatar that has grown.
 const CEILING_SLACK_M: f32 = 0.05;
@@ -53,6 +52,8 @@ pub(super) struct ReachLists {
     uprights: Vec<u16>,
     facets: Vec<u16>,
     bounds: BoundsList,
+    /// Memory of [`Section`].
+    pub(super) sections: Vec<FacetSection>,
 }
 
 /// The pieces that stop a disc within a range of heights, near a place: for more than one test.
@@ -63,7 +64,7 @@ pub(super) struct Section<'a> {
     from: Vec2,
     /// Tests are for discs that are no farther from the place.
     way: f32,
-    facets: SmallVec<[FacetSection; 32]>,
+    facets: &'a [FacetSection],
 }
 
 impl Obstacles {
@@ -173,11 +174,20 @@ impl Reached<'_> {
         lists.bounds.overlapping(area).map(|place| &self.obstacles.facets[usize::from(lists.facets[place])])
     }
 
-    /// The pieces that stop a disc of this radius in a range of heights, within `way` of a place.
-    pub(super) fn section(&self, from: Vec2, way: f32, slab: Slab, radius: f32) -> Section<'_> {
+    /// The pieces that stop a disc of this radius in a range of heights, within `way` of a place. They are listed in `memory`.
+    pub(super) fn section<'a>(
+        &'a self,
+        from: Vec2,
+        way: f32,
+        slab: Slab,
+        radius: f32,
+        memory: &'a mut Vec<FacetSection>,
+    ) -> Section<'a> {
         let facets = self.facets(from, radius + way, slab).filter(|facet| facet.stops_in(slab));
         let facets = facets.filter(|facet| facet.may_stop(from, way, slab, radius));
-        Section { reached: self, slab, from, way, facets: facets.map(|facet| facet.section(slab)).collect() }
+        memory.clear();
+        memory.extend(facets.map(|facet| facet.section(slab)));
+        Section { reached: self, slab, from, way, facets: memory }
     }
 
     /// The contact nearest to the axis of an upright cylinder.

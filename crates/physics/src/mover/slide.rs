@@ -1,7 +1,7 @@
 //! The way of a disc along walls.
 
 use super::obstacles::Reached;
-use super::section::{Contact, Slab};
+use super::section::{Contact, FacetSection, Slab};
 use glam::Vec2;
 
 /// An avatar that overlaps a wall is pushed out by so much in one piece of a step, metres.
@@ -37,7 +37,7 @@ pub(super) fn is_clear(clearance: f32, radius: f32, before: impl FnOnce() -> f32
 }
 
 /// Moves a disc from a place to another, `way` further, around the pieces within a range of heights. It is nowhere moved farther than `way` is long,
-/// unless it overlapped a wall before.
+/// unless it overlapped a wall before. `memory` is for the pieces near its way.
 pub(super) fn slide(
     obstacles: &Reached<'_>,
     from: Vec2,
@@ -45,12 +45,13 @@ pub(super) fn slide(
     way: Vec2,
     slab: Slab,
     radius: f32,
+    memory: &mut Vec<FacetSection>,
 ) -> Slid {
     let Some(first) = obstacles.deepest(to, slab, radius - CONTACT_SKIN_M) else {
         return Slid { at: to, contact: None };
     };
     let length = way.length();
-    let section = obstacles.section(from, length + SECTION_MARGIN_M, slab, radius);
+    let section = obstacles.section(from, length + SECTION_MARGIN_M, slab, radius, memory);
     let contact_at = |at: Vec2| section.deepest(at, radius - CONTACT_SKIN_M);
     let before = section.clearance(from, radius);
     // The distance from a wall changes by no more than the way: a smaller one is that of a solid in which the avatar was.

@@ -54,7 +54,7 @@ proptest! {
         let expected = deepest_of_all(&obstacles, at, slab, RADIUS_M);
         prop_assert_eq!(reached.deepest(at, slab, RADIUS_M), expected);
         for reach in [0.0, 0.2, 0.5] {
-            prop_assert_eq!(reached.section(from, reach, slab, RADIUS_M).deepest(at, RADIUS_M), expected);
+            prop_assert_eq!(reached.section(from, reach, slab, RADIUS_M, &mut Vec::new()).deepest(at, RADIUS_M), expected);
         }
         let all = obstacles.within(&EVERYWHERE, Vec2::ZERO, &mut everywhere);
         let (low, high) = (feet - 0.35, feet + 0.35);
