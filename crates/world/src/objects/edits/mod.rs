@@ -97,8 +97,8 @@ pub(crate) struct EditedLand<'a> {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Edits {
     limits: ObjectLimits,
-    /// Sessions that have rights or a history.
-    sessions: BTreeMap<SessionKey, SessionEdits>,
+    /// Sessions that have rights or a history. Shared with the last checkpoint until one of them changes.
+    sessions: Arc<BTreeMap<SessionKey, SessionEdits>>,
     temporaries: ObjectSchedule,
     /// Linksets that their parcel's rule returns.
     auto_returns: ObjectSchedule,
@@ -335,7 +335,7 @@ impl Edits {
 
     /// Drops those of sessions that are not present.
     pub(crate) fn retain(&mut self, is_present: impl Fn(SessionKey) -> bool) {
-        self.sessions.retain(|session, _| is_present(*session));
+        Arc::make_mut(&mut self.sessions).retain(|session, _| is_present(*session));
         self.hash = self.sum();
     }
 
@@ -423,7 +423,7 @@ impl Edits {
     /// The state of a snapshot, for use beside its objects. Temporary objects without a time to vanish get one. `None` for a state that
     /// no run leads to.
     pub(crate) fn restored(mut self, store: &ObjectStore) -> Option<Self> {
-        let is_sound = self.sessions.values_mut().all(SessionEdits::revive);
+        let is_sound = Arc::make_mut(&mut self.sessions).values_mut().all(SessionEdits::revive);
         let are_schedules_sound = self.temporaries.is_sound() && self.auto_returns.is_sound();
         if !is_sound || !are_schedules_sound || self.return_orders.len() > RETURN_ORDERS_MAX {
             return None;
@@ -442,7 +442,10 @@ impl Edits {
     }
 
     fn take_session(&mut self, session: SessionKey) -> SessionEdits {
-        let Some(own) = self.sessions.remove(&session) else { return SessionEdits::default() };
+        if !self.sessions.contains_key(&session) {
+            return SessionEdits::default();
+        }
+        let own = Arc::make_mut(&mut self.sessions).remove(&session).expect("it is there");
         self.hash = self.hash.wrapping_sub(own.hash(session));
         own
     }
@@ -451,7 +454,7 @@ impl Edits {
     fn put_session(&mut self, session: SessionKey, own: SessionEdits) {
         if session != SessionKey::NODE && own != SessionEdits::default() {
             self.hash = self.hash.wrapping_add(own.hash(session));
-            self.sessions.insert(session, own);
+            Arc::make_mut(&mut self.sessions).insert(session, own);
         }
     }
 }

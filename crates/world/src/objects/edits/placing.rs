@@ -72,7 +72,7 @@ impl ObjectEditor<'_> {
         }
         let before = changed.iter().map(|&n| self.known(&former[n])).collect();
         let object = self.id_of(target);
-        self.own.history.record(object, before);
+        self.own.history_mut().record(object, before);
         changed.into_iter().for_each(|n| self.put(&places[n]));
         Ok(())
     }
@@ -99,9 +99,9 @@ impl ObjectEditor<'_> {
         let id = self.store.local_id(object).ok_or(EditRefusal::Unknown)?;
         let judged = self.judge(id)?;
         // Before it is taken out: a change that comes too fast stays.
-        let n_places = self.own.history.n_places(direction, object).ok_or(EditRefusal::NoHistory)?;
+        let n_places = self.own.history_mut().n_places(direction, object).ok_or(EditRefusal::NoHistory)?;
         self.charge(n_places)?;
-        let change = self.own.history.take(direction, object).ok_or(EditRefusal::NoHistory)?;
+        let change = self.own.history_mut().take(direction, object).ok_or(EditRefusal::NoHistory)?;
         let wanted: Option<Vec<PrimPlace>> = change.places.iter().map(|place| self.found(place)).collect();
         let wanted = wanted.ok_or(EditRefusal::NoHistory)?;
         let ids: Vec<LocalId> = wanted.iter().map(|place| place.id).collect();
@@ -120,7 +120,7 @@ impl ObjectEditor<'_> {
             }
         }
         let before = former.iter().map(|place| self.known(place)).collect();
-        self.own.history.record_reverse(direction, object, before);
+        self.own.history_mut().record_reverse(direction, object, before);
         wanted.iter().for_each(|place| self.put(place));
         Ok(())
     }

@@ -6,6 +6,7 @@ use ids::{AgentId, SessionKey};
 use link::EditRights;
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
+use std::sync::Arc;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct SessionEdits {
@@ -17,7 +18,8 @@ pub(super) struct SessionEdits {
     pub(super) rezzed: UsedRate,
     /// Prims that it changed.
     pub(super) changed: UsedRate,
-    pub(super) history: History,
+    /// Shared with the last checkpoint until it changes.
+    history: Arc<History>,
 }
 
 impl SessionEdits {
@@ -26,6 +28,10 @@ impl SessionEdits {
         owners.dedup();
         owners.truncate(EditRights::OWNERS_MAX);
         (self.is_operator, self.owners) = (is_operator, owners);
+    }
+
+    pub(super) fn history_mut(&mut self) -> &mut History {
+        Arc::make_mut(&mut self.history)
     }
 
     /// True if a user lets it edit that user's objects.
@@ -57,7 +63,7 @@ impl SessionEdits {
             && self.owners.len() <= EditRights::OWNERS_MAX
             && self.rezzed.is_sound()
             && self.changed.is_sound()
-            && self.history.revive()
+            && self.history_mut().revive()
     }
 }
 
@@ -80,7 +86,7 @@ mod tests {
             SessionEdits { owners: vec![AgentId(Uuid::from_u128(2))], ..plain() },
             SessionEdits { rezzed: used(5), ..plain() },
             SessionEdits { changed: used(5), ..plain() },
-            SessionEdits { history, ..plain() },
+            SessionEdits { history: Arc::new(history), ..plain() },
         ];
         let hashes: BTreeSet<u64> = states.iter().map(|state| state.hash(SessionKey(1))).collect();
         assert_eq!(hashes.len(), states.len());
