@@ -162,6 +162,8 @@ pub(super) struct Client {
     pub(super) animations: TokenBucket,
     pub(super) looks: TokenBucket,
     pub(super) slot: u8,
+    /// The world in which it is listed for visits after each frame.
+    pub(super) near_movers_in: Option<WorldId>,
     /// Bytes and datagrams sent when [`Self::take_sent`] was called last.
     counted: (u64, u64),
     commands: CommandNumbers,
@@ -249,6 +251,7 @@ impl Client {
             animations: TokenBucket::new(now, ANIMATIONS_PER_S, ANIMATIONS_BURST),
             looks: TokenBucket::new(now, LOOKS_PER_S, LOOKS_BURST),
             slot,
+            near_movers_in: None,
             counted: (0, 0),
             commands: CommandNumbers { ticket: ticket.circuit.ticket, next: 0 },
             ticket,

@@ -27,6 +27,7 @@ mod incoming;
 mod land;
 mod land_stream;
 mod matter;
+mod mover_visits;
 mod names;
 mod negative;
 mod notices;
@@ -75,6 +76,7 @@ use grid::capability::HeldTextures;
 use ids::{CircuitCode, Instant, LocalId, WorldId};
 use incoming::Incoming;
 use link::{Action, CircuitKey, Command};
+use mover_visits::MoverVisits;
 use pressure::Pressure;
 use progress::Stage;
 use replicate::Lister;
@@ -148,6 +150,7 @@ pub struct Shard {
     by_world: BTreeMap<(WorldId, CircuitKey), ClientIndex>,
     tickets: BTreeMap<(CircuitCode, u8), Arc<Ticket>>,
     turns: Turns,
+    mover_visits: MoverVisits,
     /// Clients whose acks have to leave, soonest first.
     acks_due: VecDeque<(Instant, ClientIndex)>,
     /// Clients whose circuits ended during this turn, to be removed after it.
@@ -188,6 +191,7 @@ impl Shard {
     pub fn new(config: ShardConfig, places: Arc<Places>) -> Self {
         Self {
             turns: Turns::new(config.sending.hz),
+            mover_visits: MoverVisits::default(),
             egress: Egress::new(config.egress_bytes_per_s, config.client_bytes_per_s),
             counters: ShardCounters::new(config.client_bytes_per_s),
             outcomes: MessageOutcomes::default(),
@@ -303,13 +307,14 @@ impl Shard {
         {
             self.visit(now, index, out);
         }
+        self.visit_after_frames(now, out);
         self.remove_ended(now);
         self.share_egress(now);
         if now >= self.next_sweep {
             self.next_sweep = now + TICKET_SWEEP;
             self.tickets.retain(|_, ticket| ticket.expires_at > now);
         }
-        self.turns.is_under_way()
+        self.turns.is_under_way() || self.mover_visits.is_under_way()
     }
 
     /// CPU time of the driver's thread since the last call. Without such reports the shard never counts as short of it.
@@ -350,7 +355,8 @@ impl Shard {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let next_ack = self.acks_due.front().map(|&(due_at, _)| due_at);
-        [self.turns.due_at(), next_ack, self.arrivals.due_at()].into_iter().flatten().min()
+        let times = [self.turns.due_at(), self.mover_visits.due_at(), next_ack, self.arrivals.due_at()];
+        times.into_iter().flatten().min()
     }
 
     /// Commands for worlds, in order. The driver takes those that the inboxes hold and leaves the others.
@@ -647,6 +653,9 @@ impl Shard {
         self.by_circuit.remove(&client.key());
         self.by_world.remove(&(client.place.world(), client.key()));
         self.turns.remove(client.slot, index);
+        if let Some(world) = client.near_movers_in {
+            self.mover_visits.remove(world, index);
+        }
         self.free.push(index);
         if self.by_circuit.is_empty() {
             self.egress.reset();

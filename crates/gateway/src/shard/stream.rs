@@ -21,12 +21,12 @@ use super::outbox::Outbox;
 use super::pressure::Pressure;
 use super::progress::{ArrivalMessages, Stage};
 use super::turns::SLOTS;
-use super::{ClientIndex, Packing, Shard, dispatch::BULK};
+use super::{ClientIndex, Packing, Shard, TURN_BYTES, dispatch::BULK};
 use crate::land::region_flags;
 use crate::mail::FromShard;
 use crate::places::Place;
 use circuit::Reliability;
-use ids::{Instant, LocalId};
+use ids::{Instant, LocalId, Tick, WorldId};
 use replicate::objects::{DueMover, DueObject};
 use replicate::selection::{FULL_BLOCK_BYTES, Selection};
 use replicate::{Lister, Place as At, Replica, SlotIndex};
@@ -112,29 +112,8 @@ impl Shard {
         self.report_changed_matter(index, &replica);
         self.open_scene(now, index, &place, &replica);
         if self.client(index).greeting.scene_open {
-            let spread = self.client(index).session().0 / SLOTS;
             let avatar_share = self.config.sending.avatar_share();
-            let includes_far = self.pressure.includes_far(self.turns.round(), spread);
-            let mut turn = Turn {
-                now,
-                client: self.clients[index as usize].as_deref_mut().expect("just visited"),
-                replica: &replica,
-                place: &place,
-                packing: self.config.sending.packing,
-                cache_after: self.config.cache_after,
-                pressure: self.pressure,
-                includes_far,
-                lister: &mut self.lister,
-                selection: &mut self.selection,
-                by_distance: &mut self.by_distance,
-                due_objects: &mut self.due_objects,
-                due_by_form: &mut self.due_by_form,
-                due_movers: &mut self.due_movers,
-                gone: &mut self.gone,
-                counters: &mut self.counters,
-                body: &mut self.body,
-                out,
-            };
+            let mut turn = self.turn(now, index, &replica, &place, out);
             turn.kills();
             let (is_scenery_due, are_objects_due) = (turn.is_scenery_due(), turn.are_objects_due());
             let is_scene_due = is_scenery_due || are_objects_due;
@@ -152,9 +131,89 @@ impl Shard {
             turn.appearances();
             turn.each_second(place.scene.hz as f32);
             let (own, asked) = (turn.own_parcel(), turn.asked_parcel());
+            let is_near_movers = turn.client.objects.movers.is_near();
             self.mail.extend(own.into_iter().chain(asked));
+            self.list_near_movers(index, is_near_movers.then_some((place.world(), replica.tick)));
         }
         self.client(index).flush_messages(now, out);
+    }
+
+    /// Lists a client for visits after each frame of a world, whose movers it was sent as of this tick, or for none.
+    fn list_near_movers(&mut self, index: ClientIndex, near: Option<(WorldId, Tick)>) {
+        let client = self.client(index);
+        let before = std::mem::replace(&mut client.near_movers_in, near.map(|(world, _)| world));
+        if before == near.map(|(world, _)| world) {
+            return;
+        }
+        if let Some(world) = before {
+            self.mover_visits.remove(world, index);
+        }
+        if let Some((world, tick)) = near {
+            self.mover_visits.add(world, tick, index);
+        }
+    }
+
+    /// Visits clients near movers whose worlds have new frames. Short of CPU time they have their turns only.
+    pub(super) fn visit_after_frames(&mut self, now: Instant, out: &mut Outbox) {
+        let clients = &self.clients;
+        self.mover_visits.look(now, self.pressure.is_short(), |index| {
+            let client = clients[index as usize].as_deref().expect("a listed client is there");
+            client.place.scene.feed.current().tick
+        });
+        while out.bytes.len() < TURN_BYTES
+            && let Some(index) = self.mover_visits.pop()
+        {
+            self.visit_for_movers(now, index, out);
+        }
+    }
+
+    /// The client is sent the movers that it displays wrongly.
+    fn visit_for_movers(&mut self, now: Instant, index: ClientIndex, out: &mut Outbox) {
+        System::ShardClient.enter();
+        let client = self.client(index);
+        let _scope = CLIENT.enter(client.session().0);
+        let place = Arc::clone(&client.place);
+        let replica = place.scene.feed.current();
+        let is_shown = client.stage == Stage::Present
+            && client.near_movers_in == Some(place.world())
+            && client.epoch == replica.epoch
+            && !client.circuit.is_finished()
+            && client.circuit.closed().is_none();
+        if is_shown {
+            self.turn(now, index, &replica, &place, out).urgent_movers();
+        }
+    }
+
+    /// A client with everything that its turn needs.
+    fn turn<'a>(
+        &'a mut self,
+        now: Instant,
+        index: ClientIndex,
+        replica: &'a Replica,
+        place: &'a Place,
+        out: &'a mut Outbox,
+    ) -> Turn<'a> {
+        let client = self.clients[index as usize].as_deref_mut().expect("just visited");
+        Turn {
+            now,
+            includes_far: self.pressure.includes_far(self.turns.round(), client.session().0 / SLOTS),
+            client,
+            replica,
+            place,
+            packing: self.config.sending.packing,
+            cache_after: self.config.cache_after,
+            pressure: self.pressure,
+            lister: &mut self.lister,
+            selection: &mut self.selection,
+            by_distance: &mut self.by_distance,
+            due_objects: &mut self.due_objects,
+            due_by_form: &mut self.due_by_form,
+            due_movers: &mut self.due_movers,
+            gone: &mut self.gone,
+            counters: &mut self.counters,
+            body: &mut self.body,
+            out,
+        }
     }
 
     /// The avatar has appeared in the world.

@@ -515,6 +515,12 @@ impl Node {
         self.run_for(Duration::from_millis(ms));
     }
 
+    /// Time of the next frame of all worlds.
+    pub(crate) fn next_frame_at(&self) -> Instant {
+        let tick = STEP * STEPS_PER_TICK as u32;
+        Instant((self.steps / STEPS_PER_TICK + 1) * tick.as_nanos() as u64)
+    }
+
     /// Lets time pass until something is so.
     pub(crate) fn run_until(&mut self, is_so: impl Fn(&Self) -> bool) {
         let end = self.now + Duration::from_secs(60);

@@ -36,6 +36,8 @@ pub struct SeenMovers {
     list: Vec<SeenMover>,
     /// Beginnings of movements that it takes account of.
     cursor: u64,
+    /// At the last choice a mover was in motion within the first band.
+    is_near: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -124,6 +126,12 @@ impl SeenMovers {
         self.list.is_empty()
     }
 
+    /// True if a mover was in motion within 24 m of the camera at the last choice.
+    #[must_use]
+    pub const fn is_near(&self) -> bool {
+        self.is_near
+    }
+
     /// Fills `due` with the movers to be sent in this tick. Those that are settled, or gone, are forgotten.
     pub fn choose(
         &mut self,
@@ -134,7 +142,7 @@ impl SeenMovers {
     ) {
         due.clear();
         let movers = objects.movers();
-        let (mut at, mut n) = (0, 0);
+        let (mut at, mut n, mut is_near) = (0, 0, false);
         for from in 0..self.list.len() {
             let seen = self.list[from];
             while movers.get(at).is_some_and(|mover| mover.id < seen.id) {
@@ -147,6 +155,7 @@ impl SeenMovers {
                 continue;
             };
             let distance = mover.place.distance(send.eye);
+            is_near |= !mover.at_rest && distance < BAND_REACH_M[0];
             let is_last_rest = seen.is_last_rest(mover, distance);
             if seen.is_due(mover, send.tick, distance) {
                 let waited = f32::from(seen.held) + 1.0;
@@ -157,6 +166,7 @@ impl SeenMovers {
             n += 1;
         }
         self.list.truncate(n);
+        self.is_near = is_near;
     }
 
     /// A due mover was sent.

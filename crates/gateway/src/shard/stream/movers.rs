@@ -9,6 +9,8 @@ use wire::terse::{self, PRIM_BLOCK_LEN};
 /// an extent that users see.
 const SHARE_BESIDE_SCENE: f32 = 0.5;
 const SHARE_OF_URGENT: f32 = 0.8;
+/// Share of all bytes that is theirs between two turns: the next turn begins with avatars.
+const SHARE_BETWEEN_TURNS: f32 = 0.5;
 
 impl Turn<'_> {
     /// True if the client has prims that move, or whose rest it may lack.
@@ -36,11 +38,36 @@ impl Turn<'_> {
         } else {
             blocks_in(1.0)
         };
-        due.sort_unstable_by(|a, b| b.urgency.total_cmp(&a.urgency).then(a.mover.cmp(&b.mover)));
+        sort_by_urgency(&mut due);
         for &held in due.get(most..).unwrap_or_default() {
             self.client.objects.movers.note_held(held);
         }
         due.truncate(most);
+        self.send_movers(&mut due);
+        *self.due_movers = due;
+    }
+
+    /// Sends those that the client displays wrongly to an extent that users see, between two turns. All others wait for the next turn, and so do
+    /// last repetitions of rests.
+    pub(super) fn urgent_movers(&mut self) {
+        let objects = self.replica.objects();
+        let send = self.mover_send();
+        let mut due = std::mem::take(self.due_movers);
+        let stream = &mut self.client.objects;
+        stream.movers.follow(objects, &stream.sent);
+        stream.movers.choose(objects, &mut stream.sent, send, &mut due);
+        due.retain(|due| due.is_urgent() && !due.is_last_rest);
+        sort_by_urgency(&mut due);
+        let bytes = self.client.circuit.budget_bytes(self.now) as f32 * SHARE_BETWEEN_TURNS;
+        due.truncate(blocks_in(bytes as usize, self.packing.prim_blocks()));
+        self.send_movers(&mut due);
+        *self.due_movers = due;
+    }
+
+    /// Sends these movers.
+    fn send_movers(&mut self, due: &mut [DueMover]) {
+        let objects = self.replica.objects();
+        let per_datagram = self.packing.prim_blocks();
         // The last repetitions of rests in front: these datagrams have to be acked.
         due.sort_by_key(|due| !due.is_last_rest);
         let mut n_rests = due.iter().take_while(|due| due.is_last_rest).count();
@@ -60,7 +87,6 @@ impl Turn<'_> {
                 self.end_movers(others);
             }
         }
-        *self.due_movers = due;
     }
 
     /// Begins a datagram that has to be acked, unless too many are.
@@ -99,6 +125,11 @@ impl Turn<'_> {
         let tick_s = 1.0 / self.place.scene.hz as f32;
         MoverSend { tick: self.replica.tick.0 as u32, tick_s, eye: self.client.viewer.eye }
     }
+}
+
+/// The most urgent ones in front.
+fn sort_by_urgency(due: &mut [DueMover]) {
+    due.sort_unstable_by(|a, b| b.urgency.total_cmp(&a.urgency).then(a.mover.cmp(&b.mover)));
 }
 
 /// Blocks that fit in so many bytes, as datagrams of `per_datagram` blocks.

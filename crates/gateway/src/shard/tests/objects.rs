@@ -10,6 +10,7 @@ use link::{
 use prim::receiver_flags::{MODIFY, YOU_OWNER};
 use prim::{Body, ExtraParam, ExtraParams, Shape};
 use std::sync::Arc;
+use std::time::Duration;
 use wire::messages::*;
 
 const PLAIN: MessageNumber = ObjectUpdate::NUMBER;
@@ -314,6 +315,25 @@ fn a_moving_prim_is_shown_by_few_terse_updates_and_its_rest_exactly() {
     // The begin, a repetition within two seconds, and the rest with its repetitions.
     assert!((3..=8).contains(&client.movements), "{}", client.movements);
     assert_eq!(client.objects[&id.0].1, 2, "full updates");
+}
+
+#[test]
+fn a_bounce_is_shown_soon_after_its_frame() {
+    let (mut node, bea, id) = node_with_body();
+    push(&mut node, id);
+    let mut motion = Motion { position: ARRIVAL, velocity: Vec3::X, ..Motion::default() };
+    for n in 0..20 {
+        // At other times within a round each time.
+        node.run_ms(250);
+        motion.velocity = -motion.velocity;
+        motion.position.y = ARRIVAL.y + f32::from(n % 2_u8);
+        let prim = PrimMotion { motion, flags: PrimFlags::PHYSICS, ..PrimMotion::NONE };
+        node.publish(HARBOUR, ObjectChange::Moved(id, prim));
+        let frame = node.next_frame_at();
+        node.run_for(frame.since(node.now) + Duration::from_millis(10));
+        let shown = node.clients[bea].prims[&id.0].position;
+        assert!((shown.y - motion.position.y).abs() < 0.1 || n == 0, "bounce {n}: {shown}");
+    }
 }
 
 #[test]
