@@ -225,6 +225,48 @@ fn a_body_that_is_awake_falls_when_its_support_goes() {
 }
 
 #[test]
+fn a_prim_that_is_removed_while_no_body_is_near_stops_none_that_comes_back() {
+    let mut stage = Stage::new();
+    let shelf = stage.region.block(Vec3::new(100.0, 100.0, 3.0), Vec3::new(2.0, 2.0, 0.2));
+    let body = stage.moving_box(Vec3::new(100.0, 100.0, 3.6), Vec3::splat(0.5));
+    let move_to = |stage: &mut Stage, position: Vec3| {
+        stage.region.linksets.get_mut(&body).unwrap().position = position;
+        stage.region.place(body);
+        stage.dynamics.edited(body);
+        stage.step(TICK);
+    };
+    stage.step(TICK);
+    move_to(&mut stage, Vec3::new(200.0, 200.0, 80.0));
+    assert_eq!(stage.dynamics.n_static_prims(), 1, "it stays for a while");
+    stage.region.remove(shelf);
+    stage.step(TICK);
+    assert_eq!(stage.dynamics.n_static_prims(), 0);
+    move_to(&mut stage, Vec3::new(100.0, 100.0, 3.6));
+    stage.settle(400);
+    assert!((stage.region.at(body).z - 0.25).abs() < SLOP_M, "{}", stage.region.at(body));
+}
+
+#[test]
+fn prims_without_bodies_near_them_stay_in_a_bounded_number() {
+    let mut stage = Stage::new();
+    for n in 0_u8..200 {
+        let at = Vec3::new(20.0 + f32::from(n % 20) * 10.0, 20.0 + f32::from(n / 20) * 10.0, 20.0);
+        stage.region.block(at, Vec3::ONE);
+    }
+    let body = stage.moving_box(Vec3::new(20.0, 20.0, 22.0), Vec3::splat(0.5));
+    let mut most = 0;
+    for n in 0_u8..200 {
+        let at = Vec3::new(20.0 + f32::from(n % 20) * 10.0, 20.0 + f32::from(n / 20) * 10.0, 22.0);
+        stage.region.linksets.get_mut(&body).unwrap().position = at;
+        stage.region.place(body);
+        stage.dynamics.edited(body);
+        stage.step(TICK);
+        most = most.max(stage.dynamics.n_static_prims());
+    }
+    assert!((50..=75).contains(&most), "{most}");
+}
+
+#[test]
 fn edits_remove_move_and_reshape_bodies() {
     let mut stage = Stage::new();
     let [gone, moved, cut] =

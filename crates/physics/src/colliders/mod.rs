@@ -301,6 +301,11 @@ impl Colliders {
         }
     }
 
+    /// Slot of a prim.
+    pub(crate) fn slot_of(&self, id: LocalId) -> Option<u32> {
+        self.slots.get(&id).copied()
+    }
+
     /// The box around the collider in a slot.
     pub(crate) fn bounds(&self, slot: u32) -> &Aabb {
         &self.bounds[slot as usize]

@@ -45,8 +45,8 @@ struct Lists {
     /// Those of them that no body has, with their surfaces.
     fixed: Vec<(LocalId, u32, PrimSurface)>,
     patches: Vec<(u8, u8)>,
-    /// Places of prims that no body has and that have changed since the last look.
-    changed: Vec<Aabb>,
+    /// Prims that no body has and that have changed since the last look, with their places.
+    changed: Vec<(LocalId, Aabb)>,
 }
 
 impl Held {
@@ -113,7 +113,7 @@ impl Held {
                 self.parts.remove(id);
             }
         }
-        body.prims.iter().for_each(|&id| self.statics.release(id, &mut self.engine));
+        body.prims.iter().for_each(|&id| self.statics.release(id));
         body.patches.iter().for_each(|&at| self.statics.release_patch(at, &mut self.engine));
     }
 
@@ -150,10 +150,7 @@ impl Held {
         let mut is_all_new = false;
         if is_first {
             match self.colliders_version.and_then(|version| colliders.changed_since(version)) {
-                Some(all) => {
-                    let concerning = all.filter(|(id, _)| !self.parts.contains_key(id));
-                    changed.extend(concerning.map(|(_, area)| area));
-                }
+                Some(all) => changed.extend(all.filter(|(id, _)| !self.parts.contains_key(id))),
                 None => is_all_new = true,
             }
         }
@@ -166,13 +163,24 @@ impl Held {
                 stale.push((root, body.area_around(at, speed, velocity)));
             } else if is_all_new
                 || is_ground_new
-                || self.disturbed.iter().chain(&changed).any(|place| place.overlaps(&body.area))
+                || self.disturbed.iter().any(|place| place.overlaps(&body.area))
+                || changed.iter().any(|(_, place)| place.overlaps(&body.area))
             {
                 stale.push((root, body.area));
             }
         }
         for &(root, area) in &stale {
             self.look_around_one(root, area, scene, size_m);
+        }
+        // Also those that no body needs any more since then.
+        if is_all_new {
+            self.statics.check_all_unused(scene, &mut self.engine);
+        }
+        for &(id, _) in &changed {
+            self.statics.check_unused(id, scene, &mut self.engine);
+        }
+        if is_first {
+            self.statics.trim(&mut self.engine);
         }
         (self.lists.stale, self.lists.changed) = (stale, changed);
         self.disturbed.clear();
@@ -210,7 +218,7 @@ impl Held {
         }
         for &id in &body.prims {
             if fixed.binary_search_by_key(&id, |&(id, ..)| id).is_err() {
-                statics.release(id, engine);
+                statics.release(id);
             }
         }
         body.prims.clear();

@@ -1,11 +1,13 @@
 //! Prims and squares of ground near bodies, each once, for as long as a body needs it.
 //!
+//! Prims stay for some time after that: bodies that are thrown about come back to the same ones, and a hull or a mesh takes 10 to 100 µs to be made.
+//!
 //! A content that is asked for again and has not changed changes nothing, in rapier neither: a restored region may ask for all of it.
 
 use super::engine::Engine;
 use super::neighbourhood::{Neighbourhood, PrimSurface};
 use crate::bounds::Aabb;
-use crate::colliders::Collider;
+use crate::colliders::{Collider, ColliderKind};
 use ids::LocalId;
 use rapier3d::prelude::ColliderHandle;
 use serde::{Deserialize, Serialize};
@@ -14,6 +16,8 @@ use std::collections::BTreeMap;
 
 /// Width of a square of ground, metres.
 const PATCH_M: u32 = 16;
+/// Prims without users that stay, beside as many as have users.
+const UNUSED_MIN: usize = 64;
 
 /// Prims and ground that rapier has.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -27,6 +31,9 @@ pub(super) struct Statics {
     /// Greatest heights of squares of this ground that were asked for.
     #[serde(skip)]
     tops: BTreeMap<(u8, u8), f32>,
+    /// Fewer prims have users than at the last count of those without. True after a restart: a count more changes nothing.
+    #[serde(skip, default = "due")]
+    is_count_due: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,7 +42,7 @@ struct StaticPrim {
     handle: Option<ColliderHandle>,
     /// Hash of form, place and surface.
     hash: u64,
-    /// Bodies that need it.
+    /// Bodies that need it. Without any, no body reaches it, and it is checked when it changes.
     users: u32,
 }
 
@@ -74,17 +81,53 @@ impl Statics {
     }
 
     /// Gives up one use of a prim.
-    pub(super) fn release(&mut self, id: LocalId, engine: &mut Engine) {
-        let Some(known) = self.prims.get_mut(&id) else { return };
-        known.users -= 1;
-        if known.users == 0 {
+    pub(super) fn release(&mut self, id: LocalId) {
+        if let Some(known) = self.prims.get_mut(&id) {
+            known.users -= 1;
+            self.is_count_due |= known.users == 0;
+        }
+    }
+
+    /// Takes a prim without users out if it is another one now, or gone.
+    pub(super) fn check_unused(&mut self, id: LocalId, scene: &dyn Neighbourhood, engine: &mut Engine) {
+        let Some(known) = self.prims.get(&id).filter(|known| known.users == 0) else { return };
+        let colliders = scene.colliders();
+        let solid = colliders.slot_of(id).filter(|&slot| colliders.label(slot).1 == ColliderKind::Solid);
+        let hash =
+            solid.zip(scene.surface(id)).map(|(slot, surface)| hash_of(colliders.collider(slot), &surface));
+        if hash != Some(known.hash) {
             self.expel(id, engine);
         }
+    }
+
+    /// Checks all prims without users.
+    pub(super) fn check_all_unused(&mut self, scene: &dyn Neighbourhood, engine: &mut Engine) {
+        let unused: Vec<LocalId> = self.unused().collect();
+        unused.into_iter().for_each(|id| self.check_unused(id, scene, engine));
+    }
+
+    /// Takes out prims without users if there are too many: half of them, the first ones by id.
+    pub(super) fn trim(&mut self, engine: &mut Engine) {
+        if !std::mem::take(&mut self.is_count_due) {
+            return;
+        }
+        let n_unused = self.unused().count();
+        if n_unused > UNUSED_MIN + (self.prims.len() - n_unused) {
+            let leaving: Vec<LocalId> = self.unused().take(n_unused / 2).collect();
+            for id in leaving {
+                self.expel(id, engine);
+            }
+        }
+    }
+
+    fn unused(&self) -> impl Iterator<Item = LocalId> {
+        self.prims.iter().filter(|(_, known)| known.users == 0).map(|(id, _)| *id)
     }
 
     /// Takes a prim out, whatever its users; false if it is not there.
     pub(super) fn expel(&mut self, id: LocalId, engine: &mut Engine) -> bool {
         let Some(known) = self.prims.remove(&id) else { return false };
+        self.is_count_due |= known.users > 0;
         known.handle.into_iter().for_each(|handle| engine.remove_static(handle));
         true
     }
@@ -159,9 +202,13 @@ impl Statics {
     /// False for a state that no run leads to.
     pub(super) fn is_sound(&self, engine: &Engine) -> bool {
         let has = |handle: &ColliderHandle| engine.has_collider(*handle);
-        self.prims.values().all(|known| known.users > 0 && known.handle.iter().all(has))
+        self.prims.values().all(|known| known.handle.iter().all(has))
             && self.ground.values().all(|known| known.users > 0 && has(&known.handle))
     }
+}
+
+const fn due() -> bool {
+    true
 }
 
 fn corner((column, row): (u8, u8)) -> (u32, u32) {
