@@ -309,6 +309,57 @@ fn a_walking_client_has_all_prims_in_reach_whatever_is_moved_lost_or_left_unsent
 }
 
 #[test]
+fn a_walking_client_that_lacks_most_of_a_full_region_has_what_is_near_and_all_of_it_at_last() {
+    let mut random = 1_u64;
+    let mut below = |n: u64| {
+        random = state_hash::mix(random.wrapping_add(1));
+        random % n
+    };
+    let (mut world, mut objects, mut sent) =
+        (World::default(), ObjectReplica::new(256.0), SentSet::default());
+    let changes: Vec<ObjectChange> = (0..40_000)
+        .map(|n| {
+            let position = Vec3::new(below(256) as f32, below(256) as f32, 20.0);
+            let motion = Motion { position, ..Motion::default() };
+            set(n, PrimMotion { motion, ..PrimMotion::NONE }, 0, 1)
+        })
+        .collect();
+    world.publish(&mut objects, &changes);
+    let (mut eye, mut due) = (Bystander(Vec3::new(40.0, 40.0, 20.0), 256.0), Vec::new());
+    sent.follow(&objects, &mut Vec::new());
+    let (mut n_full, mut full_from) = (0, Vec3::ZERO);
+    let (mut n_has, mut n_lacks) = (0, 0);
+    for round in 0..600 {
+        // Ten sends a second of six prims, and 3.2 m/s.
+        eye.0 += Vec3::new(0.23, 0.23, 0.0);
+        sent.choose(&objects, &eye, 6, &mut due);
+        assert!(sent.is_more && !sent.backlog.is_empty(), "round {round}: it lacks more than is kept");
+        n_full += u32::from(std::mem::replace(&mut full_from, sent.fully_searched_from) != full_from);
+        for due in &due {
+            sent.mark_sent(due.id, false);
+            sent.settle(due.id, false);
+        }
+        let near = objects.entries().filter(|(_, entry)| entry.position.distance(eye.0) < 6.0);
+        let (has, lacks): (Vec<_>, Vec<_>) = near.map(|(id, _)| sent.is_current(id)).partition(|&has| has);
+        n_has += has.len();
+        n_lacks += lacks.len();
+    }
+    assert!(n_lacks * 8 < n_has, "it lacks {n_lacks} of {n_has} within 6 m");
+    assert!((4..=7).contains(&n_full), "{n_full} searches of the whole reach on 195 m");
+    while sent.is_due(&objects, eye.0, eye.1) {
+        sent.choose(&objects, &eye, 500, &mut due);
+        for due in &due {
+            sent.mark_sent(due.id, false);
+            sent.settle(due.id, false);
+        }
+    }
+    for (id, entry) in objects.entries() {
+        let is_near = entry.position.distance(eye.0) < reach_m(entry.radius_m);
+        assert!(!is_near || sent.is_current(id), "{id:?} at {}", entry.position);
+    }
+}
+
+#[test]
 fn new_prims_that_fill_the_list_are_sent_to_a_client_that_walks_before_it_is_sent_them() {
     let (mut world, mut objects, mut sent) =
         (World::default(), ObjectReplica::new(256.0), SentSet::default());
