@@ -1,6 +1,6 @@
 //! Prims and squares of ground near bodies, each once, for as long as a body needs it.
 //!
-//! Prims stay for some time after that: bodies that are thrown about come back to the same ones, and a hull or a mesh takes 10 to 100 µs to be made.
+//! Prims stay for some time after that: bodies that are thrown about come back to the same ones, and hulls and meshes are expensive to make.
 //!
 //! A content that is asked for again and has not changed changes nothing, in rapier neither: a restored region may ask for all of it.
 

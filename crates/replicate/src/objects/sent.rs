@@ -17,9 +17,9 @@
 //! all houses, and while bytes are short it would wait for as long as larger things change.
 //!
 //! A client that walks searches its surroundings every [`STRIDE_M`]. All prims in reach of the place of the last search are known, in flight, listed
-//! or in the backlog, unless that had no room for all of them. So a further search looks only at those that have come into reach since. While the backlog
-//! has no room, a client that walks searches all of its reach every [`FULL_STRIDE_M`] only, and in between what is near: a full search among 40,000 prims
-//! takes a millisecond or two, and a client that arrives lacks more than it is sent in minutes.
+//! or in the backlog, unless that had no room for all of them. So a further search looks only at those that have come into reach since. A client
+//! that lacks more than the backlog holds, as for minutes after its arrival among 40,000 prims, searches all of its reach every [`FULL_STRIDE_M`], and in
+//! between what is near.
 
 use super::encoder::ObjectEntry;
 use super::grid::{PlacedObject, reach_m};
