@@ -21,8 +21,6 @@ use state_hash::StateHasher;
 use std::{hint::black_box, time::Instant};
 
 const SIZE_M: f32 = 256.0;
-/// Sub-steps of a tick of 50 ms.
-const SUB_STEPS: u32 = 3;
 const TICKS_PER_S: f32 = 20.0;
 
 fn main() {
@@ -33,7 +31,7 @@ fn main() {
         names.peek().is_none() || names.any(|wanted| wanted == name)
     };
     let (n_prims, n_walkers, ticks) = if full { (40_000, 5_000, 200) } else { (400, 20, 5) };
-    println!("{n_prims} prims in {SIZE_M} m, {n_walkers} walkers, {ticks} ticks of {SUB_STEPS} sub-steps");
+    println!("{n_prims} prims in {SIZE_M} m, {n_walkers} walkers, {ticks} ticks of 50 ms");
     shapes(if full { 200 } else { 2 });
     if is_wanted("built") {
         let scene = Scene::built(&mut Random(3), n_prims, SIZE_M);
@@ -124,9 +122,7 @@ fn walkers(name: &str, scene: &Scene, n_walkers: u32, ticks: u32) {
             if (tick + index).is_multiple_of(100) {
                 *velocity = way(&mut random);
             }
-            for _ in 0..SUB_STEPS {
-                n_hits += u64::from(walker.step(scene, *velocity).hit.is_some());
-            }
+            n_hits += u64::from(walker.tick(scene, *velocity).hit.is_some());
             let far = SIZE_M - 4.0;
             if !(4.0..far).contains(&walker.at.x) || !(4.0..far).contains(&walker.at.y) {
                 *velocity = (Vec2::splat(SIZE_M / 2.0) - walker.at.truncate()).normalize() * WALK_M_PER_S;
@@ -138,10 +134,10 @@ fn walkers(name: &str, scene: &Scene, n_walkers: u32, ticks: u32) {
     walkers.iter().for_each(|(walker, _)| hasher.vec3(walker.at));
     tick_ms.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| tick_ms[((tick_ms.len() - 1) as f64 * share) as usize];
-    let steps = f64::from(n_walkers * SUB_STEPS);
+    let steps = f64::from(n_walkers);
     let nearby: usize = walkers.iter().map(|(walker, _)| walker.surroundings.len()).sum();
     println!(
-        "{name:<22} walk    {:>9.1} ns  a sub-step; a tick {:.2} ms median, {:.2} ms p99; {:.0} pieces nearby, {:.0} % hindered, {:016x}",
+        "{name:<22} walk    {:>9.1} ns  a walker; a tick {:.2} ms median, {:.2} ms p99; {:.0} pieces nearby, {:.0} % hindered, {:016x}",
         at(0.5) * 1e6 / steps,
         at(0.5),
         at(0.99),
@@ -162,12 +158,10 @@ fn legs(name: &str, scene: &Scene, n_walkers: u32, (ticks_before, ticks): (u32, 
         walkers.iter_mut().for_each(|walker| walker.decide(&mut random));
         let began = cpu_ns();
         for walker in walkers.iter_mut().filter(|walker| walker.is_active()) {
-            for _ in 0..SUB_STEPS {
-                let moved = walker.walker.step(scene, walker.velocity);
-                if tick >= ticks_before {
-                    steps += 1;
-                    n_hits += u64::from(moved.hit.is_some());
-                }
+            let moved = walker.walker.tick(scene, walker.velocity);
+            if tick >= ticks_before {
+                steps += 1;
+                n_hits += u64::from(moved.hit.is_some());
             }
         }
         if tick >= ticks_before {
@@ -180,7 +174,7 @@ fn legs(name: &str, scene: &Scene, n_walkers: u32, (ticks_before, ticks): (u32, 
     tick_ms.sort_unstable_by(f64::total_cmp);
     let nearby: usize = walkers.iter().map(|walker| walker.walker.surroundings.len()).sum();
     println!(
-        "{name:<22} walk    {:>9.1} ns  CPU a sub-step; {:.2} us a walker and tick with pauses; a tick {:.2} ms mean, {:.2} ms most; {:.0} pieces nearby, {:.0} % hindered, {:016x}",
+        "{name:<22} walk    {:>9.1} ns  CPU a walker; {:.2} us with pauses; a tick {:.2} ms mean, {:.2} ms most; {:.0} pieces nearby, {:.0} % hindered, {:016x}",
         total_ms * 1e6 / steps as f64,
         total_ms * 1e3 / f64::from(n_walkers * ticks),
         total_ms / f64::from(ticks),

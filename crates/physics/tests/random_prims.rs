@@ -130,9 +130,9 @@ fn no_avatar_falls_or_walks_into_the_prims_of_a_heap() {
         let over = Vec2::new(random.between(22.0, 18.0 + SIZE_M), random.between(22.0, 18.0 + SIZE_M));
         let mut walker = Walker::new(over, random.between(22.0, 26.0));
         walker.on = Support::Air;
-        for step in 0_u32..600 {
-            let velocity = Vec2::from_angle((step / 120) as f32 * 2.0 + over.x) * 3.2;
-            walker.step(&scene, velocity);
+        for step in 0_u32..200 {
+            let velocity = Vec2::from_angle((step / 40) as f32 * 2.0 + over.x) * 3.2;
+            walker.tick(&scene, velocity);
             on_prims += u32::from(matches!(walker.on, Support::Object(_)));
             let axis = walker.at.truncate();
             let around = Aabb { low: axis.extend(walker.soles()), high: axis.extend(walker.at.z + 0.95) };
@@ -142,5 +142,5 @@ fn no_avatar_falls_or_walks_into_the_prims_of_a_heap() {
             }
         }
     }
-    assert!(on_prims > 5_000, "{on_prims} steps on prims");
+    assert!(on_prims > 1_700, "{on_prims} ticks on prims");
 }

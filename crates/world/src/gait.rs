@@ -72,8 +72,12 @@ pub(crate) const DT: f32 = 1.0 / SUB_STEPS_PER_S as f32;
 
 /// Space that avatars move in: open ground, or ground with prims on it (`solids`).
 pub(crate) trait Space {
-    /// Moves an avatar on its feet. `preferred` is the level velocity that it wants.
-    fn walk(&mut self, presence: &mut Presence, slot: u32, preferred: Vec2);
+    /// Sub-steps that an avatar on its feet makes at once, at most. Speeds apply at once on foot, so that the way of one long step is that of its
+    /// sub-steps but around corners.
+    const STRIDE: u64;
+
+    /// Moves an avatar on its feet for `dt` seconds. `preferred` is the level velocity that it wants.
+    fn walk(&mut self, presence: &mut Presence, slot: u32, preferred: Vec2, dt: f32);
 
     /// Moves an avatar in a jump or a fall.
     fn fall(&mut self, presence: &mut Presence, slot: u32, preferred: Vec2);
@@ -93,8 +97,10 @@ pub(crate) struct OpenGround<'a> {
 }
 
 impl Space for OpenGround<'_> {
-    fn walk(&mut self, presence: &mut Presence, slot: u32, preferred: Vec2) {
-        walk(presence, slot, preferred, self.ground, self.contacts);
+    const STRIDE: u64 = 1;
+
+    fn walk(&mut self, presence: &mut Presence, slot: u32, preferred: Vec2, dt: f32) {
+        walk(presence, slot, preferred, dt, self.ground, self.contacts);
     }
 
     fn fall(&mut self, presence: &mut Presence, slot: u32, preferred: Vec2) {
@@ -110,24 +116,34 @@ impl Space for OpenGround<'_> {
     }
 }
 
-/// One sub-step. `preferred` is the velocity that the flags ask for.
-pub(crate) fn sub_step<S: Space>(presence: &mut Presence, slot: u32, preferred: Vec3, space: &mut S) {
+/// One sub-step, or up to `left` of them in one stride. `preferred` is the velocity that the flags ask for. Returns the sub-steps made.
+pub(crate) fn step<S: Space>(
+    presence: &mut Presence,
+    slot: u32,
+    preferred: Vec3,
+    left: u64,
+    space: &mut S,
+) -> u64 {
+    let mut made = 1;
     match presence.stance {
-        Stance::Sitting => return,
-        Stance::Standing => space.walk(presence, slot, preferred.truncate()),
+        Stance::Sitting => return left,
+        Stance::Standing => {
+            made = left.min(S::STRIDE);
+            space.walk(presence, slot, preferred.truncate(), made as f32 * DT);
+        }
         Stance::Landing { left, impact } => {
             presence.stance = match left.checked_sub(1) {
                 Some(left) => Stance::Landing { left, impact },
                 None => Stance::Standing,
             };
-            space.walk(presence, slot, preferred.truncate());
+            space.walk(presence, slot, preferred.truncate(), DT);
         }
         Stance::PreJump { left } => {
             presence.stance = match left.checked_sub(1) {
                 Some(left) => Stance::PreJump { left },
                 None => Stance::Airborne { jumped: true, sub_steps: 0 },
             };
-            space.walk(presence, slot, preferred.truncate());
+            space.walk(presence, slot, preferred.truncate(), DT);
             if left == 0 {
                 presence.motion.velocity.z = JUMP_M_PER_S;
             }
@@ -139,9 +155,17 @@ pub(crate) fn sub_step<S: Space>(presence: &mut Presence, slot: u32, preferred: 
         Stance::Flying => space.fly(presence, slot, preferred),
     }
     space.note_place(slot, presence.motion.position);
+    made
 }
 
-fn walk(presence: &mut Presence, slot: u32, preferred: Vec2, ground: &SolidGround, contacts: &Contacts) {
+fn walk(
+    presence: &mut Presence,
+    slot: u32,
+    preferred: Vec2,
+    dt: f32,
+    ground: &SolidGround,
+    contacts: &Contacts,
+) {
     let half = presence.half_height();
     let from = presence.motion.position;
     let velocity = climbable(preferred, ground.slope(from.truncate()));
@@ -149,7 +173,7 @@ fn walk(presence: &mut Presence, slot: u32, preferred: Vec2, ground: &SolidGroun
         presence.motion.velocity = Vec3::ZERO;
         return;
     }
-    let (at, level) = advance(slot, from, half, velocity, ground, contacts);
+    let (at, level) = advance(slot, from, half, velocity, dt, ground, contacts);
     let (height, slope) = ground.terrain.facet(at);
     let z = height + half;
     let drop = from.z - z;
@@ -170,7 +194,7 @@ fn fall(presence: &mut Presence, slot: u32, preferred: Vec2, ground: &SolidGroun
         approach(presence.motion.velocity.truncate().extend(0.0), preferred.extend(0.0), AIR_M_PER_S2 * DT);
     let rise = (rise - GRAVITY_M_PER_S2 * DT).max(-FALL_MAX_M_PER_S);
     let from = presence.motion.position;
-    let (at, level) = advance(slot, from, half, level.truncate(), ground, contacts);
+    let (at, level) = advance(slot, from, half, level.truncate(), DT, ground, contacts);
     let floor = ground.height(at) + half;
     let z = from.z + rise * DT;
     if z > floor {
@@ -189,7 +213,7 @@ fn fly(presence: &mut Presence, slot: u32, preferred: Vec3, ground: &SolidGround
     let sunk = from.z < ground.surface(from.truncate()) + half;
     let preferred = if sunk { preferred.with_z(preferred.z.max(BUOYANCY_M_PER_S)) } else { preferred };
     let velocity = approach(presence.motion.velocity, preferred, FLY_M_PER_S2 * DT);
-    let (at, level) = advance(slot, from, half, velocity.truncate(), ground, contacts);
+    let (at, level) = advance(slot, from, half, velocity.truncate(), DT, ground, contacts);
 
     let surface = ground.surface(at) + half;
     let ceiling = CEILING_M - half;
@@ -227,12 +251,13 @@ pub(crate) const fn bounded(climb: f32) -> f32 {
     climb.clamp(-SPEED_MAX_M_PER_S, SPEED_MAX_M_PER_S)
 }
 
-/// One sub-step across the ground: where it leads, and the level velocity with which it led there.
+/// A step of `dt` seconds across the ground: where it leads, and the level velocity with which it led there.
 pub(crate) fn advance(
     slot: u32,
     from: Vec3,
     half: f32,
     velocity: Vec2,
+    dt: f32,
     ground: &SolidGround,
     contacts: &Contacts,
 ) -> (Vec2, Vec2) {
@@ -240,13 +265,13 @@ pub(crate) fn advance(
     if velocity == Vec2::ZERO {
         return (here, Vec2::ZERO);
     }
-    let wanted = here + velocity * DT;
+    let wanted = here + velocity * dt;
     let at = ground.within(contacts.slide(slot, from, half, ground.within(wanted)));
     if at == wanted {
         // Unhindered, the velocity is the preferred one, not the difference of rounded positions: a steady walk keeps one velocity.
         return (at, velocity);
     }
-    let hindered = (at - here) / DT;
+    let hindered = (at - here) / dt;
     if hindered.length_squared() < CREEP_M_PER_S * CREEP_M_PER_S {
         (here, Vec2::ZERO)
     } else {

@@ -180,8 +180,9 @@ fn move_all<S: Space>(movers: &[Mover], roster: &mut Roster, sub_steps: u64, spa
     for &Mover { slot, preferred, .. } in movers {
         let presence = roster.get_mut(slot).expect("movers were listed in this tick");
         let (from, was_grounded) = (presence.motion.position, presence.stance.is_grounded());
-        for _ in 0..sub_steps {
-            gait::sub_step(presence, slot, preferred, space);
+        let mut left = sub_steps;
+        while left > 0 {
+            left -= gait::step(presence, slot, preferred, left, space);
         }
         if was_grounded && sub_steps > 0 {
             gait::even_out(presence, from, sub_steps);

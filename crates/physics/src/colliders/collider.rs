@@ -147,7 +147,8 @@ impl Collider {
     pub(crate) fn each_triangle_in(&self, area: Option<&Aabb>, mut visit: impl FnMut([Vec3; 3])) {
         let PlacedSolid::Mesh { mesh, scale } = &self.solid else { return };
         let scaled = self.axes * Mat3::from_diagonal(*scale);
-        let placed = |corners: [Vec3; 3]| corners.map(|corner| self.origin + scaled * corner);
+        let place = |corner: Vec3| self.origin + scaled * corner;
+        let placed = |[a, b, c]: [Vec3; 3]| [place(a), place(b), place(c)];
         let Some(area) = area else {
             mesh.each(|corners| visit(placed(corners)));
             return;

@@ -108,8 +108,8 @@ impl Obstacles {
                 }
             }
             (PlacedSolid::Mesh { .. }, _) => {
-                collider.each_triangle_in(area, |corners| {
-                    self.add_facet(&corners.map(|corner| corner - origin), id, near.as_ref());
+                collider.each_triangle_in(area, |[a, b, c]| {
+                    self.add_facet(&[a - origin, b - origin, c - origin], id, near.as_ref());
                 });
             }
         }

@@ -36,6 +36,12 @@ pub(super) fn is_clear(clearance: f32, radius: f32, before: impl FnOnce() -> f32
     }
 }
 
+/// True if the nearest wall at the end of a way is that of a solid in which the disc was. `before` is the clearance at its begin, as far as the way can bring a
+/// wall within the radius: the distance from a wall in front of the disc changes by no more than the way.
+pub(super) fn comes_out(clearance: f32, before: f32, way: f32) -> bool {
+    clearance < before - way - CONTACT_SKIN_M
+}
+
 /// Moves a disc from a place to another, `way` further, around the pieces within a range of heights. It is nowhere moved farther than `way` is long,
 /// unless it overlapped a wall before. `memory` is for the pieces near its way.
 pub(super) fn slide(
@@ -53,9 +59,8 @@ pub(super) fn slide(
     let length = way.length();
     let section = obstacles.section(from, length + SECTION_MARGIN_M, slab, radius, memory);
     let contact_at = |at: Vec2| section.deepest(at, radius - CONTACT_SKIN_M);
-    let before = section.clearance(from, radius);
-    // The distance from a wall changes by no more than the way: a smaller one is that of a solid in which the avatar was.
-    let comes_out = first.distance < before - length - CONTACT_SKIN_M;
+    let before = section.clearance(from, radius + length);
+    let comes_out = comes_out(first.distance, before, length);
     let overlaps = before < radius - OVERLAP_MAX_M;
     let (before, start, most) = if comes_out {
         (first.distance, to, length + PUSH_M)

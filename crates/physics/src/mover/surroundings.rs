@@ -10,13 +10,13 @@ use ids::LocalId;
 
 /// Metres that a window reaches beyond a step to each side, and the pieces that it has at most; with more of them it shrinks to the next smaller one.
 /// In a heap with more than the last one may have, the prims with the highest ids are passed through.
-const WINDOWS: [(f32, usize); 3] = [(0.25, 384), (0.15, PIECES_MAX), (0.0, PIECES_MAX)];
+const WINDOWS: [(f32, usize); 3] = [(0.15, 384), (0.1, PIECES_MAX), (0.0, PIECES_MAX)];
 /// Up and down the first window reaches no farther beyond a step, metres: floors are level.
 const UPRIGHT_MARGIN_M: f32 = 0.1;
 /// Pieces at most.
 const PIECES_MAX: usize = 4_096;
-/// Steps ahead that the first window covers: a walker fills it anew about every dozen steps.
-const STEPS_AHEAD: f32 = 12.0;
+/// Steps ahead that the first window covers.
+const STEPS_AHEAD: f32 = 4.0;
 /// It reaches no farther ahead than this, metres.
 const AHEAD_MAX_M: f32 = 2.0;
 /// Places are relative to a corner of the square of this width that a step begins in, for precision. A power of two, so that no bit is lost.
@@ -36,6 +36,8 @@ pub struct Surroundings {
     obstacles: Obstacles,
     /// The window has more pieces than these: they are those of exactly one area.
     is_cut: bool,
+    /// Displacement by the last step, if an obstacle was in its way: the next one is more like it than like its wish.
+    last_way: Option<Vec2>,
     memory: StepMemory,
     /// Memory of a step.
     pub(super) lists: ReachLists,
@@ -49,6 +51,7 @@ impl Default for Surroundings {
             origin: Vec2::ZERO,
             obstacles: Obstacles::default(),
             is_cut: false,
+            last_way: None,
             memory: StepMemory::default(),
             lists: ReachLists::default(),
         }
@@ -96,6 +99,7 @@ impl Surroundings {
 
     /// Notes the result of the last step.
     pub(super) fn remember(&mut self, step: &AvatarStep, heights: &Heights, moved: &Moved) {
+        self.last_way = moved.hit.map(|_| (moved.position - step.from).truncate());
         self.memory.remember(step, heights, moved);
     }
 
@@ -124,7 +128,7 @@ impl Surroundings {
         self.is_cut = false;
         let [(margin, mut pieces_max), smaller @ ..] = WINDOWS;
         let mut smaller = smaller.into_iter();
-        let ahead = (way * STEPS_AHEAD).clamp_length_max(AHEAD_MAX_M).extend(0.0);
+        let ahead = (self.last_way.unwrap_or(way) * STEPS_AHEAD).clamp_length_max(AHEAD_MAX_M).extend(0.0);
         let wide = area.grown(Vec3::splat(margin).with_z(UPRIGHT_MARGIN_M));
         self.window = Aabb { low: wide.low + ahead.min(Vec3::ZERO), high: wide.high + ahead.max(Vec3::ZERO) };
         // Of all prims near an avatar few are as close as this: the list is short, and on the stack.

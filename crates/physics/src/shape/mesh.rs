@@ -132,7 +132,10 @@ impl SolidMesh {
     }
 
     pub(crate) fn corners(&self, triangle: usize) -> [Vec3; 3] {
-        self.triangles[triangle].map(|index| self.vertices[usize::from(index)])
+        // Not by `map`, which is not inlined: 10 % of the time of walkers among prims.
+        let [a, b, c] = self.triangles[triangle];
+        let vertex = |index: u16| self.vertices[usize::from(index)];
+        [vertex(a), vertex(b), vertex(c)]
     }
 
     /// Visits the triangles that have an area, in the order of [`Self::each_in`].

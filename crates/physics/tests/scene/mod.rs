@@ -11,8 +11,10 @@ use physics::{
 };
 use prim::{Shape, ShapeKind};
 
-/// Steps per second.
+/// Sub-steps per second.
 pub(crate) const STEPS_PER_S: f32 = 60.0;
+/// Sub-steps of a tick of 50 ms. An avatar on its feet makes them in one stride.
+pub(crate) const SUB_STEPS: u32 = 3;
 pub(crate) const WALK_M_PER_S: f32 = 3.2;
 pub(crate) const GRAVITY_M_PER_S2: f32 = 9.81;
 pub(crate) const CYLINDER: Cylinder = Cylinder { radius: 0.3, half_height: 0.95 };
@@ -77,14 +79,32 @@ impl Walker {
 
     /// The same on an object that moves.
     pub(crate) fn step_on(&mut self, scene: &Scene, velocity: Vec2, carried: Vec3) -> Moved {
+        self.steps_on(scene, velocity, carried, 1)
+    }
+
+    /// A tick, as in a region: in one stride on its feet, in sub-steps in the air. Returns the last movement.
+    pub(crate) fn tick(&mut self, scene: &Scene, velocity: Vec2) -> Moved {
+        let mut left = SUB_STEPS;
+        loop {
+            let n_steps = if self.on == Support::Air { 1 } else { left };
+            let moved = self.steps_on(scene, velocity, Vec3::ZERO, n_steps);
+            left -= n_steps;
+            if left == 0 {
+                return moved;
+            }
+        }
+    }
+
+    fn steps_on(&mut self, scene: &Scene, velocity: Vec2, carried: Vec3, n_steps: u32) -> Moved {
         let is_airborne = self.on == Support::Air;
         if is_airborne {
             self.fall_m_per_s = (self.fall_m_per_s + GRAVITY_M_PER_S2 / STEPS_PER_S).min(54.0);
         } else {
             self.fall_m_per_s = 0.0;
         }
-        let wish = velocity.extend(-self.fall_m_per_s) / STEPS_PER_S;
-        let gait = if is_airborne { Gait::Airborne } else { Gait::Walking { ground_drop: 0.25 } };
+        let wish = velocity.extend(-self.fall_m_per_s) / STEPS_PER_S * n_steps as f32;
+        let ground_drop = 0.25 * n_steps as f32;
+        let gait = if is_airborne { Gait::Airborne } else { Gait::Walking { ground_drop } };
         let step = AvatarStep { from: self.at, wish, carried, cylinder: CYLINDER, gait };
         let moved = step_avatar(&scene.colliders, &mut self.surroundings, |_| 0.0, &step);
         (self.at, self.on) = (moved.position, moved.on);
@@ -95,8 +115,8 @@ impl Walker {
     pub(crate) fn walk(&mut self, scene: &Scene, direction: Vec2, seconds: f32) -> f32 {
         let velocity = direction.normalize_or_zero() * WALK_M_PER_S;
         let mut highest = self.soles();
-        for _ in 0..(seconds * STEPS_PER_S) as u32 {
-            self.step(scene, velocity);
+        for _ in 0..(seconds * STEPS_PER_S) as u32 / SUB_STEPS {
+            self.tick(scene, velocity);
             highest = highest.max(self.soles());
         }
         highest
