@@ -4,7 +4,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Tools and CI's build results live outside the checkout, so that a fresh clone does not begin from nothing.
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/throng
-if [ "${CI:-}" = true ]; then export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cache/target}; fi
+if [ "${CI:-}" = true ]; then
+  export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cache/target}
+  # Nothing is compiled twice there: intermediate results would cost time and half of the disk.
+  export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
+fi
 target=${CARGO_TARGET_DIR:-$PWD/target}
 
 DENY_VERSION=0.20.2

@@ -67,7 +67,7 @@ step_previous() {
 }
 
 # 2,000 simulated clients, twice.
-step_crowd() { cargo test --workspace --locked --test crowd -- --ignored; }
+step_crowd() { cargo test --workspace --locked --test sim crowd -- --ignored; }
 
 # The program with the very dependencies that step test has compiled: `cargo build -p throng` would choose fewer of their features
 # and compile most of them again. The pages are embedded in it, so they are built first when they are out of date.

@@ -10,7 +10,7 @@
     reason = "a benchmark reads the clock and prints"
 )]
 
-#[path = "../tests/site/mod.rs"]
+#[path = "../tests/nav/site/mod.rs"]
 mod site;
 
 use glam::{Vec2, Vec3};

@@ -1,5 +1,6 @@
 //! Warm, nothing that runs every tick asks for memory.
 
+#[path = "nav/site/mod.rs"]
 mod site;
 
 use glam::Vec2;

@@ -9,9 +9,9 @@
     reason = "a benchmark reads the clock and prints"
 )]
 
-#[path = "../tests/region/mod.rs"]
+#[path = "../tests/physics/region/mod.rs"]
 mod region;
-#[path = "../tests/scene/mod.rs"]
+#[path = "../tests/physics/scene/mod.rs"]
 mod scene;
 
 use glam::{Quat, Vec3};

@@ -9,7 +9,7 @@
     reason = "a benchmark reads the clock and prints"
 )]
 
-#[path = "../tests/scene/mod.rs"]
+#[path = "../tests/physics/scene/mod.rs"]
 mod scene;
 
 use glam::{Quat, Vec2, Vec3};

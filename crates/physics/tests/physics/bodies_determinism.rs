@@ -1,11 +1,9 @@
 //! Equal inputs give equal bytes, also on another instance, and after a restart from bytes.
 
-mod region;
-
+use crate::region::{SIZE_M, Stage, TICK};
 use glam::{Quat, Vec3};
 use physics::{Dynamics, DynamicsError, DynamicsSettings};
 use prim::{Shape, ShapeKind};
-use region::{SIZE_M, Stage, TICK};
 
 /// Bodies of several forms that fall among prims, on a slope.
 fn scene() -> Stage {

@@ -1,9 +1,7 @@
 //! Properties of any crowd in any place.
 
-use crate::{
-    site::{Random, Site},
-    throng::{Crowd, DT, SPEED_MAX_M_PER_S},
-};
+use super::throng::{Crowd, DT, SPEED_MAX_M_PER_S};
+use crate::site::{Random, Site};
 use glam::{Quat, Vec2, Vec3};
 use nav::{GIVE_UP_S, NavMesh, PolyRef, Solid, crowd::OVERLAP_MAX_M};
 use proptest::prelude::*;

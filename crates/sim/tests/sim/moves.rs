@@ -1,7 +1,8 @@
 //! Worlds that move between two hosts at random ticks: clients, frames and state hashes are the same as without, and a move that leaves out, repeats or
 //! ages anything fails the run.
 
-use sim::{Faults, Report, Rule, Sabotage, Scenario, Setting};
+use crate::run;
+use sim::{Faults, Rule, Sabotage, Scenario, Setting};
 use std::time::Duration;
 use world::SNAPSHOT_PARTS;
 
@@ -12,11 +13,6 @@ const MOVING: Scenario = Scenario { hosts: 2, moves: true, ..STILL };
 /// Two regions in which clients build.
 const SITE: Scenario =
     Scenario { clients: 24, storm: Duration::from_secs(15), hosts: 2, moves: true, ..Scenario::site(1) };
-
-/// Runs a scenario that has to succeed.
-fn run(scenario: &Scenario) -> Report {
-    scenario.run().unwrap_or_else(|failed| panic!("{failed}"))
-}
 
 #[test]
 fn moved_worlds_make_the_same_run_on_any_number_of_hosts_and_shards() {

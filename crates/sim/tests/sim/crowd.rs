@@ -1,6 +1,7 @@
 //! A crowd in one region, of which every client is shown the nearest 200, while two of five are cut off together and all lose, get
 //! twice and get late what they are sent. What holds meanwhile and afterwards stands in `DETERMINISM.md`.
 
+use crate::run;
 use sim::{Faults, Report, Scenario};
 use std::thread;
 use std::time::Duration;
@@ -9,11 +10,6 @@ use std::time::Duration;
 const STORM: Duration = Duration::from_secs(25);
 /// More than are in any visible set or at its border. With these, late kills removed avatars that were back.
 const SMALL: Scenario = Scenario { clients: 500, storm: STORM, ..Scenario::crowd(1) };
-
-/// Runs a scenario that has to succeed.
-fn run(scenario: &Scenario) -> Report {
-    scenario.run().unwrap_or_else(|failed| panic!("{failed}"))
-}
 
 /// Runs two scenarios at the same time; both have to succeed, and to be the same run.
 fn run_alike(one: &Scenario, other: &Scenario) -> Report {

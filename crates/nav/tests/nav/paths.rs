@@ -1,11 +1,9 @@
 //! Paths lead where they say, within their budget.
 
-mod site;
-
+use crate::site::{Random, Site};
 use glam::{Vec2, Vec3};
 use nav::{MeshPoint, NavMesh, Path, PathEnd, PathFinder, PolyRef};
 use proptest::prelude::*;
-use site::{Random, Site};
 use std::sync::LazyLock;
 
 static HILLS: LazyLock<(Site, NavMesh)> = LazyLock::new(|| {

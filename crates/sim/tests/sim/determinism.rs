@@ -1,6 +1,7 @@
 //! Equal scenarios make equal runs, whatever the number of shards and however often worlds are restored: the same
 //! frames and state hashes in every tick, and the same datagrams for every client, byte for byte and to the nanosecond.
 
+use crate::run;
 use sim::{Faults, Report, Scenario};
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -10,11 +11,6 @@ const LOSSY_TRAVEL: Scenario = Scenario::new(2);
 
 /// The run that the others are compared with.
 static ONE_SHARD: LazyLock<Report> = LazyLock::new(|| run(&LOSSY_TRAVEL));
-
-/// Runs a scenario that has to succeed.
-fn run(scenario: &Scenario) -> Report {
-    scenario.run().unwrap_or_else(|failed| panic!("{failed}"))
-}
 
 fn assert_like_one_shard(scenario: &Scenario) {
     let report = run(scenario);

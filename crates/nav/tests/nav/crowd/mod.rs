@@ -1,13 +1,11 @@
 //! Many walkers: none in a wall, none in another, none stuck for long.
 
 mod properties;
-#[path = "../site/mod.rs"]
-mod site;
 mod throng;
 
+use crate::site::{Random, Site};
 use glam::{Vec2, Vec3};
 use nav::{PolyRef, crowd::OVERLAP_MAX_M};
-use site::{Random, Site};
 use throng::Crowd;
 
 fn square(count: u32, corner: Vec2, apart: f32) -> impl Iterator<Item = Vec2> {

@@ -1,11 +1,9 @@
 //! Avatars among walls, doors, stairs, slopes and objects that move.
 
-mod scene;
-
+use crate::scene::{CYLINDER, Random, STEPS_PER_S, Scene, WALK_M_PER_S, Walker};
 use glam::{Quat, Vec2, Vec3};
 use physics::{AvatarStep, ColliderKind, Gait, Placement, Support, step_avatar};
 use prim::Shape;
-use scene::{CYLINDER, Random, STEPS_PER_S, Scene, WALK_M_PER_S, Walker};
 use std::f32::consts::TAU;
 
 const HERE: Vec2 = Vec2::new(128.0, 128.0);

@@ -1,11 +1,9 @@
 //! A walker stays on the mesh and out of walls for any input.
 
-mod site;
-
+use crate::site::{Random, Site};
 use glam::{Quat, Vec2, Vec3};
 use nav::{MeshPoint, NavMesh, PolyRef, SightObstacles, Solid, TOLERANCE_M};
 use proptest::prelude::*;
-use site::{Random, Site};
 use std::{sync::Arc, sync::LazyLock};
 
 /// 64 m of boxes, thin walls and pillars, at all angles.

@@ -1,12 +1,8 @@
 //! Whatever goes wrong, nothing impossible is shown or heard meanwhile, and afterwards all comes right.
 
-use sim::{Faults, Report, Scenario};
+use crate::run;
+use sim::{Faults, Scenario};
 use std::time::Duration;
-
-/// Runs a scenario that has to succeed.
-fn run(scenario: &Scenario) -> Report {
-    scenario.run().unwrap_or_else(|failed| panic!("{failed}"))
-}
 
 #[test]
 fn bursts_duplicates_stragglers_partitions_and_strangers_are_survived() {

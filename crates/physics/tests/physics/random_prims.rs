@@ -1,10 +1,8 @@
 //! Avatars that fall onto prims of any shape, turn and size.
 
-mod scene;
-
+use crate::scene::{Random, Scene, Walker};
 use glam::{Vec2, Vec3};
 use physics::{Aabb, Geometry, OrientedBox, Placement, Support};
-use scene::{Random, Scene, Walker};
 
 /// Triangles of a prim in the region.
 fn triangles(geometry: &Geometry, placement: &Placement) -> Vec<[Vec3; 3]> {

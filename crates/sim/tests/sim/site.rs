@@ -1,16 +1,12 @@
 //! Building sites: one client in three builds while the network loses, worlds panic and move, and viewers keep objects over their logins. All viewers
 //! end with the objects of the world.
 
-use sim::{Faults, Report, Scenario};
+use crate::run;
+use sim::{Faults, Scenario};
 use std::time::Duration;
 
 /// 24 clients in two regions.
 const SITE: Scenario = Scenario { clients: 24, storm: Duration::from_secs(15), ..Scenario::site(1) };
-
-/// Runs a scenario that has to succeed.
-fn run(scenario: &Scenario) -> Report {
-    scenario.run().unwrap_or_else(|failed| panic!("{failed}"))
-}
 
 #[test]
 fn viewers_show_what_is_built_whatever_the_network_does() {

@@ -1,10 +1,8 @@
 //! Meshes say where one can walk: nowhere else, and everywhere there.
 
-mod site;
-
+use crate::site::{Random, Site};
 use glam::{Quat, Vec2, Vec3};
 use nav::{BuildError, CELL_M, MeshPoint, NavMesh, PolyRef, Solid, TILE_M, WalkerSize};
-use site::{Random, Site};
 
 /// The spot at a point, or none right there.
 fn spot(site: &Site, mesh: &NavMesh, at: Vec3) -> Option<MeshPoint> {

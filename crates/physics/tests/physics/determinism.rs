@@ -1,12 +1,10 @@
 //! Equal input gives equal output, whatever was in the caches and in which order the prims came.
 
-mod scene;
-
+use crate::scene::{self, Random, Scene, WALK_M_PER_S, Walker};
 use glam::{Vec2, Vec3};
 use ids::LocalId;
 use physics::{AvatarStep, ColliderKind, Gait, Placement, Surroundings, step_avatar};
 use prim::Shape;
-use scene::{Random, Scene, WALK_M_PER_S, Walker};
 use state_hash::StateHasher;
 
 const SIZE_M: f32 = 20.0;

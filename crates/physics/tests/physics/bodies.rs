@@ -1,12 +1,10 @@
 //! Linksets that fall, collide, rest, sleep, and wake others.
 
-mod region;
-
+use crate::region::{SIZE_M, SUB_STEP, Stage, TICK};
 use glam::{Quat, Vec3};
 use ids::LocalId;
 use physics::{Aabb, Dynamics, DynamicsSettings, Placement, StopReason};
 use prim::{Shape, ShapeKind};
-use region::{SIZE_M, SUB_STEP, Stage, TICK};
 
 /// Distance of bodies at rest from where they touch, metres: rapier leaves half a centimetre of overlap.
 const SLOP_M: f32 = 0.02;
