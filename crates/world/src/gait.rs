@@ -1,4 +1,4 @@
-//! Movement of an avatar in one physics sub-step: walking, falling, flying.
+//! Movement of an avatar in one physics sub-step, or in a stride of some: walking, falling, flying.
 //!
 //! Speeds apply at once on foot, so that a stop is a stop and viewers predict a walk exactly; flight gathers and loses speed. Each
 //! function leaves the velocity with which viewers extrapolate, exactly zero at rest.
@@ -72,9 +72,9 @@ pub(crate) const DT: f32 = 1.0 / SUB_STEPS_PER_S as f32;
 
 /// Space that avatars move in: open ground, or ground with prims on it (`solids`).
 pub(crate) trait Space {
-    /// Sub-steps that an avatar on its feet makes at once, at most. Speeds apply at once on foot, so that the way of one long step is that of its
-    /// sub-steps but around corners.
-    const STRIDE: u64;
+    /// Sub-steps of those `left` that an avatar on its feet makes at once, 1 at least. `preferred` is the level velocity that it wants. Speeds apply at once on
+    /// foot, so that the way of a stride is that of its sub-steps but at corners, edges and other avatars, which it meets up to a stride later.
+    fn stride(&self, presence: &Presence, preferred: Vec2, left: u64) -> u64;
 
     /// Moves an avatar on its feet for `dt` seconds. `preferred` is the level velocity that it wants.
     fn walk(&mut self, presence: &mut Presence, slot: u32, preferred: Vec2, dt: f32);
@@ -97,7 +97,9 @@ pub(crate) struct OpenGround<'a> {
 }
 
 impl Space for OpenGround<'_> {
-    const STRIDE: u64 = 1;
+    fn stride(&self, _: &Presence, _: Vec2, _: u64) -> u64 {
+        1
+    }
 
     fn walk(&mut self, presence: &mut Presence, slot: u32, preferred: Vec2, dt: f32) {
         walk(presence, slot, preferred, dt, self.ground, self.contacts);
@@ -128,7 +130,7 @@ pub(crate) fn step<S: Space>(
     match presence.stance {
         Stance::Sitting => return left,
         Stance::Standing => {
-            made = left.min(S::STRIDE);
+            made = space.stride(presence, preferred.truncate(), left);
             space.walk(presence, slot, preferred.truncate(), made as f32 * DT);
         }
         Stance::Landing { left, impact } => {

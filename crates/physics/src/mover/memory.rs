@@ -7,7 +7,7 @@ use glam::Vec2;
 use smallvec::SmallVec;
 
 /// Steps that are remembered: an avatar in a corner may go round between some places. Of the walkers in generated content 49 % repeat the last step,
-/// and 12 % one of the seven before.
+/// and 12 % one of the seven before (001d213, with three steps a tick).
 const STEPS_MAX: usize = 8;
 /// Heights of the ground on which a remembered step may depend.
 const HEIGHTS_MAX: usize = 4;

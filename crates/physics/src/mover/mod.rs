@@ -47,7 +47,7 @@ const PIECE_SHARE: f32 = 0.55;
 /// … and so many metres up or down.
 const PIECE_Z_M: f32 = 0.3;
 
-// The axis of a body never jumps over a wall that the body touches, nor that of a foot in half a piece.
+// In one piece the axis of a body does not cross a wall that the body touches; in half a piece that of a foot does not.
 const _: () = assert!(PIECE_SHARE < 1.0 && PIECE_SHARE * 0.5 < FOOT_SHARE);
 
 /// Size of an avatar.
@@ -64,7 +64,7 @@ pub struct Cylinder {
 pub enum Gait {
     /// On its feet: it climbs steps and keeps to the ground. The displacement's z counts for nothing.
     Walking {
-        /// The ground, where no prim is near, may be so much lower, metres; else the avatar falls.
+        /// The ground may be so much lower at the end of the step, metres; else the avatar falls. Beside a prim that it stood on, the height of a step is allowed.
         ground_drop: f32,
     },
     /// Jumping, falling or flying: it moves up and down as displaced, and lands.
@@ -175,11 +175,11 @@ pub fn step_avatar(
         hit: None,
     };
     let mut is_unhindered = true;
+    let each = 1.0 / pieces as f32;
     let mut ground_drop = match gait {
-        Gait::Walking { ground_drop } => Some(ground_drop),
+        Gait::Walking { ground_drop } => Some(ground_drop * each),
         Gait::Airborne => None,
     };
-    let each = 1.0 / pieces as f32;
     for piece in 1..=pieces {
         let share = piece as f32 / pieces as f32;
         walk.straight = (begin + way * share, here + way * share);
@@ -190,8 +190,9 @@ pub fn step_avatar(
         }
         ground_drop = match (walk.on, ground_drop) {
             (Support::Air, _) => None,
-            // After a landing the rest of the displacement leads along the ground.
+            // After a landing, and from a prim, the rest of the displacement leads along the ground.
             (_, None) if total.z <= 0.0 => Some(STEP_UP_M),
+            (Support::Ground, Some(drop)) => Some(drop.max(STEP_UP_M)),
             (_, drop) => drop,
         };
         is_unhindered &= walk.at == to;
@@ -222,11 +223,16 @@ fn in_pieces(step: &AvatarStep) -> (Vec3, u32) {
 /// The space that a step can touch.
 fn reach(step: &AvatarStep, total: Vec3, pieces: u32) -> Aabb {
     let Cylinder { radius, half_height } = step.cylinder;
-    let along = total.truncate().length() + radius + PUSH_M * (pieces + 1) as f32;
+    // A foot may be pushed in both halves of a piece.
+    let along = total.truncate().length() + radius + 2.0 * PUSH_M * pieces as f32;
     // Steps up and down add up, one for each piece.
     let up = half_height + (STEP_UP_M + RISE_MIN_M) * pieces as f32;
+    let drop = match step.gait {
+        Gait::Walking { ground_drop } => ground_drop,
+        Gait::Airborne => 0.0,
+    };
     Aabb {
-        low: step.from - Vec3::new(along, along, up - total.z.min(0.0)),
+        low: step.from - Vec3::new(along, along, up + drop - total.z.min(0.0)),
         high: step.from + Vec3::new(along, along, up + total.z.max(0.0)),
     }
 }
@@ -257,9 +263,11 @@ impl<G: Fn(Vec2) -> f32> Walk<'_, G> {
     /// Puts the feet on the surface below, up to the height of a step, or leaves them in the air; false if there is no room for that.
     fn settle(&mut self, before: Vec2, step: f32, ground_drop: f32) -> bool {
         let (feet, ground) = (self.feet(), self.ground_height());
-        let near = Slab { low: feet - STEP_UP_M, high: feet + step.max(RISE_MIN_M) };
+        // No floor is passed on the way down to the ground.
+        let lowest = feet - STEP_UP_M.max(ground_drop);
+        let near = Slab { low: lowest, high: feet + step.max(RISE_MIN_M) };
         let floor = self.obstacles.floor(self.at, self.foot(), feet, near);
-        let floor = floor.filter(|floor| floor.z >= ground && floor.z >= feet - STEP_UP_M);
+        let floor = floor.filter(|floor| floor.z >= ground && floor.z >= lowest);
         let (soles, on) = match floor {
             Some(Floor { z, id, .. }) => (z, Support::Object(id)),
             None if ground >= feet - ground_drop => (ground, Support::Ground),

@@ -8,9 +8,9 @@ use crate::colliders::{ColliderKind, Colliders};
 use glam::{Vec2, Vec3};
 use ids::LocalId;
 
-/// Metres that a window reaches beyond a step to each side, and the pieces that it has at most; with more of them it shrinks to the next smaller one.
-/// In a heap with more than the last one may have, the prims with the highest ids are passed through.
-const WINDOWS: [(f32, usize); 3] = [(0.15, 384), (0.1, PIECES_MAX), (0.0, PIECES_MAX)];
+/// Metres that a window reaches beyond a step to each side, and the pieces that it has at most; with more of them it shrinks to the next smaller one,
+/// in the end to the area of the step. In a heap with more than [`PIECES_MAX`] there, the prims with the highest ids are passed through.
+const WINDOWS: [(f32, usize); 2] = [(0.15, 384), (0.1, PIECES_MAX)];
 /// Up and down the first window reaches no farther beyond a step, metres: floors are level.
 const UPRIGHT_MARGIN_M: f32 = 0.1;
 /// Pieces at most.
@@ -140,7 +140,7 @@ impl Surroundings {
             }
         });
         near.sort_unstable();
-        for (id, slot) in near {
+        for &(id, slot) in &near {
             let bounds = colliders.bounds(slot);
             if !bounds.overlaps(&self.window) {
                 continue;
@@ -148,12 +148,29 @@ impl Surroundings {
             self.obstacles.add(id, colliders.collider(slot), bounds, &self.window, origin);
             while self.obstacles.len() > pieces_max {
                 let Some((margin, most)) = smaller.next() else {
-                    self.is_cut = true;
+                    self.collect_area(colliders, &near, area, origin);
                     return;
                 };
                 pieces_max = most;
                 self.window = area.grown(Vec3::splat(margin));
                 self.obstacles.shrink(&self.window, origin);
+            }
+        }
+    }
+
+    /// Collects the pieces in the area of one step anew, as many as there may be: which ones these are must not depend on the windows before.
+    fn collect_area(&mut self, colliders: &Colliders, near: &[(LocalId, u32)], area: &Aabb, origin: Vec2) {
+        self.window = *area;
+        self.obstacles.clear();
+        for &(id, slot) in near {
+            let bounds = colliders.bounds(slot);
+            if !bounds.overlaps(area) {
+                continue;
+            }
+            self.obstacles.add(id, colliders.collider(slot), bounds, area, origin);
+            if self.obstacles.len() > PIECES_MAX {
+                self.is_cut = true;
+                return;
             }
         }
     }

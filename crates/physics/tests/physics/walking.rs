@@ -1,8 +1,9 @@
 //! Avatars among walls, doors, stairs, slopes and objects that move.
 
-use crate::scene::{CYLINDER, Random, STEPS_PER_S, Scene, WALK_M_PER_S, Walker};
+use crate::scene::{CYLINDER, RUN_M_PER_S, Random, STEPS_PER_S, Scene, WALK_M_PER_S, Walker};
 use glam::{Quat, Vec2, Vec3};
-use physics::{AvatarStep, ColliderKind, Gait, Placement, Support, step_avatar};
+use ids::LocalId;
+use physics::{AvatarStep, ColliderKind, Gait, Placement, Support, Surroundings, step_avatar};
 use prim::Shape;
 use std::f32::consts::TAU;
 
@@ -217,6 +218,49 @@ fn a_ceiling_stops_a_jump_and_a_low_beam_a_walk() {
 }
 
 #[test]
+fn an_avatar_falls_from_a_prim_that_is_higher_than_a_step() {
+    for (height, speed) in [(0.4, WALK_M_PER_S), (0.6, WALK_M_PER_S), (0.5, RUN_M_PER_S), (0.95, RUN_M_PER_S)]
+    {
+        // At different distances, since a stride may end anywhere at the edge.
+        for begin in (0_u8..8).map(|n| f32::from(n) * 0.02) {
+            let mut scene = Scene::new();
+            scene.block(at(0.0, 0.0).extend(height / 2.0), Vec3::new(4.0, 4.0, height));
+            let mut walker = Walker::new(at(0.0, begin), height);
+            walker.on = Support::Object(LocalId(1));
+            let fell = (0..20).any(|_| {
+                let from = walker.soles();
+                walker.tick(&scene, Vec2::Y * speed);
+                assert!(walker.on == Support::Air || walker.soles() == from, "{height} m at once");
+                walker.on == Support::Air
+            });
+            assert!(fell, "from {height} m at {speed} m/s: {}", walker.at);
+        }
+    }
+}
+
+#[test]
+fn an_avatar_on_its_way_down_a_slope_passes_no_floor() {
+    let mut scene = Scene::new();
+    let deck = scene.block(at(0.0, 3.0).extend(0.0), Vec3::new(4.0, 6.0, 0.2));
+    // Steep ground that leads below the deck.
+    let ground = |place: Vec2| (128.0 - place.y) * 3.0;
+    let mut surroundings = Surroundings::default();
+    let mut from = at(0.0, -0.5).extend(1.5 + CYLINDER.half_height);
+    for _ in 0..10 {
+        let wish = Vec3::Y * 0.16;
+        let gait = Gait::Walking { ground_drop: 0.65 };
+        let step = AvatarStep { from, wish, carried: Vec3::ZERO, cylinder: CYLINDER, gait };
+        let moved = step_avatar(&scene.colliders, &mut surroundings, ground, &step);
+        from = moved.position;
+        if moved.on == Support::Object(deck) {
+            assert!((from.z - CYLINDER.half_height - 0.1).abs() < 1e-3, "at {from}");
+            return;
+        }
+    }
+    panic!("it passed through the deck: {from}");
+}
+
+#[test]
 fn a_step_without_headroom_is_not_climbed() {
     let mut scene = Scene::new();
     scene.block(at(0.0, 2.0).extend(0.15), Vec3::new(4.0, 2.0, 0.3));
@@ -308,7 +352,7 @@ fn phantoms_stop_no_avatar() {
     let mut scene = Scene::new();
     let placement =
         Placement { position: HERE.extend(1.0), rotation: Quat::IDENTITY, scale: Vec3::splat(2.0) };
-    let id = ids::LocalId(9);
+    let id = LocalId(9);
     scene.colliders.insert(id, ColliderKind::Phantom, &physics::Geometry::BOX, &placement).unwrap();
     let mut walker = Walker::new(at(0.0, -3.0), 0.0);
     walker.walk(&scene, Vec2::Y, 2.0);

@@ -4,7 +4,7 @@
 //! a tick stops avatars from the next one on. Nothing of it is saved but the list of prims whose form has still to be built; all else follows from the
 //! objects. A world without prims has none of it, and its avatars move as in a world that is not built on.
 //!
-//! Files: `index` keeps the colliders in step, `carry` moves avatars that stand on prims or in their way, `walking` is the sub-step of an avatar among
+//! Files: `index` keeps the colliders in step, `carry` moves avatars that stand on prims or in their way, `walking` moves an avatar among
 //! prims, `rays` answers which surface is met.
 
 mod area;

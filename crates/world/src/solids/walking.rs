@@ -1,7 +1,6 @@
-//! The sub-step of an avatar among prims: as on open ground (`gait`), with the prims in its way and under its feet.
+//! The sub-step of an avatar among prims: as on open ground (`gait`), with the prims in its way and under its feet. A walker makes those of a tick in one stride.
 //!
-//! The order is that of open ground: the ground's slope and other avatars turn a velocity into a displacement, then the prims do. Where none is near, an avatar
-//! moves as in a region without prims.
+//! The order is that of open ground: the ground's slope and other avatars turn a velocity into a displacement, then the prims do.
 
 use super::{Solids, cylinder};
 use crate::{
@@ -17,6 +16,9 @@ use glam::{Vec2, Vec3};
 use link::CEILING_M;
 use physics::{AvatarStep, Gait, Moved, Support, step_avatar};
 
+/// Way of a stride, metres: that of a walker in a tick of 50 ms, one piece of a displacement for the mover.
+const STRIDE_MAX_M: f32 = 0.165;
+
 /// Ground with prims on it.
 #[derive(Debug)]
 pub(crate) struct AmongPrims<'a> {
@@ -26,8 +28,15 @@ pub(crate) struct AmongPrims<'a> {
 }
 
 impl Space for AmongPrims<'_> {
-    /// Those of a tick of 50 ms: a walker comes 0.16 m far. [`step_avatar`] cuts longer ways into pieces.
-    const STRIDE: u64 = 3;
+    fn stride(&self, presence: &Presence, preferred: Vec2, left: u64) -> u64 {
+        let each = preferred.length() * DT;
+        let most = (STRIDE_MAX_M / each.max(f32::EPSILON)) as u64;
+        let stride = left.min(most.max(1));
+        let end = presence.motion.position.truncate() + preferred * (stride as f32 * DT);
+        let slope = self.ground.slope(self.ground.within(end));
+        // The slope is looked up at the begin of a step: a stride would lead up a cliff.
+        if slope.length_squared() > CLIMB_MAX * CLIMB_MAX { 1 } else { stride }
+    }
 
     fn walk(&mut self, presence: &mut Presence, slot: u32, preferred: Vec2, dt: f32) {
         let half = presence.half_height();
@@ -42,7 +51,9 @@ impl Space for AmongPrims<'_> {
         }
         let (at, level) = advance(slot, from, half, velocity, dt, self.ground, self.contacts);
         let way = at - here;
-        let gait = Gait::Walking { ground_drop: way.length() * DESCENT_MAX + KERB_M };
+        // The ground has slopes but no edges: from a prim an avatar falls.
+        let slope_drop = if is_on_ground { way.length() * DESCENT_MAX } else { 0.0 };
+        let gait = Gait::Walking { ground_drop: slope_drop + KERB_M };
         let moved = self.step(slot, from, way.extend(0.0), half, gait);
         let level = if moved.hit.is_none() { level } else { self.hindered(from, &moved, dt) };
         presence.motion.position = self.within(&moved);

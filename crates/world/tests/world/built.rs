@@ -21,8 +21,11 @@ pub(crate) const fn nth(n: u32) -> LocalId {
 }
 
 pub(crate) fn built_config() -> WorldConfig {
-    let config = config(Terrain::flat(256, GROUND_M));
-    WorldConfig { local_ids: IDS, objects: Some(StoredObjects::default()), ..config }
+    config_on(Terrain::flat(256, GROUND_M))
+}
+
+fn config_on(terrain: Terrain) -> WorldConfig {
+    WorldConfig { local_ids: IDS, objects: Some(StoredObjects::default()), ..config(terrain) }
 }
 
 /// A place on the ground.
@@ -57,7 +60,12 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn new() -> Self {
-        let mut stage = Stage::new(built_config());
+        Self::on(Terrain::flat(256, GROUND_M))
+    }
+
+    /// The same on other ground.
+    pub(crate) fn on(terrain: Terrain) -> Self {
+        let mut stage = Stage::new(config_on(terrain));
         stage.send(1, enter_at(ground(128.0, 128.0) + Vec3::Z * STANDING));
         stage.node(Action::ObjectLimits(ObjectLimits { rez_per_s: 100_000, ..ObjectLimits::default() }));
         stage.step();

@@ -6,7 +6,7 @@ use glam::{Quat, Vec2, Vec3};
 use ids::{AgentId, LocalId, Uuid};
 use link::{
     Action, ControlFlags, CopyPlace, Derez, DerezKind, Duplicates, FlagsEdit, NewObject, ObjectCommand,
-    ObjectPage, RestingIds, StoredObjects, VersionedBody, index_in_page, page_of,
+    ObjectPage, RestingIds, StoredObjects, Terrain, VersionedBody, index_in_page, page_of,
 };
 use prim::{Body, Shape, ShapeKind};
 use std::f32::consts::FRAC_PI_2;
@@ -91,6 +91,39 @@ fn an_avatar_stops_at_a_wall_and_passes_a_phantom_one() {
     site.edit(ObjectCommand::Flags(wall, phantom));
     site.walk(1, 0.0, 20);
     assert!(site.stage.at(1).x > 134.5, "through it to {}", site.stage.at(1));
+}
+
+#[test]
+fn an_avatar_that_leaves_a_stage_falls() {
+    // A walker makes a tick in one stride, a runner does not.
+    for (height, runs) in [(0.4, false), (0.6, false), (0.6, true), (0.95, true)] {
+        let mut site = Site::new();
+        site.build(block(ground(140.0, 128.0) + Vec3::Z * (height / 2.0), Vec3::new(4.0, 4.0, height)));
+        site.enter(2, ground(140.0, 128.0) + Vec3::Z * height);
+        site.stage.send(2, Action::AlwaysRun(runs));
+        site.stage.send(2, control(ControlFlags::AT_POS, Quat::IDENTITY));
+        let (mut soles, mut has_fallen) = (site.soles(2), false);
+        for _ in 0..40 {
+            site.stage.step();
+            has_fallen |= site.stage.motion(2).velocity.z < -1.0;
+            assert!(soles - site.soles(2) < 0.3, "{height} m: from {soles} to {} at once", site.soles(2));
+            soles = site.soles(2);
+        }
+        assert!(has_fallen && soles - GROUND_M < 0.01, "from {height} m to {soles}");
+    }
+}
+
+#[test]
+fn an_avatar_among_prims_cannot_walk_up_a_cliff() {
+    let heights = (0..256 * 256).map(|i| if i % 256 < 130 { GROUND_M } else { 41.0 }).collect();
+    let mut site = Site::on(Terrain::from_heights(256, heights).unwrap());
+    site.build(block(ground(100.0, 100.0), Vec3::ONE));
+    for (session, x) in (2..).zip([120.0, 120.03, 120.06, 120.09, 120.12, 120.15]) {
+        site.enter(session, ground(x, 130.0 + session as f32));
+        let highest = site.walk(session, 0.0, 100);
+        // As in a world without prims: a sub-step into the slope of 87°.
+        assert!(highest - GROUND_M < 1.1 && site.stage.at(session).x < 129.1, "climbed to {highest}");
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub(crate) const STEPS_PER_S: f32 = 60.0;
 /// Sub-steps of a tick of 50 ms. An avatar on its feet makes them in one stride.
 pub(crate) const SUB_STEPS: u32 = 3;
 pub(crate) const WALK_M_PER_S: f32 = 3.2;
+pub(crate) const RUN_M_PER_S: f32 = 5.1;
 pub(crate) const GRAVITY_M_PER_S2: f32 = 9.81;
 pub(crate) const CYLINDER: Cylinder = Cylinder { radius: 0.3, half_height: 0.95 };
 
@@ -50,6 +51,7 @@ impl Scene {
 }
 
 /// An avatar with its velocity.
+#[derive(Clone)]
 pub(crate) struct Walker {
     pub(crate) at: Vec3,
     pub(crate) on: Support,
@@ -103,7 +105,8 @@ impl Walker {
             self.fall_m_per_s = 0.0;
         }
         let wish = velocity.extend(-self.fall_m_per_s) / STEPS_PER_S * n_steps as f32;
-        let ground_drop = 0.25 * n_steps as f32;
+        // Ground has slopes, prims have edges.
+        let ground_drop = if self.on == Support::Ground { 0.25 * n_steps as f32 } else { 0.05 };
         let gait = if is_airborne { Gait::Airborne } else { Gait::Walking { ground_drop } };
         let step = AvatarStep { from: self.at, wish, carried, cylinder: CYLINDER, gait };
         let moved = step_avatar(&scene.colliders, &mut self.surroundings, |_| 0.0, &step);
