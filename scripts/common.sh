@@ -48,7 +48,12 @@ need_node() {
 need_package() {
   command -v "$1" >/dev/null && return
   if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
-    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "$2" >/dev/null
+    # One at a time: steps run side by side, and apt refuses a second one.
+    mkdir -p "$cache"
+    (
+      flock 9
+      apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "$2" >/dev/null
+    ) 9>"$cache/packages.lock"
   else
     missing "$1 is missing" "on Debian and Ubuntu: apt-get install $2"
   fi

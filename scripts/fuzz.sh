@@ -6,7 +6,7 @@
 # what a sanitizer would find is a panic here anyway; overflow checks and debug assertions are on.
 #
 # Inputs that reached new code are kept in the cache and are where the next run begins; seeds lie in fuzz/seeds. An input
-# that crashes is written to fuzz/artifacts/TARGET, and `fuzz.sh 0 TARGET` runs all of those again.
+# that crashes is written to fuzz/artifacts/TARGET, and `fuzz.sh 0 TARGET` runs all of those again. `fuzz.sh build` compiles only.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 seconds=${1:?usage: fuzz.sh SECONDS [TARGET…]}
@@ -25,6 +25,7 @@ done
 RUSTFLAGS=$flags CARGO_TARGET_DIR=$fuzz_target \
   cargo build --manifest-path fuzz/Cargo.toml --release --locked --bins --target "$host"
 
+if [ "$seconds" = build ]; then exit 0; fi
 if [ $# -eq 0 ]; then set -- $(basename -s .rs fuzz/src/bin/*.rs); fi
 outputs=$(mktemp -d)
 trap 'rm -rf "$outputs"' EXIT

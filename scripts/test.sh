@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # test.sh [STEP…]: checks and tests, all of them or the ones named, and closes with "N passed, N failed, N skipped".
 #
+# Steps joined by + run side by side; the output of each comes as a whole when all have ended.
+#
 # A step that cannot run for want of a tool says so and counts as skipped; with CI=true that is a failure. Later steps run
 # even when earlier ones failed, so that one run tells everything.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# In the order of running: the page comes before everything that compiles, since it is embedded in the binary.
-STEPS="toolchain format words web clippy rustdoc deny test postgres cgroup crowd preflight clients page dashboards experiments kills fuzz"
+# In the order of running: the page comes before everything that compiles, since it is embedded in the binary. Side by side run steps that wait for a disk or keep
+# one core busy, without foreign clients and their deadlines; preflight counts instructions.
+STEPS="toolchain format words web clippy rustdoc deny test postgres+cgroup+preflight crowd clients page dashboards experiments kills fuzz"
 SKIP=77
 FUZZ_SECONDS=${FUZZ_SECONDS:-5}
 
@@ -181,26 +184,91 @@ step_fuzz() {
   scripts/fuzz.sh "$FUZZ_SECONDS"
 }
 
+outputs=$(mktemp -d)
+trap 'rm -rf "$outputs"' EXIT
+trap 'end_group; exit 130' INT
+trap 'end_group; exit 143' TERM
 passed=0 failed=0 skipped=0 summary=
-for name in ${@:-$STEPS}; do
-  if ! declare -F "step_$name" >/dev/null; then
-    echo "throng: there is no step $name; there are: $STEPS" >&2
-    exit 2
-  fi
-  printf '\n==== %s\n' "$name"
-  began=$SECONDS
-  # A subshell of its own, because `set -e` does not hold inside a function whose status is asked for.
+
+# run_step NAME: runs a step, and writes its exit status and seconds to a file.
+run_step() {
+  local began=$SECONDS status=0
+  printf '\n==== %s\n' "$1"
+  # A shell of its own, because `set -e` does not hold inside a function whose status is asked for.
   set +e
-  (set -e; "step_$name")
+  (set -e; "step_$1")
   status=$?
   set -e
   if [ $status -eq $SKIP ] && [ "${CI:-}" = true ]; then echo "a skipped step is a failure in CI" && status=1; fi
+  echo "$status $((SECONDS - began))" >"$outputs/$1.status"
+}
+
+# run_group NAME…: runs steps side by side, each in a process group of its own, and prints what they printed.
+run_group() {
+  local name pids=
+  printf '\n==== side by side: %s\n' "$*"
+  set -m
+  for name; do
+    run_step "$name" >"$outputs/$name" 2>&1 &
+    pids+=" $!"
+  done
+  set +m
+  # shellcheck disable=SC2086 # Numbers.
+  wait $pids
+  for name; do cat "$outputs/$name"; done
+}
+
+# build_fuzz_targets: in the background, with the CPU time that the steps from here on leave: most of them wait for clients. Step fuzz waits for it, by cargo's lock.
+build_fuzz_targets() {
+  set -m
+  nice -n 19 scripts/fuzz.sh build >/dev/null 2>&1 &
+  set +m
+}
+
+# end_group: ends what runs in the background, with all that they have started, and prints what they printed.
+end_group() {
+  local job file
+  for job in $(jobs -p); do kill -TERM -- "-$job" 2>/dev/null || true; done
+  wait
+  for file in "$outputs"/*; do
+    if [ -f "$file" ] && [ "${file%.status}" = "$file" ] && [ ! -f "$file.status" ]; then cat "$file"; fi
+  done
+}
+
+# count_step NAME: adds the outcome of a step to the summary.
+count_step() {
+  local status seconds outcome
+  if [ -f "$outputs/$1.status" ]; then
+    read -r status seconds <"$outputs/$1.status"
+  else
+    echo "step $1 was ended from outside"
+    status=1 seconds=0
+  fi
   case $status in
     0) outcome=passed; passed=$((passed + 1)) ;;
     "$SKIP") outcome=skipped; skipped=$((skipped + 1)) ;;
     *) outcome=FAILED; failed=$((failed + 1)) ;;
   esac
-  summary+=$(printf '%-10s %-8s %4d s' "$name" "$outcome" $((SECONDS - began)))$'\n'
+  summary+=$(printf '%-10s %-8s %4d s' "$1" "$outcome" "$seconds")$'\n'
+}
+
+set -- ${@:-$STEPS}
+for group; do
+  if [ "$group" = clients ] && [[ " $* " == *" fuzz "* ]]; then build_fuzz_targets; fi
+  names=${group//+/ }
+  for name in $names; do
+    if ! declare -F "step_$name" >/dev/null; then
+      echo "throng: there is no step $name; there are: ${STEPS//+/ }" >&2
+      exit 2
+    fi
+  done
+  if [ "$names" = "$group" ]; then
+    run_step "$group"
+  else
+    # shellcheck disable=SC2086 # Names without blanks.
+    run_group $names
+  fi
+  for name in $names; do count_step "$name"; done
 done
 
 printf '\n==== summary\n%s\n' "$summary"

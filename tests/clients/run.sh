@@ -2,11 +2,11 @@
 # Runs the scenarios named on the command line, or all of them, and closes with "N passed, N failed, N skipped".
 # Exit code 77 of a scenario means skipped; with CI set that counts as a failure.
 #
-# Scenarios that mostly wait run in pairs; those that measure or load the machine run alone. The output of each comes as a whole when it has ended.
+# Scenarios that mostly wait run three at a time (LANES); those that measure or load the machine run alone. The output of each comes as a whole when it has ended.
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 ALONE=" http crowd loss "
-LANES=${LANES:-2}
+LANES=${LANES:-3}
 outputs=$(mktemp -d)
 trap 'rm -rf "$outputs"' EXIT
 
