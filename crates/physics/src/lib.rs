@@ -20,6 +20,7 @@ pub use dynamics::{
     Neighbourhood, Outcome, PrimSurface, StopReason,
 };
 pub use mover::{
-    AvatarStep, Cylinder, Gait, Moved, Obstruction, STEP_UP_M, Support, Surroundings, step_avatar,
+    AvatarStep, Cylinder, Gait, Moved, Obstruction, PIECE_SHARE, STEP_UP_M, Support, Surroundings,
+    step_avatar,
 };
 pub use shape::{Geometry, ShapeCache, SolidForm, SolidMesh, TRIANGLES_MAX};

@@ -26,7 +26,7 @@ struct Watched {
     /// The newest tick at the last look.
     tick: Tick,
     clients: Vec<ClientIndex>,
-    /// The last so many of them are still to be visited for that tick.
+    /// Number of clients at the end of the list that are still to be visited for that tick.
     n_left: usize,
 }
 

@@ -43,7 +43,7 @@ const RISE_MIN_M: f32 = 1e-3;
 /// Pieces of a displacement: at most so many, …
 const PIECES_MAX: f32 = 16.0;
 /// … each at most this share of the radius along the ground (a walker of 3.2 m/s has one piece in 50 ms) …
-const PIECE_SHARE: f32 = 0.55;
+pub const PIECE_SHARE: f32 = 0.55;
 /// … and so many metres up or down.
 const PIECE_Z_M: f32 = 0.3;
 
@@ -64,7 +64,7 @@ pub struct Cylinder {
 pub enum Gait {
     /// On its feet: it climbs steps and keeps to the ground. The displacement's z counts for nothing.
     Walking {
-        /// The ground may be so much lower at the end of the step, metres; else the avatar falls. Beside a prim that it stood on, the height of a step is allowed.
+        /// Drop of the ground over the step above which the avatar falls, metres. From a prim it may be the height of a step in any case.
         ground_drop: f32,
     },
     /// Jumping, falling or flying: it moves up and down as displaced, and lands.

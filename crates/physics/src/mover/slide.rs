@@ -4,7 +4,7 @@ use super::obstacles::Reached;
 use super::section::{Contact, FacetSection, Slab};
 use glam::Vec2;
 
-/// An avatar that overlaps a wall is pushed out by so much in one slide, metres.
+/// Push out of an overlapped wall in one slide, metres, at most.
 pub(super) const PUSH_M: f32 = 0.1;
 /// An overlap below this is rounding.
 const CONTACT_SKIN_M: f32 = 1e-3;

@@ -4,7 +4,7 @@
 
 use super::{Solids, cylinder};
 use crate::{
-    contacts::Contacts,
+    contacts::{Contacts, RADIUS_M},
     gait::{
         AIR_M_PER_S2, BUOYANCY_M_PER_S, CLIMB_MAX, CREEP_M_PER_S, DESCENT_MAX, DT, FALL_MAX_M_PER_S,
         FLY_M_PER_S2, GRAVITY_M_PER_S2, KERB_M, Space, advance, approach, bounded, caught, climbable,
@@ -14,10 +14,10 @@ use crate::{
 };
 use glam::{Vec2, Vec3};
 use link::CEILING_M;
-use physics::{AvatarStep, Gait, Moved, Support, step_avatar};
+use physics::{AvatarStep, Gait, Moved, PIECE_SHARE, Support, step_avatar};
 
-/// Way of a stride, metres: that of a walker in a tick of 50 ms, one piece of a displacement for the mover.
-const STRIDE_MAX_M: f32 = 0.165;
+/// Way of a stride, metres, at most: one piece of a displacement for the mover, which a walker's tick of 50 ms is.
+const STRIDE_MAX_M: f32 = PIECE_SHARE * RADIUS_M;
 
 /// Ground with prims on it.
 #[derive(Debug)]

@@ -84,7 +84,7 @@ impl Walker {
         self.steps_on(scene, velocity, carried, 1)
     }
 
-    /// A tick, as in a region: in one stride on its feet, in sub-steps in the air. Returns the last movement.
+    /// A tick, as a walker's in a region: in one stride on its feet, in sub-steps in the air. Returns the last movement.
     pub(crate) fn tick(&mut self, scene: &Scene, velocity: Vec2) -> Moved {
         let mut left = SUB_STEPS;
         loop {
