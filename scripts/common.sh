@@ -52,6 +52,7 @@ need_package() {
     mkdir -p "$cache"
     (
       flock 9
+      command -v "$1" >/dev/null && exit
       apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "$2" >/dev/null
     ) 9>"$cache/packages.lock"
   else
