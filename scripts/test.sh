@@ -9,7 +9,7 @@
 
 # In the order of running: the page comes before everything that compiles, since it is embedded in the binary. Side by side run steps that wait for a disk or keep
 # one core busy, without foreign clients and their deadlines; preflight counts instructions.
-STEPS="toolchain format words web clippy rustdoc deny test postgres+cgroup+preflight crowd clients page dashboards experiments kills fuzz"
+STEPS="toolchain format words web clippy rustdoc deny test postgres+cgroup+preflight crowd clients page+dashboards experiments kills fuzz"
 SKIP=77
 FUZZ_SECONDS=${FUZZ_SECONDS:-5}
 
@@ -49,7 +49,12 @@ step_deny() {
   "$deny" --locked check --hide-inclusion-graph licenses bans sources
 }
 
-step_test() { cargo test --workspace --locked --no-fail-fast; }
+# As `cargo test --workspace --no-fail-fast`, but with two binaries at a time.
+step_test() {
+  need_node
+  cargo test --workspace --locked --no-run --message-format=json | node scripts/run_tests.mjs
+  cargo test --workspace --locked --doc
+}
 
 # The same tests of the store on its other engine, and what only a real server can show.
 step_postgres() {
