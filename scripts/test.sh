@@ -7,9 +7,9 @@
 # even when earlier ones failed, so that one run tells everything.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# In the order of running: the page comes before everything that compiles, since it is embedded in the binary. Side by side run steps that wait for a disk or keep
-# one core busy, without foreign clients and their deadlines; preflight counts instructions.
-STEPS="toolchain format words web clippy rustdoc deny test postgres+cgroup+preflight crowd clients page+dashboards experiments kills fuzz"
+# In the order of running: the page comes before everything that compiles, since it is embedded in the binary. Side by side run steps that wait or keep one
+# core busy, without foreign clients and their deadlines; preflight counts instructions.
+STEPS="toolchain format words web clippy rustdoc deny test postgres+cgroup+preflight crowd clients page+dashboards experiments+kills fuzz"
 SKIP=77
 FUZZ_SECONDS=${FUZZ_SECONDS:-5}
 
@@ -116,8 +116,8 @@ step_dashboards() {
   THRONG_BIN=$target/debug/throng node tests/dashboards/dashboards.mjs
 }
 
-# Every experiment for less than a minute, two at a time: all figures come out, and none of them is a measurement. As root in the TUN sink, else on
-# loopback and named so. Experiment kills is a step of its own.
+# Every experiment for less than a minute, four at a time, since they mostly wait: all figures come out, and none of them is a measurement. As root in the TUN
+# sink, else on loopback and named so. Experiment kills is a step of its own.
 step_experiments() {
   need_node
   need_package valgrind valgrind || return $SKIP
@@ -130,7 +130,7 @@ step_experiments() {
   mkdir -p "$out"
   for name in $names; do
     if [ "$name" = kills ]; then continue; fi
-    if [ "$running" -ge 2 ]; then
+    if [ "$running" -ge 4 ]; then
       wait -n || true
       running=$((running - 1))
     fi

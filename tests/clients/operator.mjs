@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DEADLINE_MS } from './wait.mjs';
 
 /** The operator's `/v1/worlds`, and what else lies under `/v1`. */
 export class Worlds {
@@ -15,6 +16,19 @@ export class Worlds {
 
   post(path, body) {
     return this.call('POST', path, body);
+  }
+
+  /**
+   * Sends a user into an instance. A user that has just arrived elsewhere may see that before the server takes it for arrived, and is refused until then: the
+   * request is repeated.
+   */
+  async enter(id, order) {
+    const deadline = performance.now() + DEADLINE_MS;
+    let entered;
+    do {
+      entered = await this.post(`/${id}/enter`, order);
+    } while (entered.status === 409 && performance.now() < deadline);
+    return entered;
   }
 
   /** Has a template's files read again. */

@@ -36,6 +36,9 @@ conclude() {
   done
 }
 
+# Once, before scenarios that need it run side by side. One that cannot have it says why.
+node -e 'import("./hippolyzer.mjs").then(({ installHippolyzer }) => installHippolyzer()).catch(() => {})'
+
 running=0 most=$LANES
 for name in ${@:-enter house duplicate-login hostile hippo sweep orphan sigstop worlds http crowd loss}; do
   # Beside one that runs alone nothing else begins.

@@ -186,7 +186,7 @@ await main(async ({ server, loginUri, step, api, log }) => {
     await worlds.post('/leave', { user: { agent: ada.id } });
     await isIn(ada, 0);
     const [told, wounds] = [ada.notices.length, ada.health.length];
-    const entered = await worlds.post(`/${cave.body.id}/enter`, { user: { agent: ada.id }, position: [60, 70, 25] });
+    const entered = await worlds.enter(cave.body.id, { user: { agent: ada.id }, position: [60, 70, 25] });
     assert(entered.body.passage === 'switched', JSON.stringify(entered));
     await isIn(ada, FIRST_OF_INSTANCES);
     await until('she is told what is next', () => ada.notices.length > told && ada.health.length > wounds);

@@ -420,14 +420,19 @@ impl Keepers {
             None => Ok(SavedFrame { epoch, sequence, at: now }),
             Some(why) => Err(format!("It is not saved, stays in memory, and will be tried again. {why}")),
         };
-        followed.orders.end_batch(&reply);
-        self.status.update(world, |saves| match (&reply, why) {
-            (Ok(frame), _) => (saves.saved, saves.failing) = (Some(*frame), None),
-            (Err(_), why) => {
-                let since = saves.failing.as_ref().map_or(now, |(since, _)| *since);
-                saves.failing = Some((since, why.unwrap_or_default()));
+        let failures = followed.keeper.failures();
+        self.status.update(world, |saves| {
+            saves.failures = failures;
+            match (&reply, why) {
+                (Ok(frame), _) => (saves.saved, saves.failing) = (Some(*frame), None),
+                (Err(_), why) => {
+                    let since = saves.failing.as_ref().map_or(now, |(since, _)| *since);
+                    saves.failing = Some((since, why.unwrap_or_default()));
+                }
             }
         });
+        // After the state of the saves: an operator that got the reply may ask for it at once.
+        followed.orders.end_batch(&reply);
         self.save_due(now);
     }
 
