@@ -6,9 +6,9 @@ use ids::LocalId;
 use link::{PrimMotion, VersionedBody};
 use store::{LandChanges, RegionChanges};
 
-/// Prims of a batch up to which its memory is kept for the next one: that of an import is not.
+/// Memory of a batch is reused if it has at most this many prims; that of an import is freed.
 pub(crate) const SPARE_PRIMS_MAX: usize = 4_096;
-/// Bytes of its rows up to which it is.
+/// The same in bytes of its rows.
 const SPARE_BYTES_MAX: usize = 1 << 20;
 
 /// Knowledge of an object's rows.

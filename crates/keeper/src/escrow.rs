@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{HeldChange, HeldRow};
 
-/// Orders to put linksets into a region that are without an answer on the disk at once, at most.
+/// Orders to restore linksets of one region that the world has not answered, at most.
 pub(crate) const ORDERS_MAX: usize = 256;
 
 /// Time for which a world may take a transfer back: it goes back to a checkpoint of at most 34 s ago.
 const UNDO_TIME: Duration = Duration::from_secs(60);
-/// Linksets of answered orders that are in memory for that time, at most. Of more, the oldest are not put back.
+/// Linksets of answered orders that are remembered for that time, at most. Beyond it the oldest are forgotten, and an undo does not restore them.
 const UNDO_MAX: usize = 4_096;
 
 /// An order for a linkset that the store holds: [`Keeper::order_restore`](crate::Keeper::order_restore).
@@ -39,7 +39,7 @@ pub enum RestoreError {
     /// It is on its way already, and the mark is that of the order under way.
     #[error("it is on its way into the region")]
     Twice,
-    /// The value of the linkset means nothing.
+    /// The value of the linkset cannot be decoded.
     #[error("it cannot be read: {0}")]
     Row(#[from] RowError),
 }
@@ -128,7 +128,7 @@ impl Escrow {
         }
     }
 
-    /// Takes all transfers that the world has not forgotten, after a gap or in a later life. Orders that have no answer among them may be lost, and go
+    /// Takes all transfers that the world has not forgotten, after a gap or in a later epoch. Orders that have no answer among them may be lost, and go
     /// out again: the world answers each once.
     pub(crate) fn take_snapshot(&mut self, now: Instant, transfers: &[(Ticket, Transfer)]) {
         self.is_settle_due |= transfers.first().is_some_and(|(ticket, _)| *ticket <= self.stored);
@@ -177,8 +177,8 @@ impl Escrow {
 
     /// Hands out the commands that are due, until there is no room for more.
     ///
-    /// A ticket is settled before another order for its linkset goes out: the world would not answer it. The store may have carried out a save that
-    /// counts as failed, hence such an order can come before that.
+    /// An order waits until the last transfer of its linkset is settled: until then the world ignores it as answered. Such an order exists if the store
+    /// carried out a save that counts as failed.
     pub(crate) fn send_orders(&mut self, mut send: impl FnMut(Action) -> bool) {
         if self.is_settle_due {
             if !send(Action::Settle(self.stored)) {

@@ -46,9 +46,9 @@ pub enum Following {
     NeedsSnapshot,
     /// It waits for the snapshot that was asked for.
     Waiting,
-    /// A later life has none of the region's objects, whether or not it has others: it was rather begun without them. Nothing of it is taken, so that the
-    /// disk keeps the region of the life before; all changes of it, and of lives that go on from it, count as missing frames. That ends with a
-    /// snapshot that has all objects of the region, or with the next start from the disk.
+    /// The first state of a later epoch has none of the known objects, so that the epoch probably began without them. The keeper ignores it: the disk keeps
+    /// the region of the former epoch, and all frames of this epoch and its successors count as missing. Ends with a snapshot that has all known
+    /// objects, or with the next start from the disk.
     Emptied,
 }
 
@@ -61,7 +61,7 @@ pub struct Batch {
     pub region: WorldId,
     /// For [`store::Store::save_region`].
     pub changes: RegionChanges,
-    /// Time of the first change in it, without movements; `None` with movements only.
+    /// Time of its first change other than a movement; `None` if it has movements only.
     pub since: Option<Instant>,
 }
 
@@ -69,7 +69,7 @@ pub struct Batch {
 ///
 /// Call [`handle_frame`](Self::handle_frame) with each frame in order and [`poll_batch`](Self::poll_batch) after each, and at
 /// [`poll_timeout`](Self::poll_timeout). Save the batch and give its outcome to [`handle_saved`](Self::handle_saved); until then there is no other
-/// one. A batch holds everything that has changed up to its frame: after it the region on the disk is the one of that frame, but for the places of
+/// one. A batch holds everything that has changed up to its frame: after it the region on the disk is that of the frame, except for positions of
 /// objects in motion.
 #[derive(Debug)]
 pub struct Keeper {
@@ -90,7 +90,7 @@ pub struct Keeper {
     last_at: Option<Instant>,
     /// The next frame expected; `None` before the first.
     expected: Option<(Epoch, u64)>,
-    /// The last frame whose changes it has.
+    /// The last frame applied: a batch saves the region as of this frame.
     cut: Option<(Epoch, u64)>,
     /// Time at which it lost the frames.
     lost_at: Option<Instant>,
@@ -119,7 +119,7 @@ struct Flight {
 }
 
 impl Keeper {
-    /// Frames in which a snapshot that was asked for may not come before it is asked for again.
+    /// Frames that pass without the requested snapshot until it is requested again.
     pub const RESYNC_FRAMES_MAX: u32 = 100;
 
     /// A keeper of a region as it is stored, and the region for its world. `fresh` becomes the id of the clients' caches of a region that has
@@ -171,7 +171,7 @@ impl Keeper {
             lost_at: None,
             frames_waited: 0,
             is_emptied: false,
-            // A name that the row does not have yet, or a region that is another one on the disk because of damage.
+            // The row lacks the region's name, or damage makes the rows differ from the loaded region.
             is_ordered: is_damaged || saved_as.is_some_and(|found| found != name),
             next_batch: 1,
             failures: 0,
@@ -249,13 +249,13 @@ impl Keeper {
         Some(Batch { id, region: self.region, changes, since })
     }
 
-    /// Takes the memory of a batch's changes back, which are not needed any more.
+    /// Reuses the memory of a batch that is not needed any more.
     pub fn recycle(&mut self, changes: RegionChanges) {
         self.spare = recycle(changes);
     }
 
-    /// Takes the outcome of a batch. Of a failed one it is not known whether it was saved; its changes are part of the next batch, as far as there
-    /// are no newer ones.
+    /// Takes the outcome of a batch. A batch that failed may have been saved or not: the next one repeats its changes, except those that newer
+    /// ones have replaced.
     ///
     /// # Panics
     /// When this batch is not under way.
@@ -319,9 +319,9 @@ impl Keeper {
         self.is_ordered = true;
     }
 
-    /// Forgets which rows are on the disk, after tables with damaged pages were built anew without some of them: everything that the world has is written
-    /// again. For that a snapshot has to be asked for ([`link::Action::Resync`]); until it comes frames count as missing. The region's own row is written
-    /// at once. To be called when the outcomes of all batches from before have been taken.
+    /// Marks all rows as unknown, so that the whole region is written again: the store has rebuilt damaged tables, and rows may be missing. Request a
+    /// snapshot of the world ([`link::Action::Resync`]); until it arrives frames count as missing. The region's own row is written at once. Call it
+    /// after [`Self::handle_saved`] of every earlier batch.
     pub fn forget_disk(&mut self, now: Instant) {
         self.objects.forget_disk();
         self.land.forget_disk();
@@ -330,8 +330,8 @@ impl Keeper {
         self.is_ordered = true;
     }
 
-    /// Orders that a linkset, which the store has marked for this region, comes into its world. [`Self::send_orders`] hands the order out, again after
-    /// each loss of frames, and [`Self::poll_outcome`] gives its outcome when that is on the disk.
+    /// Orders the world to insert a held linkset that the store has marked for this region. [`Self::send_orders`] sends the order, again after lost
+    /// frames, and [`Self::poll_outcome`] returns its outcome once that is on the disk.
     ///
     /// # Errors
     /// [`RestoreError`]; then this order is not under way. The linkset's mark is to be taken back, but for [`RestoreError::Twice`].
@@ -350,20 +350,20 @@ impl Keeper {
         self.escrow.poll_outcome()
     }
 
-    /// Time of the first change that is not on the disk, without movements; or time since which frames are missing.
+    /// Time of the first change, movements apart, that is not on the disk; or time since which frames are missing.
     #[must_use]
     pub fn unsaved_since(&self) -> Option<Instant> {
         let flight = self.flight.as_ref().and_then(|flight| flight.since);
         [self.edited_since(), flight, self.lost_at].into_iter().flatten().min()
     }
 
-    /// Time of the first change beside those of a batch under way; of transfers, those of the batch included.
+    /// Time of the first change that is not in the batch under way. Transfers count until they are saved, also those in the batch.
     fn edited_since(&self) -> Option<Instant> {
         let since = [self.objects.unsaved().since(), self.land.since(), self.escrow.since()];
         since.into_iter().flatten().min()
     }
 
-    /// The last frame whose changes it has; none before the first one.
+    /// The last frame applied, as of which a batch saves the region; none before the first one.
     #[must_use]
     pub const fn cut(&self) -> Option<(Epoch, u64)> {
         self.cut
@@ -393,13 +393,13 @@ impl Keeper {
         self.failures
     }
 
-    /// Time by which the save of an object in motion is overdue at most.
+    /// Delay of the most overdue save of an object in motion.
     #[must_use]
     pub fn moving_lag(&self, now: Instant) -> Duration {
         self.objects.movers().lag(now)
     }
 
-    /// Objects with unsaved changes beside those of a batch under way, and objects in motion.
+    /// Objects with unsaved changes that are not in the batch under way, and objects in motion.
     #[must_use]
     pub fn n_unsaved(&self) -> (usize, usize) {
         (self.objects.unsaved().len(), self.objects.movers().len())
@@ -413,12 +413,12 @@ impl Keeper {
         whole: &[SeenPrim<'_>],
         part: Option<&SnapshotChunk>,
     ) -> Following {
-        let is_same_life = self.cut.is_some_and(|(epoch, _)| epoch == frame.epoch);
+        let is_same_epoch = self.cut.is_some_and(|(epoch, _)| epoch == frame.epoch);
         let required = if self.is_emptied {
-            // Users may have built in the meantime, also with the ids of some of these objects. A later life goes on from there.
+            // While emptied, users may build, also under local ids of lost objects, and later epochs go on from that state: one known object proves nothing.
             Required::All
-        } else if is_same_life {
-            // In one life a world loses its objects by edits only.
+        } else if is_same_epoch {
+            // Within an epoch only edits remove objects.
             Required::Nothing
         } else {
             Required::One
@@ -450,7 +450,7 @@ fn is_name(found: &str, name: &str, former: Option<&str>) -> bool {
         || former.is_some_and(|former| found.eq_ignore_ascii_case(former))
 }
 
-/// Prims that a frame introduces. A prim that it changes as well is in it twice, the newer state behind.
+/// Prims that a frame introduces. A prim that the frame also changes is listed twice, its newest state last.
 fn prims_of_changes(changes: &[ObjectChange]) -> Vec<SeenPrim<'_>> {
     let mut prims = Vec::new();
     for change in changes {

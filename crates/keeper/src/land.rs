@@ -65,7 +65,7 @@ pub(crate) struct TrackedLand {
     seen: Option<SeenLand>,
     last_number: ParcelNumber,
     disk: LandOnDisk,
-    /// Rows that may be other ones on the disk.
+    /// Rows that may differ from the disk.
     unsaved: BTreeSet<LandKey>,
     /// Time of the first of these changes.
     since: Option<Instant>,
@@ -128,7 +128,7 @@ impl TrackedLand {
 
     fn take_state(&mut self, state: &LandState, ground: Patches, baked: Patches) {
         self.seen = Some(SeenLand { ground, baked, ..SeenLand::of(state) });
-        // Frames that are missing may have given it.
+        // Missing frames may have given a higher number.
         let highest = state.parcels.last().map_or(self.last_number, |parcel| parcel.number);
         self.last_number = self.last_number.max(highest);
     }

@@ -139,7 +139,7 @@ fn parts_by_root(prims: &[PlacedPrim]) -> BTreeMap<LocalId, Vec<PartPlace>> {
     parts
 }
 
-/// The first part of a linkset in the region, and the others relative to it. None if damage has moved one of them beyond all numbers.
+/// The first part of a linkset in the region, and the others relative to it. None if damage has made one of their positions NaN or infinite.
 fn without_root(root: &Motion, parts: &[PartPlace]) -> Option<(PartPlace, Vec<PartPlace>)> {
     let (first, others) = parts.split_first()?;
     let heir = PartPlace { motion: in_region(root, &first.motion), ..*first };

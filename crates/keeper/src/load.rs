@@ -256,7 +256,7 @@ impl Reader<'_> {
     }
 }
 
-/// Local ids without those that prims use, since the row may be lost: each once, freed no later than now.
+/// Resting ids of a range, corrected by the prims, since the region's row may be lost: no id in use rests, each rests once, freed no later than now.
 fn unused(ids: RestingIds, range: &Range<u32>, prims: &[PlacedPrim], now_ns: u64) -> RestingIds {
     let RestingIds { n_used, resting } = ids;
     let n_used = prims.last().map_or(n_used, |prim| n_used.max(prim.id.0 - range.start + 1));

@@ -80,7 +80,7 @@ pub(crate) fn load_land(
         last_number: if last == ParcelNumber::default() { highest } else { last },
         ground,
         baked,
-        // More than strokes of all starts before: none paints the noise of an earlier one.
+        // Above the counts of earlier starts, so that no stroke repeats the noise of an earlier one.
         n_noises: new.now_s << NOISES_PER_S_BITS,
         ..StoredLand::new(state, new.now_s)
     };
@@ -125,7 +125,7 @@ pub(crate) const fn count_patches(size_m: u32) -> u16 {
 
 const ESTATE: LandKey = LandKey::new(LandKind::Estate, 0);
 
-/// Logarithm of the strokes of noise in a second that a count is made for.
+/// log2 of the strokes of noise a second for which the count of a start leaves room: it begins at seconds since 1970 × 2^20.
 const NOISES_PER_S_BITS: u32 = 20;
 
 /// Land under way.

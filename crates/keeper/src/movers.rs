@@ -15,7 +15,7 @@ use std::time::Duration;
 pub(crate) const PERIOD: Duration = Duration::from_secs(5);
 /// Time for which an unspent budget is kept: a transaction with more would keep edits waiting.
 const UNSPENT_MAX: Duration = Duration::from_millis(500);
-/// Entries without an object in the queue, beside as many as there are objects, above which all of them are removed.
+/// Stale entries are removed from the queue when n_stale > n_objects + this.
 const STALE_MAX: usize = 64;
 
 /// Moving objects with unsaved places.
@@ -124,7 +124,7 @@ impl Movers {
         self.objects.len()
     }
 
-    /// Puts an entry in its place. That is the end, but for a failed save.
+    /// Inserts an entry in the order of time: at the end, except after a failed save.
     fn enqueue(&mut self, due_at: Instant, id: LocalId) {
         let place = self.queue.partition_point(|&(other, _)| other <= due_at);
         self.queue.insert(place, (due_at, id));

@@ -24,7 +24,7 @@
 //! 20      n     body
 //!
 //! offset  size  a prim in the body of "PRIM"
-//! 0       4     place of its local id in the range of kept objects, from 0; rises from prim to prim
+//! 0       4     offset of its local id in the range of kept objects; rises from prim to prim
 //! 4       4     b, bytes of its body
 //! 8       b     body: a value with the tag "BODY", as in the database
 //! 8+b     4     s, bytes of its state
@@ -48,7 +48,7 @@
 //! 8             fields in the order of `rows::body::BodyRow`, `rows::state::StateRow` and `rows::land` (postcard)
 //! ```
 //!
-//! Integers are little-endian. A state names the root of its linkset by the place of its local id, from 1, so that a region may be imported into
+//! Integers are little-endian. A state names the root of its linkset by the offset of its local id + 1, so that a region may be imported into
 //! another one with a range of local ids of its own. The place of a patch is counted row by row from the south-west, and the ground is whole, so that it
 //! does not matter over which one the region is imported. Every version of a value that there has been is read. Temporary objects, worn ones, and local
 //! ids that rest are left out. A file without rows of land, as the first builds wrote it, has none.

@@ -14,7 +14,7 @@ use store::RegionChanges;
 /// An object with its place, as frames have it.
 pub(crate) type SeenPrim<'a> = (LocalId, &'a PrimMotion, &'a VersionedBody);
 
-/// Objects that a world must have of those that are known, each under its local id and with its own id: else all of it is not taken.
+/// Known objects that a whole state must contain, with equal local ids and ids; otherwise nothing of it is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Required {
     /// None: it may have lost all of them.
@@ -165,7 +165,7 @@ impl TrackedObjects {
         }
         let Self { ids, objects, values, changed, due, .. } = self;
         changed.extend(places.into_iter().map(|(id, place)| (id, place, None)));
-        // None of them is among the others: an edit's state has the movements since then.
+        // No object is both unsaved and a mover: a movement after an edit becomes part of the edit.
         changed.extend(due.drain(..).map(|(id, Mover { motion, due_at })| (id, Some(motion), Some(due_at))));
         changed.sort_unstable_by_key(|&(id, ..)| id);
         for (id, place, due_at) in changed.drain(..) {
@@ -222,7 +222,7 @@ impl TrackedObjects {
         }
     }
 
-    /// True if all objects of a world are enough.
+    /// True if the objects of a world include the required ones.
     fn has_required(&self, whole: &[SeenPrim<'_>], required: Required) -> bool {
         // An object is known by both: another world may have given the local id to one of its own.
         let theirs: BTreeMap<LocalId, Uuid> =

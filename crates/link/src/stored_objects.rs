@@ -1,4 +1,4 @@
-//! Objects of a world as they are stored, with everything beside them that a later life of the world must know.
+//! Objects of a world as they are stored, with everything beside them that a later start of the world must know.
 
 use crate::object::ObjectPage;
 use crate::transfer::StoredTransfers;
@@ -15,7 +15,7 @@ pub struct StoredObjects {
     pub temporary: RestingIds,
     /// World time, nanoseconds.
     pub now_ns: u64,
-    /// Least version of a prim that changes. A life whose last changes were lost has shown versions that clients may have cached: a later one gives none of
+    /// Least version of a prim that changes. A world whose last changes were lost has shown versions that clients may have cached: a later start gives none of
     /// them again, as its floor is the time of its begin in seconds ([`Self::floor_at`]).
     pub version_floor: u32,
     /// Transfers between the world and the store.
@@ -23,7 +23,7 @@ pub struct StoredObjects {
 }
 
 impl StoredObjects {
-    /// The floor of versions of a life that begins so many seconds after 1970. From 2038 on all lives have the same one.
+    /// Least version of a world that starts at a time, in seconds since 1970. From 2038 on it is the same for all.
     #[must_use]
     pub fn floor_at(unix_s: u64) -> u32 {
         u32::try_from(unix_s).map_or(Self::FLOOR_MAX, |floor| floor.min(Self::FLOOR_MAX))

@@ -26,17 +26,17 @@ use link::{
 use std::sync::Arc;
 use systems::System;
 
-/// Effects of all avatars that one frame passes on; each is a message to all clients near by.
+/// Effects that one frame passes on at most, those of all avatars together; each is a message to all clients near by.
 const EFFECTS_PER_TICK_MAX: usize = 16;
 
 /// The inbox phase, and its results for later phases.
 #[derive(Debug, Default)]
 pub(crate) struct InboxPhase {
-    /// Visitors that strike in this tick; the NPC phase drains it.
+    /// Visitors that punch in this tick; the NPC phase drains it.
     pub(crate) punches: Vec<LocalId>,
     /// Commands on land, in their order; the land phase drains it.
     pub(crate) land_orders: Vec<LandOrder>,
-    /// Effects that are passed on in this tick.
+    /// Effects passed on in this tick, of all avatars.
     n_effects: usize,
 }
 
@@ -77,7 +77,7 @@ impl InboxPhase {
             }
             self.carry_out(command, to, out);
         }
-        // In the tick of an arrival, so that no later strike takes memory.
+        // Reserved in the tick of an arrival, so that later punches do not allocate.
         if !to.npcs.is_empty() {
             self.punches.reserve(to.roster.len().saturating_sub(self.punches.len()));
         }
@@ -98,7 +98,7 @@ impl InboxPhase {
                 to.counters.resync += 1;
                 to.resync.request();
             }
-            // Those that were offered have been carried out before.
+            // The reload that the host has offered is carried out before; another one is ignored.
             Action::ReloadBehaviors { .. } => to.counters.ignored += 1,
             Action::Object(request) => to.change_objects(author, (session, sequence), *request, out),
             Action::EditRights(rights) => to.grant(session, *rights),
@@ -155,7 +155,7 @@ impl InboxPhase {
 }
 
 impl Receivers<'_> {
-    /// True if a session that has an avatar here would enter as another agent.
+    /// True for an `Enter` that names another agent than that of the session's present avatar.
     fn is_impostor(&mut self, command: &Command) -> bool {
         let (Action::Enter(enter), Author::Session(session)) = (&command.action, command.author) else {
             return false;
@@ -186,7 +186,7 @@ impl Receivers<'_> {
             let agent = presence.identity.agent;
             self.counters.enter += 1;
             relocate(presence, position, look_at, around, self.counters);
-            // The world may have restarted from an earlier state than the client's.
+            // Greeted again: a restarted world may have an earlier state than the client shows.
             self.greet(session, agent, out);
             return;
         }
@@ -203,7 +203,8 @@ impl Receivers<'_> {
         self.greet(session, agent, out);
     }
 
-    /// A user teleports within the world: to where the land has it arrive. One that a parcel's lists keep out comes to its border, in the land phase.
+    /// Teleports an avatar within the world: to the requested position, or to the landing point or telehub that the land prescribes. A user whom a parcel's lists
+    /// exclude arrives as requested, and the land phase (`Land::put_out`) moves the avatar to the parcel's border.
     fn teleport(
         &mut self,
         (session, sequence): (SessionKey, u64),
@@ -228,7 +229,7 @@ impl Receivers<'_> {
             }
             Some((land, LandArrival::Refused)) if is_listed(land) => (position, look_at),
             Some((_, LandArrival::Refused)) => {
-                // Its client waits for an arrival: it is where it was.
+                // The client waits for an arrival, also after a refusal: the avatar has not moved.
                 let refused = LandEvent::Refused { sequence, reason: LandRefusal::NoLanding };
                 out.events.extend([Event::Teleported(session), Event::Land(session, refused)]);
                 return;
@@ -380,7 +381,7 @@ impl Receivers<'_> {
         }
     }
 
-    /// Puts visitors who fell in the step before where visitors arrive.
+    /// Moves visitors whose health reached 0 in the last step to the point of arrival.
     fn bring_back(&mut self, out: &mut Frame) {
         let Some(game) = self.game.as_deref_mut().filter(|game| game.has_fallen_visitors()) else { return };
         let ground = &self.setting.ground;
@@ -456,7 +457,7 @@ fn act(
     presence.dirty.touched = true;
 }
 
-/// Moves an avatar elsewhere. Held controls stay held.
+/// Moves an avatar elsewhere. Controls that its client holds down stay so.
 pub(crate) fn relocate(
     presence: &mut Presence,
     to: Vec3,
@@ -519,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn a_world_without_npcs_remembers_no_blows() {
+    fn a_world_without_npcs_remembers_no_punches() {
         let mut world = world();
         let punch = || Action::Animate(vec![(PUNCH_LEFT, true)]);
         for (sequence, action) in (0..).zip([enter_as(1)].into_iter().chain((0..100).map(|_| punch()))) {

@@ -131,7 +131,7 @@ impl Controls {
         Self { held, body_rotation, always_run: false, pressed: Pressed::default() }
     }
 
-    /// Takes a control in; a rotation that is none leaves the former.
+    /// Takes a control in; an invalid rotation leaves the former.
     pub(crate) fn apply_control(&mut self, control: &Control) {
         let flags = control.flags;
         self.pressed.flags = self.pressed.flags.union(ControlFlags(flags.0 & Self::PRESSES));
@@ -355,7 +355,7 @@ fn is_unit(rotation: Quat) -> bool {
     (rotation.length_squared() - 1.0).abs() < 1e-3
 }
 
-/// Normalises a client's rotation; `None` if it is none. The real part is not negative: messages carry three components of a
+/// Normalises a client's rotation; `None` if it has no length or is not finite. The real part is not negative: messages carry three components of a
 /// quaternion, and readers take the fourth as positive.
 fn unit(rotation: Quat) -> Option<Quat> {
     let length = rotation.length();

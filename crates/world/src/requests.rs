@@ -42,7 +42,7 @@ pub(crate) fn follow_rays(request: &mut ObjectCommand, objects: &ObjectStore, so
     }
 }
 
-/// A touch of a prim that is there; `None` if it is not, or the touch has numbers that are none.
+/// A touch of a prim that is there; `None` if it is not, or a number of the touch is not finite.
 pub(crate) fn touch(
     presence: &Presence,
     command: &TouchCommand,

@@ -31,7 +31,7 @@ const PRIMS_PER_ENTRY: u32 = 7;
 
 /// Sizes of roots along an axis, metres; even in their logarithms.
 const ROOT_SIZE_M: (f32, f32) = (0.2, 10.0);
-/// Sizes of parts, of the root's.
+/// Sizes of parts, as shares of the root's size.
 const PART_SIZE: (f32, f32) = (0.05, 1.0);
 /// Share of linksets that stand above the ground, and the highest of them, metres.
 const RAISED: (f64, f32) = (0.3, 40.0);
@@ -49,7 +49,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// So many prims, with the first local ids of the range.
+    /// Content of `n_prims` prims, with the first local ids of the range.
     pub(super) fn generate(n_prims: u32, seed: u64, ids: &Range<u32>) -> Self {
         let mut maker = ContentMaker {
             rng: Rng::new(seed, 0),

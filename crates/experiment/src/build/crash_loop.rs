@@ -23,7 +23,7 @@ const KILLS_PER_CUT: usize = 2;
 const BUDGETS: [FigureLimit; 3] = [
     budget("lost_edits_s_max", "edits lost by SIGKILL, oldest", "s", Limit::AtMost(1.0)),
     budget(power::LOST, "edits lost by a power cut, oldest", "s", Limit::AtMost(1.0)),
-    budget("torn_starts", "regions that were no complete frame behind a crash", "", Limit::AtMost(0.0)),
+    budget("torn_starts", "regions that were no complete frame after a crash", "", Limit::AtMost(0.0)),
 ];
 
 fn figures() -> Vec<String> {

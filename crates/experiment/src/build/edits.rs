@@ -38,7 +38,7 @@ pub(super) fn measure(stage: &BuildStage<'_>, findings: &mut Findings) -> Result
     let at_pace = at_pace(stage, findings)?;
     let in_rush = in_rush(stage, findings)?;
     let most = [&at_pace, &in_rush].map(|window| window.end.metrics.most_since(&window.begin.metrics, LAG));
-    // No number is no promise kept.
+    // Without a reading the limit is not met.
     let is_known = most.iter().all(|age_s| !age_s.is_nan());
     findings.figure("durable_after_s_max", if is_known { most[0].max(most[1]) } else { f64::NAN });
     let (begin, end) = (&at_pace.begin.metrics, &at_pace.end.metrics);

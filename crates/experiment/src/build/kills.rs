@@ -26,7 +26,7 @@ const SEED: u64 = 7;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Crashes {
     pub(super) rounds: Vec<CrashLosses>,
-    /// Starts that failed behind a crash.
+    /// Starts that failed after a crash.
     pub(super) n_failed_starts: usize,
 }
 

@@ -23,7 +23,7 @@ struct RecordedEdit {
     sent_ns: u64,
     seen_ns: Option<u64>,
     effect: EditEffect,
-    /// None of a new prim that was not seen.
+    /// `None` while a new prim has not been seen.
     prim: Option<LocalId>,
 }
 
@@ -137,7 +137,7 @@ impl EditHistory {
     }
 }
 
-/// Number of the first edits of a prim that are stored; `None` if its state is that of none.
+/// Number of a prim's edits, from the first, that are stored; `None` if no edit leads to the stored state.
 fn n_included(edits: &[RecordedEdit], saved: Option<&SavedPrim>) -> Option<usize> {
     let state = saved.map(|saved| &saved.state);
     if let Some(last) = edits.iter().rposition(|edit| edit.effect.is_shown_by(state)) {

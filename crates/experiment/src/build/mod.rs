@@ -119,7 +119,7 @@ const BUDGETS: [FigureLimit; 29] = [
     budget("bulk_pause_ms", "longest step while 45,000 objects are imported", "ms", Limit::AtMost(20.0)),
     budget("lost_edits_s_max", "edits lost by SIGKILL, oldest", "s", Limit::AtMost(1.0)),
     budget(power::LOST, "edits lost by a power cut, oldest", "s", Limit::AtMost(1.0)),
-    budget("torn_starts", "regions that were no complete frame behind a crash", "", Limit::AtMost(0.0)),
+    budget("torn_starts", "regions that were no complete frame after a crash", "", Limit::AtMost(0.0)),
     budget("edits_wrong", "edits without their effect", "", Limit::AtMost(0.0)),
     budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
     budget("logins_failed", "logins failed", "", Limit::AtMost(0.0)),
@@ -160,8 +160,8 @@ fn figures() -> Vec<String> {
 /// A part with its name on the command line.
 type Part = (&'static str, fn(&BuildStage<'_>, &mut Findings) -> Result<(), ExperimentError>);
 
-/// The parts, one after the other. Those of a quick run, whose figures are no measurements, are in three rows beside each other: most of their time
-/// they wait.
+/// The parts. A full run makes them one after the other. A quick run, whose figures are no measurements, runs the three rows concurrently, since parts
+/// mostly wait.
 const PARTS: [&[Part]; 3] = [
     &[("load", load::measure), ("rest", rest::measure), ("bulk", bulk::measure)],
     &[

@@ -21,7 +21,7 @@ const NEAREST: usize = 20;
 pub(super) struct MoverErrors {
     /// Distances between displayed and true places, metres.
     errors_m: Vec<f32>,
-    /// Comparisons in which the mover was not displayed, or not as one.
+    /// Comparisons in which the mover was not displayed, or not as a mover.
     n_missing: usize,
 }
 

@@ -71,7 +71,7 @@ pub(super) fn measure(stage: &BuildStage<'_>, findings: &mut Findings) -> Result
     let options = [&options[..], &["--scenes", &scenes_path]].concat();
     let mut watchers = Bots::start(run, &server, "watchers", clients, &options)?;
     watchers.command(&format!("enter {clients}"))?;
-    // Until a client has its scene, this takes a part of the bytes, and each prim of it memory, which no movement does.
+    // Slow throws until clients have their scenes: a scene takes bytes from movers, and each of its prims memory, which movers do not.
     bots.command("rate 1")?;
     stage.settle_scenes(&server, clients + throwers)?;
     bots.command(&format!("rate {rate_hz}"))?;

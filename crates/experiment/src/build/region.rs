@@ -1,4 +1,4 @@
-//! Objects of a region in a data directory: put there before a server starts, and read behind its end, as its keeper does both.
+//! Objects of a region in a data directory: written before a server starts and read after it has ended, by the code of its keeper.
 
 use super::content::Content;
 use crate::error::ExperimentError;
@@ -129,7 +129,7 @@ pub(super) struct SavedPrim {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SavedRegion {
     pub(super) prims: BTreeMap<LocalId, SavedPrim>,
-    /// Rows and objects that are damaged, and prims that stand otherwise because of them, in sentences.
+    /// Damaged rows and objects, and the number of prims that were relinked because of them, in sentences.
     pub(super) damages: Vec<String>,
 }
 

@@ -120,8 +120,8 @@ impl<'a> BuildStage<'a> {
         Err(server.error(format!("was still sending objects after {} s", SCENE_MAX.as_secs())))
     }
 
-    /// Waits until few objects are sent in full any more to clients that never have all of them, as they walk or bodies are thrown; at most as long as for
-    /// clients that stand.
+    /// Waits until the server sends few full updates, for clients that never have all objects (they walk, or bodies are thrown). Ends after [`SCENE_MAX`] in
+    /// any case.
     pub(super) fn settle_scenes(&self, server: &Server, clients: u32) -> Result<(), ExperimentError> {
         const UPDATES: &str = "throng_object_updates_sent_total";
         let sent = || {

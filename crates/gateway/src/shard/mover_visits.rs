@@ -1,7 +1,7 @@
 //! Clients near prims in motion, which are visited after each frame of their world as well as in their turns.
 //!
-//! A bounce or a throw cannot be foreseen: a client shows the mover elsewhere until it is sent another motion. With turns alone that takes 50 ms in
-//! the mean behind the frame and 100 at most: bodies that are thrown about were more than 0.3 m off in 8 % of all looks at the nearest 20. Worlds have
+//! A bounce or a throw cannot be foreseen: a client shows the mover elsewhere until it is sent another motion. With turns alone the update comes
+//! 50 ms after the frame on average, 100 ms at most: thrown bodies were more than 0.3 m off in 8 % of all samples of the nearest 20. Worlds have
 //! phases of their own, and a frame is there as soon as its step is made; therefore the shard looks for new frames every [`LOOK`] while there are such
 //! clients.
 
@@ -35,7 +35,7 @@ impl MoverVisits {
     pub(super) fn add(&mut self, world: WorldId, tick: Tick, client: ClientIndex) {
         let watched = self.worlds.entry(world).or_insert(Watched { tick, clients: Vec::new(), n_left: 0 });
         debug_assert!(!watched.clients.contains(&client), "a client is listed once");
-        // In front of those that are left.
+        // Before those that are still to be visited for this tick: it has it.
         watched.clients.insert(watched.clients.len() - watched.n_left, client);
     }
 
@@ -50,8 +50,8 @@ impl MoverVisits {
         }
     }
 
-    /// Looks for new frames, if that is due: the clients of their worlds are to be visited. `tick_of` is the newest tick of a client's world. Short of
-    /// CPU time, this look is left out.
+    /// Looks for new frames, if that is due: the clients of their worlds are to be visited. `tick_of` is the newest tick of a client's world. While
+    /// the shard is short of CPU time, it does not look.
     pub(super) fn look(&mut self, now: Instant, is_short: bool, tick_of: impl Fn(ClientIndex) -> Tick) {
         if self.worlds.is_empty() || now < self.next_look {
             return;
@@ -63,7 +63,7 @@ impl MoverVisits {
         for watched in self.worlds.values_mut() {
             let tick = tick_of(watched.clients[0]);
             if std::mem::replace(&mut watched.tick, tick) != tick {
-                // Those that are left of the frame before are visited for this one.
+                // Clients not yet visited for the former frame are visited once, for this one.
                 watched.n_left = watched.clients.len();
             }
         }

@@ -38,8 +38,8 @@ const SPAN: Duration = Duration::from_millis(500);
 const HIGH: f32 = 0.95;
 /// Need ratio that a rise aims at.
 const TARGET: f32 = 0.9;
-/// Need ratio below which the pressure falls. Near the ratio of a full shard without a shortage: with 0.75 one that needs 0.8 of its time kept the
-/// pressure of a moment (ADR 0024).
+/// Need ratio below which the pressure falls. Near the ratio of a full shard without a shortage: with a bound of 0.75, a shard that needs 0.8 of its
+/// time kept a short-lived pressure forever (ADR 0024).
 const LOW: f32 = 0.9;
 /// Largest factor of a rise per span: a process that stood still for a moment is not always late.
 const RISE_MAX: f32 = 2.0;
@@ -141,8 +141,8 @@ impl Pressure {
         self.value > 1.0
     }
 
-    /// Turns of a client per turn that examines avatars beyond the nearest. At most the stretch of the period at their edge: more would
-    /// lower the rate by a step there.
+    /// One in this many turns of a client examines avatars beyond the nearest 60: min(⌊stretch at rank 60⌋, 3). More would make the update
+    /// rate drop abruptly at rank 60.
     pub(super) fn far_every(self) -> u64 {
         (near_edge_stretch(self.value) as u64).clamp(1, FAR_EVERY_MAX)
     }

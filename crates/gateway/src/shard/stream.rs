@@ -138,7 +138,7 @@ impl Shard {
         self.client(index).flush_messages(now, out);
     }
 
-    /// Lists a client for visits after each frame of a world, whose movers it was sent as of this tick, or for none.
+    /// Lists a client for visits after each frame of its world; it has the movers as of this tick. `None` takes it off the list.
     fn list_near_movers(&mut self, index: ClientIndex, near: Option<(WorldId, Tick)>) {
         let client = self.client(index);
         let before = std::mem::replace(&mut client.near_movers_in, near.map(|(world, _)| world));
@@ -153,7 +153,7 @@ impl Shard {
         }
     }
 
-    /// Visits clients near movers whose worlds have new frames. Short of CPU time they have their turns only.
+    /// Visits clients near movers if their world has a new frame. While the shard is short of CPU time they have their turns only.
     pub(super) fn visit_after_frames(&mut self, now: Instant, out: &mut Outbox) {
         let clients = &self.clients;
         self.mover_visits.look(now, self.pressure.is_short(), |index| {
@@ -323,7 +323,7 @@ impl Turn<'_> {
         self.out.seal(self.client.address);
     }
 
-    /// The near set, the dots on the small map, and the region's figures.
+    /// Does what is due each second: an animation of a far avatar, a check of what near avatars wear, statistics (every 3 s), minimap dots (every 2 s).
     fn each_second(&mut self, rate_hz: f32) {
         if self.now < self.client.next_second {
             return;
@@ -337,8 +337,8 @@ impl Turn<'_> {
             return;
         }
         self.client.next_dots = self.now + COARSE_PERIOD;
-        // All members of the set count at once, sent or not: node-metaverse takes an avatar off its list, and warns at its next
-        // movement, when the dots do not name it (measured with 0.8.16).
+        // All near avatars have a dot at once, sent or not: node-metaverse drops an avatar without a dot from its list, and warns at the
+        // avatar's next movement (measured with 0.8.16).
         let near = self.near();
         let you = (near.start > 0).then_some(0);
         let dots = self.client.viewer.shown()[..near.end].iter().map(|shown| {
@@ -354,7 +354,7 @@ impl Turn<'_> {
         }
     }
 
-    /// The region's.
+    /// Sends the region's statistics, every [`SIM_STATS_PERIOD`].
     fn figures(&mut self, rate_hz: f32) {
         if self.now >= self.client.next_stats {
             self.client.next_stats = self.now + SIM_STATS_PERIOD;

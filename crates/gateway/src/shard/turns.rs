@@ -3,9 +3,9 @@
 //! A round is cut into slots, and a client stays in one of them, chosen by its login alone: the contents and times of its updates
 //! depend neither on the other clients of its shard nor on the number of shards. While there are few clients in all, neighbouring slots
 //! are visited in one turn: a thread that wakes up for five clients, two hundred times a second, spends more on waking up, and on code
-//! and memory that are no longer in any cache, than on clients. With 100 clients that display each other, a turn for 50 takes a fifth off the
-//! server's whole CPU time (ten slots at once against one, `gateway.send_hz` 10, 24 pairs of 1.5 s in one server on a 2-core VM: 0.82;
-//! five: 0.83; all twenty: 0.80 there, 0.77 to 0.83 in others). A ping waits a little longer for such a turn: p99.9 of 0.9 instead of
+//! and memory that are no longer in any cache, than on clients. CPU time of the server with 100 clients that display each
+//! other, relative to one slot a turn (`gateway.send_hz` 10, 24 pairs of 1.5 s, 2-core VM): five slots 0.83, ten 0.82, all twenty 0.80
+//! (0.77 to 0.83 in other series). A ping waits a little longer for such a turn: p99.9 of 0.9 instead of
 //! 0.5 ms among 100 (`latency`).
 
 use super::ClientIndex;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Slots of a round.
 pub(super) const SLOTS: u64 = 20;
-/// Mean number of avatars per turn up to which slots are visited together: a millisecond of work and half a megabyte.
+/// Mean number of avatars of a turn at most, unless it is one slot: a millisecond of work and half a megabyte.
 const TURN_AVATARS_MAX: usize = 64;
 
 /// A turn that has begun.
@@ -26,7 +26,7 @@ pub(super) struct BegunTurn {
     pub(super) slots: u64,
     /// Slots of whole rounds that were left out before it, for all clients alike.
     pub(super) left_out: u64,
-    /// Time by which its clients are visited later than one round after their last turn.
+    /// Delay: time since the last turn of these clients, less one round; 0 at least.
     pub(super) late: Duration,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Turns {
     rounds: u64,
     /// Clients in all slots.
     n_clients: usize,
-    /// There was no client at the last turn: no time before the next one was missed.
+    /// There was a time without clients since the last turn: slots that have passed do not count as left out.
     was_empty: bool,
     /// By slot, the last turn that covered it: its round since the clock's beginning, and its delay.
     last: [Option<(u64, Duration)>; SLOTS as usize],
@@ -93,8 +93,8 @@ impl Turns {
         self.under_way.retain(|&member| member != client);
     }
 
-    /// Begins the next turn if it is due and none is under way; late turns begin in order, one a call. `n_avatars` counts those of all
-    /// worlds, which are the same for all shards; it is asked once a round.
+    /// Begins the next turn if it is due and none is under way; late turns begin in order, one a call. `n_avatars` is the number of avatars in
+    /// all worlds, so that all shards compute the same `group`; it is read once a round.
     pub(super) fn begin_turn(
         &mut self,
         now: Instant,
@@ -105,8 +105,8 @@ impl Turns {
         }
         let due = now.0 / self.slot_ns;
         let behind = due.checked_sub(self.next)?;
-        // A shard that is late by a round or more leaves out whole rounds. Single turns left out would always be those of the same
-        // clients when the lateness has a common divisor with the round: with half the time that is needed, every second slot.
+        // A shard that is late by a round or more skips whole rounds. Skipping single turns could starve the same clients: with half the
+        // CPU time needed, every second slot would never be visited.
         let mut left_out = behind / SLOTS * SLOTS;
         let first = self.next + left_out;
         let lag = now.since(Instant(first * self.slot_ns));
@@ -142,8 +142,8 @@ impl Turns {
         !self.under_way.is_empty()
     }
 
-    /// Time of the next call of [`Self::begin_turn`] or [`Self::pop`]; never while there are no clients. Each round begins on time, also
-    /// with empty first slots, since `n_avatars` is asked then.
+    /// Time of the next call of [`Self::begin_turn`] or [`Self::pop`]; never while there are no clients. The first turn of a round
+    /// is due even with empty slots, because it reads `n_avatars`.
     pub(super) fn due_at(&self) -> Option<Instant> {
         let turn = if self.is_under_way() {
             Some(self.next - self.group)
@@ -156,8 +156,8 @@ impl Turns {
         turn.map(|turn| Instant(turn * self.slot_ns))
     }
 
-    /// Number of the round under way. Rounds that were left out are not numbered: otherwise a client that has something in every n-th
-    /// round would never have it when n − 1 rounds are left out each time.
+    /// Number of the round under way. Skipped rounds are not numbered: work that is due every n-th round would otherwise never run
+    /// if n − 1 rounds were skipped each time.
     pub(super) const fn round(&self) -> u64 {
         self.rounds
     }
@@ -175,8 +175,8 @@ fn slot_ns(hz: u32) -> u64 {
     round.as_nanos() as u64 / SLOTS
 }
 
-/// Number of slots that are visited together. Half a round at most: at ten turns a second that is as long as a tick, and the updates
-/// leave in at least two parts of it.
+/// Number of slots of a turn: the largest g of 10, 5, 4, 2 with `n_avatars` × g ÷ [`SLOTS`] ≤ [`TURN_AVATARS_MAX`], else 1. At most half of the
+/// slots: at ten turns a second, a turn is then no longer than a tick of 50 ms, and a round has at least two.
 fn group_for(n_avatars: usize) -> u64 {
     let fits = |group: &u64| n_avatars * *group as usize <= TURN_AVATARS_MAX * SLOTS as usize;
     [10, 5, 4, 2].into_iter().find(fits).unwrap_or(1)
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_does_not_see_whether_others_have_the_other_clients() {
+    fn turn_times_do_not_depend_on_the_other_clients_of_a_shard() {
         let (mut whole, mut half) = (turns(100), Turns::new(10));
         for client in (0..100).step_by(2) {
             half.add(Turns::slot_of(client.into()), client);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn nor_when_the_number_of_avatars_changes_in_the_middle_of_a_round() {
+    fn turn_times_do_not_depend_on_other_clients_when_the_number_of_avatars_changes_within_a_round() {
         let n_avatars = |slot: u64| if slot / 10 % 4 < 2 { 100 } else { 641 };
         let (mut both, mut second) = (Turns::new(10), Turns::new(10));
         both.add(0, 0);

@@ -25,7 +25,7 @@ pub struct Placement {
     pub scale: Vec3,
 }
 
-/// A placement that is none.
+/// A placement with a number that is not finite, or a rotation without length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("no place, turn or size of a collider: it has to be a number of metres within ±{max}", max = COORDINATE_MAX_M)]
 pub struct ColliderError;

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 const NEAR_M: f32 = 0.1;
 /// Metres that an area reaches beyond a body at rest.
 const MARGIN_M: f32 = 0.6;
-/// Seconds of a body's movement that its area reaches further where it is going.
+/// An area reaches velocity × this further, in the direction of the velocity, seconds.
 const AHEAD_S: f32 = 0.3;
-/// Sub-steps of a body's movement that have to be in its area, the next one and one more for what speeds it up there.
+/// An area holds what a body covers in this many sub-steps: the next one, and one more since the body may be accelerated in it.
 const AHEAD_SUB_STEPS: f32 = 2.0;
 
 /// A linkset that rapier moves.
@@ -74,7 +74,7 @@ impl Body {
         !self.area.contains(&needed)
     }
 
-    /// The area around it there, longer where it is going: of what surrounds a fast body it meets little.
+    /// The area of the body at a place. It is extended ahead only: a fast body meets little of what lies beside its path.
     pub(super) fn area_around(&self, at: Vec3, speed: f32, velocity: Vec3) -> Aabb {
         let near = self.bounds(at).grown(Vec3::splat(MARGIN_M + speed * AHEAD_SUB_STEPS * SUB_STEP_S));
         let ahead = velocity * AHEAD_S;

@@ -24,7 +24,7 @@ use std::fmt;
 pub const GRAVITY_M_PER_S2: f32 = 9.8;
 /// Length of a sub-step, seconds.
 pub(super) const SUB_STEP_S: f32 = 1.0 / SUB_STEPS_PER_S as f32;
-/// Speed of a body at most, m/s: rapier's own bound. A faster one is as fast.
+/// Speed of a body at most, m/s: rapier's own bound. Higher speeds are clamped to it.
 const SPEED_MAX_M_PER_S: f32 = 400.0;
 /// Coefficient of friction of the ground, as of a prim by default.
 const GROUND_FRICTION: f32 = 0.6;
@@ -66,8 +66,8 @@ impl Engine {
         Self { world }
     }
 
-    /// Advances by one sub-step. `is_near_static` is false if no body that is awake has anything static to hit: then rapier need not sweep fast
-    /// bodies, for which it takes new memory in every sub-step.
+    /// Advances by one sub-step. `is_near_static` is false if no body that is awake has anything static to hit: then rapier's continuous
+    /// collision detection, which allocates in every sub-step, is switched off.
     pub(super) fn step(&mut self, is_near_static: bool) {
         self.world.integration_parameters.max_ccd_substeps = usize::from(is_near_static);
         self.world.step();
@@ -127,7 +127,7 @@ impl Engine {
         Some(self.add_static(solid))
     }
 
-    /// Adds a square of ground of `n` cells of one metre along each side, with this south-west corner. `height(x, y)` is that of a corner of its cells.
+    /// Adds a patch of ground of `n` × `n` cells of one metre, with this south-west corner. `height(x, y)` is the height at a corner of a cell.
     pub(super) fn add_ground(
         &mut self,
         corner: (u32, u32),
@@ -151,14 +151,14 @@ impl Engine {
         self.world.insert_collider(solid, None)
     }
 
-    /// Removes a prim or a square of ground. Bodies that touch it wake.
+    /// Removes a prim or a patch of ground. Bodies that touch it wake.
     pub(super) fn remove_static(&mut self, handle: ColliderHandle) {
         self.forget_fixed_targets();
         self.world.remove_collider(handle);
     }
 
-    /// Voids rapier's list of the colliders that fast bodies may hit. Rapier 0.35.2 itself does that in steps with a fast body only, and panics at a
-    /// collider that was removed in another one (its issue 985). The solver has no other state.
+    /// Empties the CCD solver's list of colliders that fast bodies may hit. Rapier 0.35.2 renews the list only in steps with a fast body, and panics at a
+    /// listed collider that was removed since (its issue 985). The solver has no other state.
     fn forget_fixed_targets(&mut self) {
         self.world.ccd_solver = CCDSolver::new();
     }
@@ -176,7 +176,7 @@ impl Engine {
         self.world.islands.num_active_bodies()
     }
 
-    /// Motion of a body; `None` if a number of it is none.
+    /// Motion of a body; `None` if one of its numbers is not finite.
     pub(super) fn motion(&self, root: LocalId, handle: RigidBodyHandle) -> Option<BodyMotion> {
         let body = &self.world.bodies[handle];
         let at = body.translation();
@@ -235,7 +235,7 @@ impl Engine {
         }
     }
 
-    /// Visits the roots of bodies whose state became none in the last sub-step. Rapier has put them back to their last possible place.
+    /// Visits the roots of bodies whose state became non-finite in the last sub-step (rapier's quarantine). Rapier has put them back to their last valid pose.
     pub(super) fn each_broken(&self, mut visit: impl FnMut(LocalId)) {
         let quarantine = self.world.quarantine();
         let of_colliders = quarantine.colliders().iter().filter_map(|&collider| {
@@ -280,7 +280,7 @@ impl Engine {
     }
 }
 
-/// A pull at a point: a damped spring without weight.
+/// A pull at a point: a damped spring that also carries the body's weight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pull {
     pub(super) target: Vec3,

@@ -12,7 +12,7 @@ use ids::LocalId;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Speed of a body that wakes the sleepers that it touches, m/s. What falls is as fast after a sixtieth of a second, what settles is not.
+/// Least speed of a body that wakes the sleepers that it touches, m/s. A falling body has it after one sub-step (9.8 ÷ 60 = 0.16), a settling one has not.
 const WAKE_M_PER_S: f32 = 0.1;
 /// Sub-steps after which a sleeping body leaves rapier: two seconds.
 const LEAVE_SUB_STEPS: u32 = 120;
@@ -23,12 +23,12 @@ pub(super) struct Held {
     pub(super) engine: Engine,
     /// By root.
     pub(super) bodies: BTreeMap<LocalId, Body>,
-    /// Prims of all bodies, with the roots of these. Their colliders follow them, and concern no body.
+    /// Prims that are parts of bodies, with their roots. Their colliders in the store follow the bodies, and are not among the surroundings of any.
     parts: BTreeMap<LocalId, LocalId>,
     pub(super) statics: Statics,
     /// Places at which bodies came or went since the last look at surroundings.
     disturbed: Vec<Aabb>,
-    /// Version of the colliders as of that look. None after a restart, whose colliders count anew.
+    /// Version of the colliders as of that look. None after a restore: a restored store counts its versions from the beginning.
     #[serde(skip)]
     colliders_version: Option<u64>,
     /// Lists that live as long as a look.

@@ -38,16 +38,16 @@ use std::time::Duration;
 use sub_steps::SubStepClock;
 use wakes::WakeQueue;
 
-/// Metres around a place that was disturbed in which sleepers wake: they lay on what was there.
+/// Sleepers within this distance of a disturbed box wake, metres: they may have lain on what was there.
 const TOUCH_M: f32 = 0.05;
 /// Pull of a drag: a spring of 8 rad/s, critically damped.
 const DRAG_STIFFNESS: f32 = 64.0;
 const DRAG_DAMPING: f32 = 16.0;
 /// Acceleration by a drag at most, m/s²: its force is at most this × mass.
 const DRAG_MAX_M_PER_S2: f32 = 40.0;
-/// Metres of a pulled point's target from the border at least.
+/// Least distance of a drag's target from the borders, metres.
 const EDGE_M: f32 = 1.0;
-/// Metres of a gripped point from the root along each axis at most: parts are no farther.
+/// Offset of a gripped point from the root along each axis, at most, metres: parts are no farther.
 const GRIP_MAX_M: f32 = 512.0;
 /// Share of a dragged body's spin that is left after a sub-step: it does not swing for long.
 const DRAG_SPIN_LEFT: f32 = 0.95;
@@ -57,8 +57,8 @@ const DRAG_SPIN_LEFT: f32 = 0.95;
 pub struct DynamicsSettings {
     /// Width of the region, metres: a multiple of 16.
     pub size_m: u32,
-    /// Bodies in rapier at a time; further ones wait, asleep. As many wait at most. A region has no more physical prims (`region.max_physical` is 10,000
-    /// at most), hence the bound holds for damaged states only, and for callers with a lower one.
+    /// Bodies in rapier, at most; as many linksets may wait, asleep. The default is the greatest `region.max_physical`, so that only damaged states and
+    /// callers with a lower bound reach it.
     pub bodies_max: usize,
     /// Bodies that wake in one sub-step. Each costs 24–68 µs beside its step (500 in one sub-step took 12–34 ms): 32 are 2 ms at most.
     pub wakes_per_sub_step: usize,
@@ -91,7 +91,7 @@ impl DynamicsSettings {
 pub struct Dynamics {
     settings: DynamicsSettings,
     state: State,
-    /// Memory of a description.
+    /// Scratch for a description.
     plan: BodyPlan,
 }
 
@@ -157,7 +157,7 @@ impl Dynamics {
     }
 
     /// Drags a linkset by a point of it, given in the axes of its root, towards a target, from now on and until [`Self::release`]. The force is at most 40 m/s² ×
-    /// mass. False for points that are no places, and if too many linksets are dragged.
+    /// mass. False for points that are not finite, and if too many linksets are dragged or wait to wake.
     pub fn drag(&mut self, root: LocalId, grip: Vec3, target: Vec3) -> bool {
         let drags = &self.state.drags;
         let has_room = drags.len() < self.settings.bodies_max || drags.contains_key(&root);
@@ -333,7 +333,7 @@ impl Dynamics {
         }
     }
 
-    /// Takes out a body whose state is none, and reports it at rest where it was last.
+    /// Takes out a body whose state became non-finite, and reports it at rest at its last valid position.
     fn stop(&mut self, root: LocalId, out: &mut Outcome) {
         let Some(held) = &mut self.state.held else { return };
         let Some(body) = held.bodies.get(&root) else { return };

@@ -16,14 +16,14 @@ pub struct BodyMotion {
     pub velocity: Vec3,
     /// Radians per second about each axis of the region; zero at rest.
     pub angular_velocity: Vec3,
-    /// That of gravity while nothing touches it, m/s²; zero while something does, and at rest.
+    /// Acceleration, m/s²: by gravity while nothing touches or drags the body, else zero.
     pub acceleration: Vec3,
 }
 
 /// Reasons to stop a linkset: physics moves it no more until the caller wakes it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StopReason {
-    /// A number of its state is none, or out of range.
+    /// A number of its state is not finite, or out of range.
     NotANumber,
     /// No part of it is solid.
     NoSolid,
@@ -36,7 +36,7 @@ pub struct Outcome {
     pub moved: Vec<BodyMotion>,
     /// Bodies that left the region, with their last motion. They are in no other list.
     pub left: Vec<BodyMotion>,
-    /// Linksets that were stopped. A body that was moving is also in `moved`, at rest in its last possible place.
+    /// Linksets that were stopped. A body that was moving is also in `moved`, at rest at its last valid position.
     pub stopped: Vec<(LocalId, StopReason)>,
 }
 

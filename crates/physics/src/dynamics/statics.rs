@@ -1,8 +1,8 @@
-//! Prims and squares of ground near bodies, each once, for as long as a body needs it.
+//! Prims and patches of ground near bodies, each once, for as long as a body needs it.
 //!
 //! Prims stay for some time after that: bodies that are thrown about come back to the same ones, and hulls and meshes are expensive to make.
 //!
-//! A content that is asked for again and has not changed changes nothing, in rapier neither: a restored region may ask for all of it.
+//! Asking again for a prim or a patch that has not changed changes nothing, also in rapier: a restored region may ask for all of them.
 
 use super::engine::Engine;
 use super::neighbourhood::{Neighbourhood, PrimSurface};
@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 use std::collections::BTreeMap;
 
-/// Width of a square of ground, metres.
+/// Width of a patch of ground, metres.
 const PATCH_M: u32 = 16;
-/// Prims without users that stay, beside as many as have users.
+/// Prims without users are trimmed when n_unused > n_used + this.
 const UNUSED_MIN: usize = 64;
 
 /// Prims and ground that rapier has.
@@ -28,10 +28,10 @@ pub(super) struct Statics {
     /// Version of the ground as of the last look at it. None after a restart, whose ground counts anew.
     #[serde(skip)]
     ground_version: Option<u64>,
-    /// Greatest heights of squares of this ground that were asked for.
+    /// Cache: highest point of each patch that was asked for, as of `ground_version`.
     #[serde(skip)]
     tops: BTreeMap<(u8, u8), f32>,
-    /// Fewer prims have users than at the last count of those without. True after a restart: a count more changes nothing.
+    /// A prim has lost its last user, or one with users was removed, since [`Self::trim`] counted. True after a restore: an extra count changes nothing.
     #[serde(skip, default = "due")]
     is_count_due: bool,
 }
@@ -42,7 +42,7 @@ struct StaticPrim {
     handle: Option<ColliderHandle>,
     /// Hash of form, place and surface.
     hash: u64,
-    /// Bodies that need it. Without any, no body reaches it, and it is checked when it changes.
+    /// Number of bodies that need it. With 0 no body reaches it, and it is compared with the store when that changes.
     users: u32,
 }
 
@@ -132,7 +132,7 @@ impl Statics {
         true
     }
 
-    /// Squares of ground that reach into a box or above it, ascending.
+    /// Patches of ground that reach into a box or above it, ascending.
     pub(super) fn patches_at(
         &mut self,
         area: &Aabb,
@@ -157,7 +157,7 @@ impl Statics {
         }
     }
 
-    /// Adds one use of a square of ground.
+    /// Adds one use of a patch of ground.
     pub(super) fn hold_patch(&mut self, at: (u8, u8), scene: &dyn Neighbourhood, engine: &mut Engine) {
         if let Some(known) = self.ground.get_mut(&at) {
             known.users += 1;
@@ -167,7 +167,7 @@ impl Statics {
         self.ground.insert(at, StaticPatch { handle, hash, users: 1 });
     }
 
-    /// Gives up one use of a square of ground.
+    /// Gives up one use of a patch of ground.
     pub(super) fn release_patch(&mut self, at: (u8, u8), engine: &mut Engine) {
         let Some(known) = self.ground.get_mut(&at) else { return };
         known.users -= 1;

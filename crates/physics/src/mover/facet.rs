@@ -1,6 +1,6 @@
 //! Pieces of surface near an avatar, and their distances from it.
 //!
-//! Coordinates are relative to the begin of a step along x and y, for precision, and absolute along z. An avatar is a disc around a point, over a
+//! Along x and y, coordinates are relative to an origin near the begin of a step (`Surroundings::origin`), for precision; along z they are absolute. An avatar is a disc around a point, over a
 //! range of heights; a box with an upright axis is tested as a rectangle, each other piece as a flat polygon.
 
 use super::section::{CORNERS_MAX, Contact, FacetSection, Slab};
@@ -31,8 +31,7 @@ pub(super) struct Facet {
 }
 
 impl Facet {
-    /// A polygon of three or four corners, counter-clockwise from outside; `None` if it has no area or no part in the area of interest, if there is
-    /// such an area.
+    /// A polygon of three or four corners, counter-clockwise from outside; `None` if it is degenerate, or if its bounds or its plane miss the given box.
     pub(super) fn new(corners: &[Vec3], id: LocalId, area: Option<&Aabb>) -> Option<Self> {
         if area.is_some_and(|area| !Aabb::around(corners.iter().copied()).overlaps(area)) {
             return None;
@@ -113,8 +112,8 @@ impl Facet {
         self.normal.z < -UPRIGHT
     }
 
-    /// The contact of its part in a range of heights with a disc of this radius, if that comes from outside of the solid. An axis that pierces the
-    /// polygon has none.
+    /// The contact of a disc of this radius with the facet's part in a range of heights; none if the disc is behind the facet, or if its axis pierces the
+    /// polygon.
     pub(super) fn contact(&self, axis: Vec2, slab: Slab, radius: f32) -> Option<Contact> {
         if !self.stops_in(slab) || !self.is_near(axis, radius) {
             return None;

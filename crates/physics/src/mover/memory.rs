@@ -58,7 +58,7 @@ type StepKey = [u32; 12];
 
 fn key_of(step: &AvatarStep) -> StepKey {
     let AvatarStep { from, wish, carried, cylinder, gait } = step;
-    // No drop is a negative NaN.
+    // Airborne: a negative NaN, which no `ground_drop` is.
     let drop = match gait {
         Gait::Walking { ground_drop } => *ground_drop,
         Gait::Airborne => f32::from_bits(u32::MAX),

@@ -31,23 +31,23 @@ use slide::{PUSH_M, slide};
 
 /// Steps up to this height are climbed, and so are steps down, metres.
 pub const STEP_UP_M: f32 = 0.35;
-/// The same in the air: the edge that a jump just misses.
+/// Edges up to this height above the soles do not stop an avatar in the air, metres: a jump that just misses a top lands on it.
 const LIP_M: f32 = 0.2;
-/// Slack of a second try without steps.
+/// The same in the second try of a piece, in which no step is climbed, metres.
 const NO_STEP_M: f32 = 0.02;
 /// Radius of the foot, as a share of the body's.
 const FOOT_SHARE: f32 = 0.5;
 /// A rise below this is rounding.
 const RISE_MIN_M: f32 = 1e-3;
 
-/// Pieces of a displacement: at most so many, …
+/// Pieces of a displacement, at most.
 const PIECES_MAX: f32 = 16.0;
-/// … each at most this share of the radius along the ground (a walker of 3.2 m/s has one piece in 50 ms) …
+/// Length of a piece along the ground at most, in radii: 0.165 m for a radius of 0.3 m (a walker of 3.2 m/s has one piece in 50 ms).
 pub const PIECE_SHARE: f32 = 0.55;
-/// … and so many metres up or down.
+/// Height of a piece up or down at most, metres.
 const PIECE_Z_M: f32 = 0.3;
 
-// In one piece the axis of a body does not cross a wall that the body touches; in half a piece that of a foot does not.
+// A piece is shorter than the body's radius, and half a piece shorter than the foot's: no axis crosses a wall that its disc touches.
 const _: () = assert!(PIECE_SHARE < 1.0 && PIECE_SHARE * 0.5 < FOOT_SHARE);
 
 /// Size of an avatar.
@@ -64,7 +64,8 @@ pub struct Cylinder {
 pub enum Gait {
     /// On its feet: it climbs steps and keeps to the ground. The displacement's z counts for nothing.
     Walking {
-        /// Drop of the ground over the step above which the avatar falls, metres. From a prim it may be the height of a step in any case.
+        /// Greatest drop of the ground over the step that the avatar follows, metres; at a larger one it falls. Off a prim it also follows a drop of up to
+        /// [`STEP_UP_M`].
         ground_drop: f32,
     },
     /// Jumping, falling or flying: it moves up and down as displaced, and lands.
@@ -124,7 +125,7 @@ struct Walk<'a, G> {
     ground: G,
     /// Heights of the ground that the step depends on.
     heights: Heights,
-    /// Memory of slides.
+    /// Scratch of slides.
     sections: Vec<FacetSection>,
     cylinder: Cylinder,
     at: Vec2,
@@ -139,8 +140,8 @@ struct Walk<'a, G> {
 /// Moves an avatar by one step. A displacement of more than 8.8 radii along the ground, or 4.8 m up or down, is shortened: at 60 steps per
 /// second these are 158 and 288 m/s. `ground` returns the height of the ground at a place of the region.
 ///
-/// Costs about a nanosecond for each piece of the surroundings, and some dozens for each that is near. A step that was made before in the same
-/// surroundings costs some dozens as a whole. Numbers have to be finite.
+/// Costs about 1 ns for each surface of the surroundings, and some dozens of ns for each that is near. A step that was made before in the same
+/// surroundings costs some dozens of ns in all. Numbers have to be finite.
 pub fn step_avatar(
     colliders: &Colliders,
     surroundings: &mut Surroundings,
@@ -190,7 +191,7 @@ pub fn step_avatar(
         }
         ground_drop = match (walk.on, ground_drop) {
             (Support::Air, _) => None,
-            // After a landing, and from a prim, the rest of the displacement leads along the ground.
+            // After a landing, and on the ground after the first piece, a further piece may go down by a step. On a prim `settle` allows that anyway.
             (_, None) if total.z <= 0.0 => Some(STEP_UP_M),
             (Support::Ground, Some(drop)) => Some(drop.max(STEP_UP_M)),
             (_, drop) => drop,
@@ -337,7 +338,7 @@ impl<G: Fn(Vec2) -> f32> Walk<'_, G> {
         }
     }
 
-    /// Moves the foot around all that a step could climb, in two parts: it is narrower than a piece is long.
+    /// Moves the foot around all that a step could climb, in two halves: a whole piece is longer than the foot's radius.
     fn slide_foot(&mut self, to: Vec2, way: Vec2) {
         let (half, middle) = (way * 0.5, self.at + way * 0.5);
         self.slide(middle, half, NO_STEP_M, self.foot());

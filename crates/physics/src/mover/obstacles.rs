@@ -35,7 +35,7 @@ pub(super) struct Floor {
 pub(super) struct Obstacles {
     uprights: Vec<UprightBox>,
     facets: Vec<Facet>,
-    /// Boxes around the facets: most are sorted out by these alone.
+    /// Bounds of the facets, which rule out most of them.
     bounds: BoundsList,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct ReachLists {
     uprights: Vec<u16>,
     facets: Vec<u16>,
     bounds: BoundsList,
-    /// Memory of [`Section`].
+    /// Scratch of [`Section`].
     pub(super) sections: Vec<FacetSection>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Section<'a> {
     reached: &'a Reached<'a>,
     slab: Slab,
     from: Vec2,
-    /// Tests are for discs that are no farther from the place.
+    /// Discs farther than this from `from` are tested against `reached` instead.
     way: f32,
     facets: &'a [FacetSection],
 }
@@ -203,8 +203,8 @@ impl Reached<'_> {
         self.deepest(axis, slab, radius).map_or(radius, |contact| contact.distance)
     }
 
-    /// The highest surface under a foot of this radius, up to a height; perhaps none if it is below another. A slope that passes from below `feet` to
-    /// above the height carries the foot where it is.
+    /// The highest surface under a foot of this radius that is not above `slab.high`; one below `slab.low` may be missed. A slope that rises from below
+    /// `feet` to above `slab.high` within the foot counts as a floor at `feet`.
     pub(super) fn floor(&self, axis: Vec2, radius: f32, feet: f32, slab: Slab) -> Option<Floor> {
         let highest = slab.high;
         let mut best: Option<Floor> = None;
@@ -231,8 +231,8 @@ impl Reached<'_> {
         best
     }
 
-    /// The lowest surface above a cylinder of this radius whose top is at `head`, and its prim; perhaps none if it is above `highest`. Never below
-    /// `head`.
+    /// Height and prim of the lowest surface above a cylinder of this radius whose top is at `head`; one above `highest` may be missed. The height is at
+    /// least `head`.
     pub(super) fn ceiling(&self, axis: Vec2, radius: f32, head: f32, highest: f32) -> Option<(f32, LocalId)> {
         let radius = radius - CEILING_SKIN_M;
         let mut best: Option<(f32, LocalId)> = None;

@@ -10,14 +10,14 @@ pub(super) const PUSH_M: f32 = 0.1;
 const CONTACT_SKIN_M: f32 = 1e-3;
 /// Clearances that differ by less are equal.
 const ROUNDING_M: f32 = 1e-4;
-/// An overlap below this is allowed: corners that are rounded in one step.
+/// An overlap below this is allowed: a disc that goes around a corner may cut it.
 const OVERLAP_MAX_M: f32 = 0.02;
-/// Walls that push one after the other. Two stop a disc, a third one is for corners.
+/// Pushes of one slide at most, each by the nearest wall. Two walls stop a disc, the third push is for corners.
 const PASSES: u32 = 3;
-/// Beside a wall that it overlaps, an avatar moves by this share of its distance at most, so that it never comes out on the other side.
+/// A disc that overlaps a wall moves by at most this share of the distance from its axis to the wall, so that it never comes out on the other side.
 const STRIDE_SHARE: f32 = 0.5;
 
-/// Walls push an avatar usually no farther beyond its way than this, metres: for these places they are looked up at once.
+/// Walls are collected for the way and this much around it, metres: pushes rarely lead farther.
 const SECTION_MARGIN_M: f32 = 0.2;
 
 /// Result of a slide.
@@ -36,14 +36,14 @@ pub(super) fn is_clear(clearance: f32, radius: f32, before: impl FnOnce() -> f32
     }
 }
 
-/// True if the nearest wall at the end of a way is that of a solid in which the disc was. `before` is the clearance at its begin, as far as the way can bring a
-/// wall within the radius: the distance from a wall in front of the disc changes by no more than the way.
+/// True if a move of length `way` leads out of a solid: clearance < before − way. The distance to a wall in front of the disc shrinks by `way` at most, so a
+/// wall that is nearer at the end did not count at the begin: the disc was behind it, in its solid. `before` is the clearance at the begin, up to radius + way.
 pub(super) fn comes_out(clearance: f32, before: f32, way: f32) -> bool {
     clearance < before - way - CONTACT_SKIN_M
 }
 
-/// Moves a disc from a place to another, `way` further, around the pieces within a range of heights. It is nowhere moved farther than `way` is long,
-/// unless it overlapped a wall before. `memory` is for the pieces near its way.
+/// Moves a disc from a place to another, `way` further, around the pieces within a range of heights. Its displacement is at most
+/// |way|, or |way| + [`PUSH_M`] if it overlapped a wall before or came out of a solid. `memory` is scratch.
 pub(super) fn slide(
     obstacles: &Reached<'_>,
     from: Vec2,

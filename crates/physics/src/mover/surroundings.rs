@@ -8,13 +8,13 @@ use crate::colliders::{ColliderKind, Colliders};
 use glam::{Vec2, Vec3};
 use ids::LocalId;
 
-/// Metres that a window reaches beyond a step to each side, and the pieces that it has at most; with more of them it shrinks to the next smaller one,
-/// in the end to the area of the step. In a heap with more than [`PIECES_MAX`] there, the prims with the highest ids are passed through.
-const WINDOWS: [(f32, usize); 2] = [(0.15, 384), (0.1, PIECES_MAX)];
+/// Windows, the widest first: metres beyond a step to each side, and surfaces at most. With more surfaces the next window is used, in the end the box of
+/// the step itself. If even that has more than [`SURFACES_MAX`], the prims with the highest ids are passed through.
+const WINDOWS: [(f32, usize); 2] = [(0.15, 384), (0.1, SURFACES_MAX)];
 /// Up and down the first window reaches no farther beyond a step, metres: floors are level.
 const UPRIGHT_MARGIN_M: f32 = 0.1;
-/// Pieces at most.
-const PIECES_MAX: usize = 4_096;
+/// Surfaces (facets and upright boxes) at most.
+const SURFACES_MAX: usize = 4_096;
 /// Steps ahead that the first window covers.
 const STEPS_AHEAD: f32 = 4.0;
 /// It reaches no farther ahead than this, metres.
@@ -25,8 +25,8 @@ const SQUARE_M: f32 = 4.0;
 /// The surfaces of solid prims in a window around an avatar. They are looked up again when a step leaves the window, or when the store has changed
 /// there.
 ///
-/// They follow from the store and from the steps, and decide nothing by themselves: empty ones give the same movements. They belong to one avatar and
-/// one store. Memory: about 130 bytes a piece; a window has some dozens, and 4,096 at most but for the last prim.
+/// A cache, derived from the store and from the steps: movements are the same with an empty one. It belongs to one avatar and one store. Memory: about
+/// 130 bytes a surface; a window has some dozens, at most 4,096 and those of the last prim.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     window: Aabb,
@@ -34,12 +34,12 @@ pub struct Surroundings {
     version: u64,
     origin: Vec2,
     obstacles: Obstacles,
-    /// The window has more pieces than these: they are those of exactly one area.
+    /// The surfaces of the window exceeded [`SURFACES_MAX`], and some are missing: `obstacles` hold for a step with exactly this window.
     is_cut: bool,
-    /// Displacement by the last step, if an obstacle was in its way: the next one is more like it than like its wish.
+    /// Displacement of the last step, if an obstacle was in its way: a better guess of the next displacement than the next wish.
     last_way: Option<Vec2>,
     memory: StepMemory,
-    /// Memory of a step.
+    /// Scratch of a step.
     pub(super) lists: ReachLists,
 }
 
@@ -168,7 +168,7 @@ impl Surroundings {
                 continue;
             }
             self.obstacles.add(id, colliders.collider(slot), bounds, area, origin);
-            if self.obstacles.len() > PIECES_MAX {
+            if self.obstacles.len() > SURFACES_MAX {
                 self.is_cut = true;
                 return;
             }

@@ -65,7 +65,7 @@ impl BoundedStroke {
     /// ones inside).
     ///
     /// # Errors
-    /// [`LandRefusal::Malformed`] with a number that is none, [`LandRefusal::NoArea`] without a sample in the region.
+    /// [`LandRefusal::Malformed`] with a number that is not finite, [`LandRefusal::NoArea`] without a sample in the region.
     pub(super) fn new(
         stroke: &Stroke,
         size_m: u32,

@@ -160,8 +160,8 @@ impl Escrow {
         }
     }
 
-    /// Continues after the last ticket of an earlier life, whose effects since its own last one are lost. `began` is the last ticket from before that
-    /// life: a world without any state has lost no more than the life.
+    /// Continues after the last ticket of an earlier epoch, whose effects since its own last one are lost. `began` is the last ticket from before that
+    /// epoch: a world without any state has lost no more than the epoch.
     pub(crate) fn continue_after(&mut self, began: Ticket, last: Ticket) {
         let kept = if self.last == Ticket(0) { began } else { self.last };
         if last > kept {

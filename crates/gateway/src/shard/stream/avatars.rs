@@ -50,8 +50,8 @@ impl Turn<'_> {
             self.out.seal(self.client.address);
             rest = others;
         }
-        // Once there is room, and before those that wait already: the own avatar of another world is among the first. A dropped one
-        // would be displayed forever. The list is bounded by the client's displayed objects, since a circuit without room for kills has
+        // Kills without room go to the front of the list and are sent once there is room: the client's own avatar in a world that it left is
+        // among the first. An avatar whose kill was dropped would be displayed forever. The list is bounded by the client's displayed objects, since a circuit without room for kills has
         // none for full updates.
         self.client.unkilled.splice(0..0, rest.iter().copied());
     }

@@ -21,12 +21,12 @@ use wire::messages::{ParcelOverlay, ParcelOverlayParcelData};
 const DATAGRAMS_PER_SEND: usize = 8;
 /// Unacked reliable messages beyond which land waits: avatars come first.
 const UNACKED_SHARE: usize = UNACKED_MAX / 2;
-/// Between two descriptions of the avatar's parcel. An avatar that flies across small parcels would fill the queue of events.
+/// Time between two descriptions of the avatar's parcel. An avatar that flies across small parcels would fill the queue of events.
 const PARCEL_PERIOD: Duration = Duration::from_millis(500);
 /// Share of the bytes that avatars get while land waits: that of other bulk.
 pub(super) const SHARE_BESIDE_LAND: f32 = 0.6;
 /// Share of the bytes behind those of avatars that land takes while prims move or objects are due. It takes a whole datagram at least, so that it
-/// is complete some time on every line.
+/// completes on slow lines, too.
 pub(super) const SHARE_BESIDE_OBJECTS: f32 = 0.5;
 
 impl Turn<'_> {
@@ -186,7 +186,7 @@ impl Turn<'_> {
         Some(self.properties_event(&properties))
     }
 
-    /// The description of a parcel that has changed as the client asked.
+    /// The description of a parcel that has changed since the client sent a command on it.
     pub(super) fn asked_parcel(&mut self) -> Option<FromShard> {
         let land = self.replica.land()?;
         let number = self.client.land.take_changed(land)?;

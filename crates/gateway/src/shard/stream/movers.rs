@@ -5,8 +5,8 @@ use replicate::objects::{DueMover, MoverSend};
 use wire::header::HEADER_LEN;
 use wire::terse::{self, PRIM_BLOCK_LEN};
 
-/// Shares of the bytes behind those of avatars, while objects wait for the rest: of all due movers, and of those that are displayed wrongly to
-/// an extent that users see.
+/// Movers get max(0.5 × bytes, min(bytes of urgent movers, 0.8 × bytes)) of the bytes that avatars leave, while objects are due. A mover is urgent if
+/// users see its error ([`DueMover::is_urgent`]).
 const SHARE_BESIDE_SCENE: f32 = 0.5;
 const SHARE_OF_URGENT: f32 = 0.8;
 /// Share of all bytes that is theirs between two turns: the next turn begins with avatars.

@@ -1,7 +1,7 @@
 //! Objects that can change: sent when the client comes within their reach and whenever they change, killed when they are gone.
 //!
 //! The order is radius ÷ distance, a root before its parts. Datagrams are zero-coded, since blocks are: three real archives take 279 bytes a prim plain
-//! and 127 so. A viewer that keeps objects gets those that have not changed lately in forms that it keeps:
+//! and 127 zero-coded. A viewer with an object cache gets prims that have not changed lately in forms that it caches:
 //!
 //! | viewer's cache | prim, until it has arrived | prim that the viewer asks for | prim that was sent as ObjectUpdate, has changed since it was sent, is in doubt, or is not cacheable |
 //! |---|---|---|---|
@@ -12,7 +12,7 @@
 //! Viewers evict an object from the cache at each ObjectUpdate, and take no compressed update of one that they display; hence the last column. A
 //! linkset has the form of its root. A prim with extra parameters or particles above 255 bytes is always compressed: no other form holds them.
 //!
-//! Overrides of render materials are in no update: a message of their own follows the first one, and each one after they have changed.
+//! Overrides of render materials are in no update: a message of their own follows a prim's first update, and the first one after each change of them.
 
 use super::{Turn, UNACKED_MAX};
 use crate::shard::progress::ViewerCache;
@@ -123,7 +123,7 @@ impl Turn<'_> {
         let client = &mut *self.client;
         let onlooker = ClientEye { viewer: &client.viewer, draw_m: client.draw_m };
         client.objects.sent.choose(objects, &onlooker, datagrams * per_datagram, &mut due);
-        // A send changes the form of others only to Plain, and of parts whose root went so: then there is no room left for these.
+        // Forms are chosen before the first send. No send changes the form of another object: parts of a root that goes as Plain are Plain already.
         let mut by_form = std::mem::take(self.due_by_form);
         for due in due.drain(..) {
             by_form[self.form(&due) as usize].push(due);
@@ -142,7 +142,7 @@ impl Turn<'_> {
         (*self.due_objects, *self.due_by_form) = (due, by_form);
     }
 
-    /// Overrides of the objects that were sent have taken some, too.
+    /// True if there is room for one more datagram: overrides of the objects that were sent take room, too.
     fn has_room(&mut self) -> bool {
         let circuit = &mut self.client.circuit;
         circuit.unacked() < UNACKED_SHARE && circuit.budget_bytes(self.now) >= DATAGRAM_MAX

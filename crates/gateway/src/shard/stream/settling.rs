@@ -77,8 +77,8 @@ impl Turn<'_> {
         self.gone.dedup();
     }
 
-    /// An avatar came back under another local id, as after a new login: a late update of its former presence may have replaced the new
-    /// one in the client, and vanishes with it.
+    /// Sends an avatar in full again that is back under another local id, as after a new login: a late update of its former presence may
+    /// have replaced the new one in the client, and the kill of the former then removes the avatar.
     fn show_again(&mut self, agent: AgentId) {
         // An object has no presence.
         if agent.0.is_nil() {

@@ -40,7 +40,7 @@ proptest! {
             let point = at - contact.away * contact.distance;
             prop_assert!(piece.normal.truncate().dot(at - point) > 0.0, "from behind");
         } else {
-            // Turned round it has the contact, unless there is none.
+            // The facet with its corners reversed has the contact, if there is any.
             let back = facet(&[corners[0], corners[2], corners[1]]).unwrap();
             let is_level = piece.normal.truncate().length() < 0.01;
             let touches = nearest > 0.02 && nearest < 0.49;

@@ -1,4 +1,4 @@
-//! Sorting out changes no result: queries among the pieces within reach are compared with such among all pieces, one by one.
+//! Culling changes no result: queries of the surfaces within reach are compared with queries that test all surfaces one by one.
 
 use super::*;
 use proptest::prelude::*;

@@ -279,7 +279,7 @@ impl ObjectEditor<'_> {
         self.store.body(id).expect("a prim that is there").body.id
     }
 
-    /// The nearest height at which objects are, within the borders. A place beyond them is refused, as OpenSimulator does without a neighbour there.
+    /// A position with its height clamped to that of objects. A position beyond the borders is refused, as by OpenSimulator without a neighbour there.
     pub(super) fn in_region(&self, position: Vec3) -> Result<Vec3, EditRefusal> {
         let position = finite(position)?;
         let across = position.truncate();

@@ -40,7 +40,7 @@ impl ObjectEditor<'_> {
         );
         for &prim in &prims {
             let flags = self.store.motion(prim).ok_or(EditRefusal::Unknown)?.flags.with(SETTABLE, wanted);
-            // Only a phantom keeps reporting collisions: clients do not show that setting, and clear it with phantom.
+            // Volume detect (a phantom that reports collisions) ends with phantom: clients do not show it, and clear it with phantom.
             let no_volume = if edit.is_phantom { PrimFlags::default() } else { PrimFlags::VOLUME_DETECT };
             self.store.set_flags(prim, flags.with(no_volume, PrimFlags::default()))?;
         }

@@ -1,7 +1,7 @@
 //! Changes of places that a session can take back and repeat.
 //!
-//! A change keeps the former places of the prims that it moved, by their ids: local ids are used again. Taking it back exchanges them with the
-//! present ones, which make the change to be repeated. Bounded by the number of changes and of prims in them; the oldest go first.
+//! A change keeps the former places of the prims that it moved, by id, since local ids are reused. Undo swaps them with the present places, which become
+//! the entry for redo. Bounded by the number of changes and of prims in them; the oldest go first.
 
 use glam::{Quat, Vec3};
 use ids::Uuid;
@@ -18,8 +18,8 @@ pub(super) const PRIMS_MAX: usize = 1_024;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct KnownPlace {
     pub(super) object: Uuid,
-    /// Root of its linkset, null for a root on the ground: the place is relative to it. The object itself if it is a root that was worn then: the
-    /// place is relative to its wearer, and none on the ground.
+    /// Origin of the position and rotation. Part: the root of its linkset. Root on the ground: null, the region. Worn root: the object itself, for its
+    /// wearer; such a change cannot be undone on the ground.
     pub(super) root: Uuid,
     pub(super) position: Vec3,
     pub(super) rotation: Quat,

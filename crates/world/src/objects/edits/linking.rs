@@ -30,7 +30,8 @@ impl ObjectEditor<'_> {
         if judged.is_attached { Err(EditRefusal::Attached) } else { Ok(judged) }
     }
 
-    /// Makes another linkset part of one. Its prims get the root's masks within their own bases and move as the root does; none is for sale.
+    /// Links all prims of another linkset to a root. They get the root's masks within their own base masks, and its physical, phantom and temporary flags;
+    /// none is for sale.
     fn join(&mut self, root: LocalId, other: LocalId) -> Result<(), EditRefusal> {
         let judged = self.linkable(other)?;
         if judged.root == root {
@@ -85,8 +86,8 @@ impl ObjectEditor<'_> {
         Ok(())
     }
 
-    /// Takes prims out of their linksets: parts first, the last one of a linkset first, since those behind a part are numbered anew. A root that is
-    /// named leaves the parts that are not to the first of them.
+    /// Takes prims out of their linksets: parts before roots, high link numbers before low ones, since the parts after a removed one are renumbered. If
+    /// a root is named, the first of its remaining parts becomes the root of the others.
     pub(super) fn delink(&mut self, objects: Vec<LocalId>) {
         let mut named = BTreeSet::new();
         for id in objects {

@@ -54,7 +54,7 @@ use std::sync::Arc;
 const EXPIRED_PER_TICK_MAX: usize = 64;
 /// Linksets that are returned in one tick; others wait for the next.
 const RETURNED_PER_TICK_MAX: usize = 64;
-/// World time until a linkset is returned to an owner for whom the store took no more, nanoseconds.
+/// World time until the next attempt to return a linkset, if the store had no room for its owner, nanoseconds.
 const FULL_RETRY_NS: u64 = 60_000_000_000;
 /// Orders to return objects that wait. Further ones are refused: each of those names all objects of its kinds, and the author may repeat it.
 const RETURN_ORDERS_MAX: usize = 64;
@@ -257,7 +257,7 @@ impl Edits {
         }
         for _ in 0..RETURNED_PER_TICK_MAX {
             let Some(object) = self.auto_returns.pop_due(store.now_ns()) else { break };
-            // Its time may be that of an earlier life, with other places and rules.
+            // Its time may come from an earlier epoch, with other places and rules.
             let is_under_rule = |root: &LocalId| {
                 let place = uses.place_of(*root, land);
                 place.is_some_and(|place| Land::return_ns(place, store.now_ns()).is_some())
@@ -286,7 +286,7 @@ impl Edits {
         roots
     }
 
-    /// Takes off what avatars wear that are not in the world: one that has left, or those of a world that restarted without them.
+    /// Takes everything off avatars that are no longer in the world: one that has left, or those that a restarted world lacks.
     pub(crate) fn take_off(
         &mut self,
         store: &mut ObjectStore,
@@ -356,7 +356,7 @@ impl Edits {
         std::mem::take(&mut self.pulls)
     }
 
-    /// Takes out a linkset that physics has moved beyond the border, as it was within it. Its owner gets it back; a temporary one is gone.
+    /// Takes out a linkset that physics has moved beyond the border, and returns its last state within the region to the owner; a temporary one is dropped.
     ///
     /// # Errors
     /// [`EditRefusal::HeldFull`] if the store takes no more for its owner; nothing has changed then.

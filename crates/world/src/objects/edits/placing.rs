@@ -37,7 +37,7 @@ impl ObjectEditor<'_> {
         let judged = self.judge(id)?;
         let is_of_linkset = request.is_linked_set && (scale.is_none() || request.is_uniform);
         let is_moved = position.is_some() || rotation.is_some();
-        // The move of a single prim is a change of its linkset.
+        // To move one prim of a linkset takes the right to modify.
         let is_changed = scale.is_some() || !is_of_linkset;
         if is_moved && !judged.allows(Edit::Move) || is_changed && !judged.allows(Edit::Modify) {
             return Err(EditRefusal::Rights);

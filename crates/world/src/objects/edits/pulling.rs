@@ -8,7 +8,7 @@ use link::{EditRefusal, PrimFlags};
 use prim::Edit;
 
 impl ObjectEditor<'_> {
-    /// Lets the acting user pull a linkset of its own by a point, given from the prim along the region's axes. Of the pulls of one tick the last one counts. One that physics does not move stays where it is.
+    /// Lets the acting user pull a linkset of its own by a point, given from the prim along the region's axes. The last pull of a tick counts. A linkset that physics does not move stays where it is.
     pub(super) fn pull(&mut self, id: LocalId, grip: Vec3, target: Vec3) -> Result<(), EditRefusal> {
         let (grip, target) = (finite(grip)?, finite(target)?);
         let judged = self.need(id, Edit::Move)?;

@@ -100,7 +100,7 @@ fn an_avatar_whose_store_is_full_wears_nothing_more_and_loses_nothing() {
 }
 
 #[test]
-fn a_change_on_the_ground_is_not_taken_back_while_worn_nor_one_while_worn_on_the_ground() {
+fn a_change_on_the_ground_cannot_be_undone_while_worn_and_one_while_worn_not_on_the_ground() {
     let mut stage = Stage::new();
     let id = stage.rez(ADA);
     let object = stage.id_of(id);
