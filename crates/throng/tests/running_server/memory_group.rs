@@ -151,8 +151,11 @@ fn a_server_reads_the_limit_of_its_control_group_and_sheds_load_before_the_kerne
     server.wait_until("the lower limit is noticed", is_closed(1.0));
     let visit = server.visit();
     assert_eq!((&visit["logins_ok"], &visit["logins_failed"]), (&json!(0), &json!(1)), "{visit}");
-    // Memory that is given back meanwhile may leave room for one or two.
-    server.wait_until("instances are refused", |server| create(server) == 503);
+    // Memory that the server gives back meanwhile leaves room again: the limit follows.
+    server.wait_until("instances are refused", |server| {
+        group.set_limit(whole_mib(resident(server) * 105 / 100));
+        is_closed(1.0)(server) && create(server) == 503
+    });
 
     group.set_limit(limit * 4);
     server.wait_until("there is room again", is_closed(0.0));
