@@ -31,17 +31,23 @@ pub(crate) struct LoadedModule {
 }
 
 /// All modules, the main executable first.
+///
+/// Where a segment begins on a page boundary, a page may lie between it and the one before: the dump then lists the parts of one executable as modules of their own.
+/// They are one module here, since addresses in its file count from the beginning of the first.
 pub(crate) fn images(modules: &MinidumpModuleList, symbols: &Symbols) -> Vec<LoadedModule> {
-    modules
-        .iter()
-        .map(|module| {
-            let path = module.code_file().into_owned();
-            let build_id = module.code_identifier().map(|id| id.to_string());
-            let file = build_id.as_deref().and_then(|id| symbols.find(id, Path::new(&path)));
-            let base = module.base_address();
-            LoadedModule { base, end: base + module.size(), path, build_id, file }
-        })
-        .collect()
+    let mut images: Vec<LoadedModule> = Vec::new();
+    for module in modules.iter() {
+        let path = module.code_file().into_owned();
+        let (base, end) = (module.base_address(), module.base_address() + module.size());
+        if let Some(image) = images.iter_mut().find(|image| image.path == path) {
+            (image.base, image.end) = (image.base.min(base), image.end.max(end));
+            continue;
+        }
+        let build_id = module.code_identifier().map(|id| id.to_string());
+        let file = build_id.as_deref().and_then(|id| symbols.find(id, Path::new(&path)));
+        images.push(LoadedModule { base, end, path, build_id, file });
+    }
+    images
 }
 
 /// Unwind tables of all modules.
@@ -129,4 +135,24 @@ fn sections(path: &Path) -> Option<ExplicitModuleSectionInfo<Vec<u8>>> {
         eh_frame_hdr: data(".eh_frame_hdr"),
         ..ExplicitModuleSectionInfo::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use minidump::MinidumpModule;
+
+    #[test]
+    fn parts_of_an_executable_with_a_page_between_them_are_one_module() {
+        let modules = MinidumpModuleList::from_modules(vec![
+            MinidumpModule::new(0x10_0000, 0x5000, "/bin/throng"),
+            MinidumpModule::new(0x10_6000, 0x2000, "/bin/throng"),
+            MinidumpModule::new(0x20_0000, 0x1000, "/lib/libc.so.6"),
+        ]);
+        let folder = tempfile::tempdir().unwrap();
+        let images = images(&modules, &Symbols::of(folder.path()));
+        let ranges: Vec<_> = images.iter().map(|image| (&*image.path, image.base, image.end)).collect();
+        let expected = [("/bin/throng", 0x10_0000, 0x10_8000), ("/lib/libc.so.6", 0x20_0000, 0x20_1000)];
+        assert_eq!(ranges, expected);
+    }
 }
