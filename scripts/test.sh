@@ -52,8 +52,10 @@ step_deny() {
 # As `cargo test --workspace --no-fail-fast`, but with two binaries at a time.
 step_test() {
   need_node
-  cargo test --workspace --locked --no-run --message-format=json | node scripts/run_tests.mjs
-  cargo test --workspace --locked --doc
+  local status=0
+  cargo test --workspace --locked --no-run --message-format=json | node scripts/run_tests.mjs || status=1
+  cargo test --workspace --locked --doc --no-fail-fast || status=1
+  return $status
 }
 
 # The same tests of the store on its other engine, and what only a real server can show.

@@ -323,7 +323,7 @@ impl Turn<'_> {
         self.out.seal(self.client.address);
     }
 
-    /// Does what is due each second: an animation of a far avatar, a check of what near avatars wear, statistics (every 3 s), minimap dots (every 2 s).
+    /// Work of each second: an animation of a far avatar, a check of what near avatars wear, statistics (every 3 s), minimap dots (every 2 s).
     fn each_second(&mut self, rate_hz: f32) {
         if self.now < self.client.next_second {
             return;
