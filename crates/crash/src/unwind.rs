@@ -32,8 +32,8 @@ pub(crate) struct LoadedModule {
 
 /// All modules, the main executable first.
 ///
-/// Where a segment begins on a page boundary, a page may lie between it and the one before: the dump then lists the parts of one executable as modules of their own.
-/// They are one module here, since addresses in its file count from the beginning of the first.
+/// Parts of one executable are one module, since addresses in its file count from the beginning of the first. The dump lists them apart if an unmapped page lies
+/// between two segments, as happens where the second begins on a page boundary.
 pub(crate) fn images(modules: &MinidumpModuleList, symbols: &Symbols) -> Vec<LoadedModule> {
     let mut images: Vec<LoadedModule> = Vec::new();
     for module in modules.iter() {
