@@ -141,18 +141,27 @@ await main(async ({ clients: count, loginUri, step, api, log }) => {
     const text = async (reply) => (assert(reply.ok, `HTTP ${reply.status}`), reply.text());
     const address = await speaker.region.caps.getCapability('UploadBakedTexture');
     const headers = { 'Content-Type': 'application/llsd+xml' };
-    const begun = await text(await fetch(address, { method: 'POST', headers, body: '<llsd><map /></llsd>' }));
-    const uploader = /<key>uploader<\/key><string>([^<]+)</.exec(begun)?.[1];
-    assert(uploader, `no address to upload to: ${begun}`);
-    const texture = Uint8Array.from([0xff, 0x4f, 0xff, 0x51, ...Array(500).keys()]);
+    const begin = async () => {
+      const begun = await text(await fetch(address, { method: 'POST', headers, body: '<llsd><map /></llsd>' }));
+      const uploader = /<key>uploader<\/key><string>([^<]+)</.exec(begun)?.[1];
+      assert(uploader, `no address to upload to: ${begun}`);
+      return uploader;
+    };
+    const uploader = await begin();
+    const texture = new Uint8Array(await speaker.fetchTexture(speaker.region.terrainDetail0));
     const ended = await text(await fetch(uploader, { method: 'POST', body: texture }));
     const id = /<key>new_asset<\/key><uuid>([^<]+)</.exec(ended)?.[1];
     assert(id, `no id: ${ended}`);
     const other = await walker.region.caps.getCapability('GetTexture');
     const fetched = new Uint8Array(await (await fetch(`${other}?texture_id=${id}`)).arrayBuffer());
     assert(Buffer.compare(fetched, texture) === 0, 'another texture came back');
-    const refused = await fetch(uploader, { method: 'POST', body: 'GIF89a' });
-    assert(refused.status === 400, `what is no texture: HTTP ${refused.status}`);
+    const again = await fetch(uploader, { method: 'POST', body: texture });
+    assert(again.status === 404, `an address was used twice: HTTP ${again.status}`);
+    const refused = await text(await fetch(await begin(), { method: 'POST', body: 'GIF89a' }));
+    assert(refused.includes('the texture is not a JPEG 2000 codestream'), `a GIF: ${refused}`);
+    const tag = (await fetch(`${other}?texture_id=${id}`, { method: 'HEAD' })).headers.get('etag');
+    const known = await fetch(`${other}?texture_id=${id}`, { headers: { 'If-None-Match': tag } });
+    assert(known.status === 304, `a texture that the client has: HTTP ${known.status}`);
   });
 
   await step('a teleport to nowhere fails, and its client goes on', async () => {

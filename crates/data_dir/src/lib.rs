@@ -203,6 +203,12 @@ impl DataDir {
         captures_path(&self.path)
     }
 
+    /// The directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Directory of recordings.
     #[must_use]
     pub fn recordings(&self) -> PathBuf {

@@ -2,12 +2,14 @@
 //! it on virtual time.
 
 use crate::places::PlaceId;
+use assets::{Asset, AssetKind};
 use glam::Vec3;
+use grid::inventory::InventoryRequest;
 use ids::{AgentId, CircuitCode, Instant, RegionHandle, SessionId, Uuid, WorldId};
 use link::{Appearance, CircuitKey, EntryRefusal, Event, LandEdit, ObjectCommand};
 use std::sync::Arc;
 use wire::llsd::Llsd;
-use wire::messages::MessageNumber;
+use wire::messages::{MessageNumber, RequestImageRequestImage, TransferRequestTransferInfo};
 
 /// Names in one UUIDNameReply: 16 + 2 × (1 + 32) bytes each at most, within a datagram.
 pub(crate) const NAMES_PER_REPLY: usize = 14;
@@ -124,6 +126,8 @@ pub enum ToShard {
     Close(CircuitKey, Ending),
     /// Changes of land that a client has asked for by a capability.
     Land(CircuitKey, Vec<LandEdit>),
+    /// An asset that was read for a client; none if there is none.
+    Asset(CircuitKey, Box<AssetRequest>, Option<Asset>),
     /// Events of a world.
     Events(WorldId, Arc<[Event]>),
 }
@@ -236,6 +240,8 @@ pub enum Request {
     Names(Vec<Uuid>),
     /// A question that the store answers.
     LookUp(StoreQuery),
+    /// Change the user's inventory.
+    Inventory(Box<InventoryRequest>),
     /// Make this spot home; none when the avatar is in an instance, which may end.
     SetHome(Option<Spot>),
     /// A teleport was refused as one too many: the client waits for its end.
@@ -273,7 +279,7 @@ pub enum Request {
 }
 
 /// A question of a client that the store answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum StoreQuery {
     /// Names of accounts that are not logged in, at most `NAMES_PER_REPLY`.
     Names(Vec<AgentId>),
@@ -306,6 +312,35 @@ pub enum StoreQuery {
         /// True if its items are requested.
         items: bool,
     },
+    /// An asset that is not in memory, for a message of a client.
+    Asset(AssetRequest),
+}
+
+/// A request for an asset over UDP, with what its answer repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AssetRequest {
+    /// A transfer.
+    Transfer {
+        /// The asset.
+        id: Uuid,
+        /// Its kind, as requested.
+        kind: AssetKind,
+        /// As requested.
+        transfer: TransferRequestTransferInfo,
+    },
+    /// A texture in parts.
+    Image(RequestImageRequestImage),
+}
+
+impl AssetRequest {
+    /// The asset and its kind.
+    #[must_use]
+    pub const fn asset(&self) -> (Uuid, AssetKind) {
+        match self {
+            Self::Transfer { id, kind, .. } => (*id, *kind),
+            Self::Image(row) => (row.image, AssetKind::Texture),
+        }
+    }
 }
 
 /// A client's message as received: its number and body.

@@ -1,7 +1,7 @@
 //! The hub as HTTP handlers and the hub's own thread share it: a briefly held lock, with the hub's output delivered before its release,
 //! so that shards get it in the order of its decisions.
 
-use crate::hub::{Address, Hub, Record, StoreLookup};
+use crate::hub::{Address, Hub, InventoryOrder, Record, StoreLookup};
 use crate::lock_order::{HUB, MAILBOX};
 use crate::mail::ToShard;
 use crate::places::Places;
@@ -40,6 +40,8 @@ pub struct Sessions {
     orders: TakeOrder,
     /// `None` marks the end for the thread that reads the store for clients.
     lookups: SyncSender<Option<StoreLookup>>,
+    /// `None` marks the end for the thread that changes inventories.
+    inventory: SyncSender<Option<InventoryOrder>>,
     lock_wait: LockWait,
     /// Optional mail dropped because a shard had no room.
     offers_dropped: AtomicU64,
@@ -53,7 +55,8 @@ impl fmt::Debug for Sessions {
 
 impl Sessions {
     /// Takes the hub and the destinations of its output: shards in order of their indexes, the store's thread, the one that carries out
-    /// orders, and the one that reads the store for clients. `lock_wait` gets the time for which callers wait for each other.
+    /// orders, the one that reads the store for clients, and the one that changes inventories for them. `lock_wait` gets the time for which
+    /// callers wait for each other.
     #[must_use]
     pub fn new(
         hub: Hub,
@@ -61,6 +64,7 @@ impl Sessions {
         records: SyncSender<Option<Record>>,
         orders: TakeOrder,
         lookups: SyncSender<Option<StoreLookup>>,
+        inventory: SyncSender<Option<InventoryOrder>>,
         lock_wait: LockWait,
     ) -> Self {
         Self {
@@ -70,6 +74,7 @@ impl Sessions {
             records,
             orders,
             lookups,
+            inventory,
             lock_wait,
             offers_dropped: AtomicU64::new(0),
         }
@@ -109,6 +114,19 @@ impl Sessions {
                 }
                 Err(TrySendError::Disconnected(lookup)) => {
                     lookup.iter().for_each(|lookup| hub.refuse_lookup(lookup));
+                }
+            }
+        }
+        while let Some(order) = hub.poll_inventory() {
+            // As with lookups.
+            match self.inventory.try_send(Some(order)) {
+                Ok(()) => {}
+                Err(TrySendError::Full(order)) => {
+                    order.into_iter().for_each(|order| hub.return_inventory(order));
+                    break;
+                }
+                Err(TrySendError::Disconnected(order)) => {
+                    order.iter().for_each(|order| hub.refuse_inventory(order));
                 }
             }
         }
@@ -180,12 +198,14 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hub::{LOOKUPS_HELD_MAX, StoreAnswer};
+    use crate::hub::{INVENTORY_HELD_MAX, LOOKUPS_HELD_MAX, StoreAnswer};
     use crate::mail::{FromShard, Request, ShardIndex, Spot};
     use crate::testing::{HARBOUR, Node, OFFLINE_AGENT};
     use glam::Vec3;
-    use ids::{Instant, WorldId};
+    use grid::inventory::{InventoryReplies, InventoryRequest};
+    use ids::{Instant, Uuid, WorldId};
     use std::sync::mpsc::{Receiver, sync_channel};
+    use wire::messages::RemoveInventoryItem;
 
     fn taken_by(orders: SyncSender<TravelOrder>) -> TakeOrder {
         Box::new(move |order| orders.try_send(order))
@@ -196,7 +216,9 @@ mod tests {
         let (records, _) = sync_channel(16);
         let mailbox = Mailbox { sender, wake: Box::new(|| {}) };
         let orders = taken_by(orders);
-        (Sessions::new(hub, vec![mailbox], records, orders, sync_channel(0).0, LockWait::default()), mail)
+        let (lookups, inventory) = (sync_channel(0).0, sync_channel(0).0);
+        let wait = LockWait::default();
+        (Sessions::new(hub, vec![mailbox], records, orders, lookups, inventory, wait), mail)
     }
 
     #[test]
@@ -236,8 +258,9 @@ mod tests {
         let (records, to_store) = sync_channel(1);
         let mailbox = Mailbox { sender: sync_channel(64).0, wake: Box::new(|| {}) };
         let (orders, _ordered) = sync_channel(1);
-        let (orders, lookups) = (taken_by(orders), sync_channel(0).0);
-        let sessions = Sessions::new(node.hub, vec![mailbox], records, orders, lookups, LockWait::default());
+        let (orders, wait) = (taken_by(orders), LockWait::default());
+        let (lookups, inventory) = (sync_channel(0).0, sync_channel(0).0);
+        let sessions = Sessions::new(node.hub, vec![mailbox], records, orders, lookups, inventory, wait);
         let spot = Spot { place: HARBOUR, position: Vec3::ZERO, look_at: Vec3::X };
         // Would never end if it waited for the store.
         sessions.with(|hub| {
@@ -266,8 +289,8 @@ mod tests {
         let ((sender, mail), (lookups, asked)) = (sync_channel(16), sync_channel(1));
         let ((records, _), (orders, _)) = (sync_channel(16), sync_channel(1));
         let mailbox = Mailbox { sender, wake: Box::new(|| {}) };
-        let orders = taken_by(orders);
-        let sessions = Sessions::new(node.hub, vec![mailbox], records, orders, lookups, LockWait::default());
+        let (orders, inventory, wait) = (taken_by(orders), sync_channel(0).0, LockWait::default());
+        let sessions = Sessions::new(node.hub, vec![mailbox], records, orders, lookups, inventory, wait);
         let request = FromShard::Request(circuit, Request::Names(vec![OFFLINE_AGENT.0]));
         let n_requests = 3 + LOOKUPS_HELD_MAX;
         for _ in 0..n_requests {
@@ -288,6 +311,45 @@ mod tests {
         drop(asked);
         sessions.with(|hub| hub.handle(Instant::from_millis(1), ShardIndex(0), request));
         let refused = sessions.with(|hub| hub.counters().lookups_refused);
+        assert_eq!((refused, mail.try_iter().count()), (3, 1));
+    }
+
+    #[test]
+    fn inventories_are_changed_elsewhere_in_order_and_each_order_without_room_is_refused() {
+        let mut node = Node::new();
+        node.enter("Ada");
+        let session = node.hub.session_named("Ada Resident").expect("she is here");
+        let circuit = node.hub.circuit_of(session).expect("she is here");
+        let ((sender, mail), (inventory, ordered)) = (sync_channel(16), sync_channel(1));
+        let ((records, _), (orders, _)) = (sync_channel(16), sync_channel(1));
+        let mailbox = Mailbox { sender, wake: Box::new(|| {}) };
+        let (orders, lookups, wait) = (taken_by(orders), sync_channel(0).0, LockWait::default());
+        let sessions = Sessions::new(node.hub, vec![mailbox], records, orders, lookups, inventory, wait);
+        let ask = |n: u128| {
+            let mut request = RemoveInventoryItem::default();
+            request.agent_data.agent_id = Uuid::from_u128(n);
+            let request = FromShard::Request(circuit, Request::Inventory(Box::new(request.into())));
+            sessions.with(|hub| hub.handle(Instant::from_millis(1), ShardIndex(0), request));
+        };
+        let n_requests = 3 + INVENTORY_HELD_MAX;
+        (0..n_requests as u128).for_each(ask);
+        let refused = sessions.with(|hub| hub.counters().inventory_refused);
+        assert_eq!((refused, mail.try_iter().count()), (2, 2));
+        let mut expected = 0;
+        while let Ok(Some(order)) = ordered.try_recv() {
+            let mut request = RemoveInventoryItem::default();
+            request.agent_data.agent_id = Uuid::from_u128(expected);
+            assert_eq!(order.request, InventoryRequest::from(request));
+            expected += 1;
+            let replies = InventoryReplies { refusal: Some("no".into()), ..InventoryReplies::default() };
+            sessions.with(|hub| hub.handle_inventory_reply(&order, replies));
+            assert_eq!(mail.try_iter().count(), 1);
+        }
+        assert_eq!(expected, 1 + INVENTORY_HELD_MAX as u128);
+        // The other thread has ended.
+        drop(ordered);
+        ask(0);
+        let refused = sessions.with(|hub| hub.counters().inventory_refused);
         assert_eq!((refused, mail.try_iter().count()), (3, 1));
     }
 

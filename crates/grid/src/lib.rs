@@ -6,6 +6,7 @@
 //! Start with [`login::LoginService`] for logins, [`inventory`] and [`capability`] for clients' next requests, [`users::Users`] for the
 //! operator's commands, [`pending_places::PendingPlaces`] for places that wait for the database, and [`tokens::Tokens`] for programs that use the operator's API.
 
+pub mod asset_sources;
 pub mod attempts;
 pub mod capability;
 pub mod inventory;
@@ -14,6 +15,7 @@ pub mod names;
 pub mod password;
 pub mod pending_places;
 pub mod tokens;
+pub mod uploads;
 pub mod users;
 
 use uuid::Uuid;

@@ -22,6 +22,7 @@ use gateway::mail::{FromShard, ShardIndex, Spot, ToShard};
 use gateway::places::{EncodedGround, PlaceId, PlaceSettings, Places};
 use gateway::shard::{CircuitAddress, FilterMode, Outbox, Sending, Shard, ShardConfig, ShardCounters};
 use glam::Vec3;
+use grid::asset_sources::AssetSources;
 use ids::{AgentId, Epoch, Incarnation, Instant, LocalId, SessionKey, Tick, Uuid, WorldId};
 use link::{
     Action, CircuitKey, Command, Frame, GroundSpec, ObjectLimits, Scenery, Terrain, WATER_M, WorldSpec,
@@ -285,6 +286,10 @@ impl Node {
         while let Some(lookup) = self.hub.poll_lookup() {
             // All accounts are logged in.
             self.hub.handle_answer(&lookup, lookup.answer_of_empty_store());
+        }
+        while let Some(order) = self.hub.poll_inventory() {
+            // There are no accounts.
+            self.hub.refuse_inventory(&order);
         }
         while let Some((address, mail)) = self.hub.poll_output() {
             match address {
@@ -627,7 +632,7 @@ fn shard_config(seed: u64, setting: Setting) -> ShardConfig {
         visible_max: VISIBLE_MAX,
         filter: FilterMode::Significance,
         cache_after: setting.cache_after(),
-        textures: Arc::default(),
+        assets: Arc::new(AssetSources::in_memory()),
         unix_start_s: 1_700_000_000,
         sending: Sending::default(),
         hash_keys: [seed, !seed],

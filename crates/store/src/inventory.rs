@@ -1,6 +1,17 @@
 //! Inventories: folders and items, each belonging to one account.
 //!
-//! Every read names the owner, which is the session's agent: an id of another owner is not found.
+//! Every read names the owner, which is the session's agent: an id of another owner is not found. Start with [`Store::change_inventory`] for writes; their
+//! rules are in `edit`, walks through folders in `tree`.
+
+mod changes;
+pub(crate) mod edit;
+mod tree;
+
+pub use changes::{
+    InventoryChange, InventoryLimits, InventoryOutcome, InventoryRefusal, ItemUpdate, NewFolder,
+    SYSTEM_FOLDER_TYPES,
+};
+pub use tree::FolderContents;
 
 use crate::engine::{EngineError, Row, Session, Sql, values};
 use crate::{Store, StoreError};
@@ -109,10 +120,19 @@ const SKELETON: Sql = Sql {
 const FOLDER: Sql = Sql::same(select_folders!("WHERE owner = $1 AND folder = $2"));
 const FOLDER_OF_TYPE: Sql =
     Sql::same(select_folders!("WHERE owner = $1 AND type_default = $2 ORDER BY folder LIMIT 1"));
-const FOLDERS_IN: Sql =
-    Sql::same(select_folders!("WHERE owner = $1 AND parent = $2 ORDER BY name, folder LIMIT $3"));
-const ITEMS_IN: Sql =
-    Sql::same(select_items!("WHERE owner = $1 AND folder = $2 ORDER BY name, item LIMIT $3"));
+// Without the name of the index SQLite reads all rows of the owner: it takes a beginning of the primary key for as good as an index that lacks columns.
+const FOLDERS_IN: Sql = Sql {
+    sqlite: select_folders!(
+        "INDEXED BY inventory_folders_by_parent WHERE owner = $1 AND parent = $2 ORDER BY name, folder LIMIT $3"
+    ),
+    postgres: select_folders!("WHERE owner = $1 AND parent = $2 ORDER BY name, folder LIMIT $3"),
+};
+const ITEMS_IN: Sql = Sql {
+    sqlite: select_items!(
+        "INDEXED BY inventory_items_by_folder WHERE owner = $1 AND folder = $2 ORDER BY name, item LIMIT $3"
+    ),
+    postgres: select_items!("WHERE owner = $1 AND folder = $2 ORDER BY name, item LIMIT $3"),
+};
 const ITEM: Sql = Sql::same(select_items!("WHERE owner = $1 AND item = $2"));
 const INSERT_FOLDER: Sql = Sql::same(
     "INSERT INTO inventory_folders (owner, folder, parent, name, type_default, version) \
@@ -123,6 +143,12 @@ const INSERT_ITEM: Sql = Sql::same(
      created_s, creator, last_owner, group_id, group_owned, base_mask, owner_mask, group_mask, everyone_mask, \
      next_owner_mask, sale_type, sale_price) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
+);
+/// All columns but the ids, the kinds and the time of creation.
+const UPDATE_ITEM: Sql = Sql::same(
+    "UPDATE inventory_items SET folder = $1, asset = $2, name = $3, description = $4, flags = $5, creator = $6, \
+     last_owner = $7, group_id = $8, group_owned = $9, base_mask = $10, owner_mask = $11, group_mask = $12, \
+     everyone_mask = $13, next_owner_mask = $14, sale_type = $15, sale_price = $16 WHERE owner = $17 AND item = $18",
 );
 
 impl Store {
@@ -140,7 +166,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn folder(&self, owner: AgentId, folder: Uuid) -> Result<Option<Folder>, StoreError> {
-        self.read(|session| session.query_row(FOLDER, values![owner.0, folder], read_folder))
+        self.read(|session| find_folder(session, owner, folder))
             .map_err(StoreError::query("reading the folder", folder))
     }
 
@@ -149,7 +175,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn folder_of_type(&self, owner: AgentId, type_default: i8) -> Result<Option<Folder>, StoreError> {
-        self.read(|session| session.query_row(FOLDER_OF_TYPE, values![owner.0, type_default], read_folder))
+        self.read(|session| find_folder_of_type(session, owner, type_default))
             .map_err(StoreError::query("reading a system folder of", owner.0))
     }
 
@@ -176,7 +202,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn item(&self, owner: AgentId, item: Uuid) -> Result<Option<Item>, StoreError> {
-        self.read(|session| session.query_row(ITEM, values![owner.0, item], read_item))
+        self.read(|session| find_item(session, owner, item))
             .map_err(StoreError::query("reading the item", item))
     }
 }
@@ -218,6 +244,52 @@ pub(crate) fn insert_item(session: &mut Session<'_>, owner: AgentId, item: &Item
     session.execute(INSERT_ITEM, values).map(drop)
 }
 
+/// Writes all of an item that may change.
+fn update_item(session: &mut Session<'_>, owner: AgentId, item: &Item) -> Result<(), EngineError> {
+    let permissions = &item.permissions;
+    let values = values![
+        item.folder,
+        item.asset,
+        item.name,
+        item.description,
+        item.flags,
+        permissions.creator,
+        permissions.last_owner,
+        permissions.group,
+        permissions.group_owned,
+        permissions.base,
+        permissions.owner,
+        permissions.group_mask,
+        permissions.everyone,
+        permissions.next_owner,
+        item.sale.kind,
+        item.sale.price,
+        owner.0,
+        item.id,
+    ];
+    session.execute(UPDATE_ITEM, values).map(drop)
+}
+
+fn find_folder(
+    session: &mut Session<'_>,
+    owner: AgentId,
+    folder: Uuid,
+) -> Result<Option<Folder>, EngineError> {
+    session.query_row(FOLDER, values![owner.0, folder], read_folder)
+}
+
+fn find_item(session: &mut Session<'_>, owner: AgentId, item: Uuid) -> Result<Option<Item>, EngineError> {
+    session.query_row(ITEM, values![owner.0, item], read_item)
+}
+
+fn find_folder_of_type(
+    session: &mut Session<'_>,
+    owner: AgentId,
+    type_default: i8,
+) -> Result<Option<Folder>, EngineError> {
+    session.query_row(FOLDER_OF_TYPE, values![owner.0, type_default], read_folder)
+}
+
 fn read_folder(row: Row<'_>) -> Result<Folder, EngineError> {
     Ok(Folder {
         id: row.get(0)?,
@@ -255,93 +327,4 @@ fn read_item(row: Row<'_>) -> Result<Item, EngineError> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use crate::account::tests::{create, new_account};
-    use crate::testing::{TestDatabase, on_both_engines};
-
-    on_both_engines! {
-        items_return_as_they_were_written,
-        the_skeleton_begins_with_the_root,
-        nobody_sees_what_belongs_to_another,
-        two_owners_may_use_one_id,
-    }
-
-    pub(crate) fn folder(id: u128, parent: Uuid) -> Folder {
-        Folder {
-            id: Uuid::from_u128(id),
-            parent,
-            name: format!("folder {id}"),
-            type_default: if parent.is_nil() { 8 } else { -1 },
-            version: 1,
-        }
-    }
-
-    /// An item with a different value in every column, so that two swapped columns show.
-    pub(crate) fn item(id: u128, folder: Uuid) -> Item {
-        Item {
-            id: Uuid::from_u128(id),
-            folder,
-            asset: Uuid::from_u128(id + 1),
-            asset_type: 13,
-            inventory_type: 18,
-            name: "Shape".into(),
-            description: "a body".into(),
-            flags: 0x8000_0003,
-            created_s: 1_700_000_001,
-            permissions: Permissions {
-                creator: Uuid::from_u128(31),
-                last_owner: Uuid::from_u128(32),
-                group: Uuid::from_u128(33),
-                group_owned: true,
-                base: 0xFFFF_FFFF,
-                owner: 0x7FFF_FFFF,
-                group_mask: 3,
-                everyone: 4,
-                next_owner: 5,
-            },
-            sale: Sale { kind: 2, price: 10 },
-        }
-    }
-
-    fn items_return_as_they_were_written(database: &TestDatabase) {
-        let store = database.open();
-        let new = new_account(1, "Ada", "Lovelace");
-        store.create_account(&new).unwrap();
-        assert_eq!(store.items_in(new.agent, new.folders[0].id, 10).unwrap(), new.items);
-        assert_eq!(store.item(new.agent, new.items[0].id).unwrap().as_ref(), new.items.first());
-    }
-
-    fn the_skeleton_begins_with_the_root(database: &TestDatabase) {
-        let store = database.open();
-        let mut new = new_account(1, "Ada", "Lovelace");
-        let root = new.folders[0].clone();
-        new.folders.insert(0, Folder { name: "AAA".into(), ..folder(5, root.id) });
-        store.create_account(&new).unwrap();
-        let folders = store.folders(new.agent).unwrap();
-        assert_eq!(folders[0], root);
-        assert_eq!(store.folders_in(new.agent, root.id, 10).unwrap(), [folders[1].clone()]);
-        assert_eq!(store.folder_of_type(new.agent, 8).unwrap(), Some(root));
-    }
-
-    fn nobody_sees_what_belongs_to_another(database: &TestDatabase) {
-        let store = database.open();
-        let ada = new_account(1, "Ada", "Lovelace");
-        store.create_account(&ada).unwrap();
-        let grace = create(&store, 2, "Grace", "Hopper");
-        assert_eq!(store.folder(grace, ada.folders[0].id).unwrap(), None);
-        assert_eq!(store.item(grace, ada.items[0].id).unwrap(), None);
-        assert!(store.items_in(grace, ada.folders[0].id, 10).unwrap().is_empty());
-    }
-
-    fn two_owners_may_use_one_id(database: &TestDatabase) {
-        let store = database.open();
-        let ada = new_account(1, "Ada", "Lovelace");
-        let mut grace = new_account(2, "Grace", "Hopper");
-        grace.folders.clone_from(&ada.folders);
-        grace.items.clone_from(&ada.items);
-        store.create_account(&ada).unwrap();
-        store.create_account(&grace).unwrap();
-        assert_eq!(store.folders(grace.agent).unwrap(), store.folders(ada.agent).unwrap());
-    }
-}
+pub(crate) mod tests;

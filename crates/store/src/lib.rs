@@ -1,5 +1,5 @@
-//! Durable rows: accounts and their inventories, the states of instances, the objects and the land of regions, and tokens of the operator's API, in an SQLite
-//! file or in a PostgreSQL database.
+//! Durable rows: accounts and their inventories, ids of assets, the states of instances, the objects and the land of regions, and tokens of the operator's API,
+//! in an SQLite file or in a PostgreSQL database.
 //!
 //! This is the only crate that knows SQL. It holds rows and keeps them whole; it does not know what a name may look
 //! like, which folders an account needs or how a password is hashed: that is `grid`. Times of rows are arguments.
@@ -10,6 +10,7 @@
 //! pool (`engine`) says.
 
 mod account;
+mod asset;
 mod check;
 mod copy;
 mod counter;
@@ -36,6 +37,7 @@ mod token;
 mod url;
 
 pub use account::{Account, Location, NewAccount, PasswordHash};
+pub use asset::{AssetAdded, AssetContent, AssetCount, AssetHash, AssetRow, StoredAsset};
 pub use check::{CheckReport, check, migrate};
 pub use copy::{CopyError, CopyProgress, CopyReport, copy};
 pub use damage::{Damage, Part, SET_ASIDE_MAX};
@@ -44,7 +46,10 @@ pub use error::{DatabaseFailure, StoreError};
 pub use held_objects::{HeldChange, HeldEntry, HeldFilter, HeldPage, HeldRow, TakeHeld};
 pub use instance::{Instance, InstanceList, InstanceOrigin, Listed};
 pub use instance_state::{InstanceState, State};
-pub use inventory::{Folder, Item, Permissions, Sale};
+pub use inventory::{
+    Folder, FolderContents, InventoryChange, InventoryLimits, InventoryOutcome, InventoryRefusal, Item,
+    ItemUpdate, NewFolder, Permissions, SYSTEM_FOLDER_TYPES, Sale,
+};
 pub use object_damage::{OBJECTS_SET_ASIDE_MAX, ObjectDamage, ObjectPart, RowAside};
 pub use object_rows::{KeyedRows, ObjectRows};
 pub use rebuild::RebuiltTable;

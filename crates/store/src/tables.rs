@@ -58,6 +58,8 @@ const DESCRIPTIONS: &[(&str, &str, usize)] = &[
     ("held_objects", "held; owner, kind, author, held_s, value, checksum, taken_by", LARGE),
     ("objects_set_aside", "number; object, part, why, content", SMALL),
     ("region_materials", "region, material; value", SMALL),
+    ("asset_contents", "hash; length, damage", SMALL),
+    ("assets", "asset; hash, kind, creator, created_s, origin, used_s", SMALL),
 ];
 
 /// All tables with rows of their own.

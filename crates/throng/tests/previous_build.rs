@@ -144,7 +144,9 @@ impl Drop for Visitor {
 }
 
 /// Written by the last build before the newest change of what a data directory contains.
-const PREVIOUS: &str = "data-db59157";
+const PREVIOUS: &str = "data-9e69f6e";
+/// By the last build before objects and land.
+const BEFORE_OBJECTS: &str = "data-db59157";
 /// Written by a build whose recordings have no casts.
 const BEFORE_CASTS: &str = "data-7b255ba";
 /// Written by a build before records.
@@ -234,7 +236,7 @@ fn every_instance_of_the_previous_build_resumes_and_is_saved_by_this_one() {
 
 #[test]
 fn every_instance_of_former_builds_resumes_and_is_saved_by_this_one() {
-    [FORMER, BEFORE_CASTS].into_iter().for_each(|name| every_instance_resumes(&golden(name)));
+    [FORMER, BEFORE_CASTS, BEFORE_OBJECTS].into_iter().for_each(|name| every_instance_resumes(&golden(name)));
 }
 
 /// Upgrades a data directory; the number of states that were of former versions.
@@ -283,7 +285,7 @@ fn store_migrate_upgrades_every_state_in_place() {
 
 #[test]
 fn recordings_of_former_builds_are_read() {
-    for name in [BEFORE_CASTS, PREVIOUS] {
+    for name in [BEFORE_CASTS, BEFORE_OBJECTS, PREVIOUS] {
         let recording = golden_path(name).join("recordings/harbour.throngrec");
         let output = Command::new(THIS).arg("replay").arg(recording).output().unwrap();
         assert!(output.status.success(), "{name}: {output:?}");

@@ -19,7 +19,7 @@ const fn refused(name: &'static str, text: &'static str) -> Capability {
     Capability { name, is_granted: false, text }
 }
 
-const READ_ONLY: &str = "The inventory is read-only.";
+const BY_MESSAGES: &str = "Messages over UDP change the inventory.";
 const NO_EXPERIENCES: &str = "Experiences do not exist.";
 const NO_FRIENDS: &str = "Friends do not exist.";
 const NO_GROUPS: &str = "Groups do not exist.";
@@ -45,8 +45,8 @@ pub const CAPABILITIES: &[Capability] = &[
     refused("AvatarRenderInfo", NO_STATISTICS),
     refused("CharacterProperties", NO_NAVMESH),
     refused("ChatSessionRequest", "Conferences and chat of groups do not exist."),
-    refused("CopyInventoryFromNotecard", READ_ONLY),
-    refused("CreateInventoryCategory", READ_ONLY),
+    refused("CopyInventoryFromNotecard", "Notecards are not read by the server."),
+    done("CreateInventoryCategory", "A new folder; refused (403) as by CreateInventoryFolder."),
     refused("CustomMenuAction", "The server adds no entries to menus."),
     refused("DeclineFriendship", NO_FRIENDS),
     refused("DeclineGroupInvite", NO_GROUPS),
@@ -69,8 +69,8 @@ pub const CAPABILITIES: &[Capability] = &[
     done("GetDisplayNames", "Names of users."),
     refused("GetExperienceInfo", NO_EXPERIENCES),
     refused("GetExperiences", NO_EXPERIENCES),
-    refused("GetMesh", "No object has a mesh."),
-    refused("GetMesh2", "No object has a mesh."),
+    done("GetMesh", "Meshes, also in parts."),
+    done("GetMesh2", "Meshes, also in parts."),
     refused("GetMetadata", "Assets have no metadata."),
     done("GetObjectCost", "Prims of objects and of their linksets."),
     done("GetObjectPhysicsData", "Form and matter of objects."),
@@ -80,9 +80,9 @@ pub const CAPABILITIES: &[Capability] = &[
     refused("GroupMemberData", NO_GROUPS),
     refused("GroupProposalBallot", NO_GROUPS),
     refused("HomeLocation", "The message SetStartLocationRequest sets it."),
-    refused("IncrementCOFVersion", READ_ONLY),
+    refused("IncrementCOFVersion", BY_MESSAGES),
     refused("InterestList", "The nearest are shown."),
-    refused("InventoryAPIv3", READ_ONLY),
+    refused("InventoryAPIv3", BY_MESSAGES),
     refused("InventoryThumbnailUpload", NO_UPLOADS),
     refused("IsExperienceAdmin", NO_EXPERIENCES),
     refused("IsExperienceContributor", NO_EXPERIENCES),
@@ -147,10 +147,13 @@ pub const CAPABILITIES: &[Capability] = &[
     refused("UpdateSettingsAgentInventory", NO_UPLOADS),
     refused("UpdateSettingsTaskInventory", NO_UPLOADS),
     refused("UploadAgentProfileImage", NO_UPLOADS),
-    done("UploadBakedTexture", "Baked textures are kept in memory and served to others."),
+    done(
+        "UploadBakedTexture",
+        "Baked textures are stored, until they are not used for a while, and served to others.",
+    ),
     refused("UploadObjectAsset", NO_UPLOADS),
     refused("UserInfo", ONE_SETTING),
-    done("ViewerAsset", "Body parts and textures, also in parts."),
+    done("ViewerAsset", "Assets of all kinds, also in parts."),
     refused("ViewerBenefits", "Users have no levels."),
     refused("ViewerMetrics", NO_STATISTICS),
     refused("ViewerStartAuction", "There are no auctions."),
@@ -174,7 +177,7 @@ mod tests {
         assert!(
             is_granted("ViewerAsset")
                 && is_granted("UploadBakedTexture")
-                && !is_granted("GetMesh")
+                && !is_granted("GetExperiences")
                 && !is_granted("Nonsense")
         );
     }

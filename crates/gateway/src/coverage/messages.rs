@@ -206,24 +206,24 @@ macro_rules! message_table {
             "Inventory" {
                 FetchInventory: done on_fetch_items "FetchInventoryReply; an alert when an item does not exist.";
                 FetchInventoryDescendents: done on_fetch_folder "InventoryDescendents; an alert when the folder does not exist.";
-                CreateInventoryItem: refused on_create_item "Alert, and UpdateCreateInventoryItem with a null item.";
-                UpdateInventoryItem: missing Inventory "The inventory is read-only.";
-                MoveInventoryItem: missing Inventory "The inventory is read-only.";
-                CopyInventoryItem: refused on_copy_items "Alert, and BulkUpdateInventory with null items.";
-                LinkInventoryItem: refused on_link_item "Alert, and UpdateCreateInventoryItem with a null item.";
-                RemoveInventoryItem: missing Inventory "The inventory is read-only.";
-                ChangeInventoryItemFlags: missing Inventory "The inventory is read-only.";
-                CreateInventoryFolder: missing Inventory "The inventory is read-only.";
-                UpdateInventoryFolder: missing Inventory "The inventory is read-only.";
-                MoveInventoryFolder: missing Inventory "The inventory is read-only.";
-                RemoveInventoryFolder: missing Inventory "The inventory is read-only.";
-                RemoveInventoryObjects: missing Inventory "The inventory is read-only.";
-                PurgeInventoryDescendents: missing Inventory "The inventory is read-only.";
-                CopyInventoryFromNotecard: missing Inventory "The inventory is read-only.";
+                CreateInventoryItem: done on_inventory_change "UpdateCreateInventoryItem with the new item, for kinds that viewers show without content. An alert, and a null item, if it is refused, and for an item with an upload.";
+                UpdateInventoryItem: done on_inventory_change "Name, description, flags, masks and sale change: UpdateCreateInventoryItem for a callback, else BulkUpdateInventory where the item is not as the client has stated it. An alert, and the item as it is, if it is refused.";
+                MoveInventoryItem: done on_inventory_change "The item moves. An alert, and BulkUpdateInventory with its place, if it is refused.";
+                CopyInventoryItem: done on_inventory_change "BulkUpdateInventory with the copies. An alert, and null items, for those that are refused.";
+                LinkInventoryItem: done on_inventory_change "UpdateCreateInventoryItem with the new link. An alert, and a null item, if it is refused.";
+                RemoveInventoryItem: done on_inventory_change "The item is removed. An alert if there is none.";
+                ChangeInventoryItemFlags: done on_inventory_change "The flags change, but for the kind of a wearable. An alert if there is no such item.";
+                CreateInventoryFolder: done on_inventory_change "The folder is made. An alert if it is refused.";
+                UpdateInventoryFolder: done on_inventory_change "Name and type change. An alert, and BulkUpdateInventory with the folder as it is, if it is refused.";
+                MoveInventoryFolder: done on_inventory_change "The folder moves. An alert, and BulkUpdateInventory with its place, if it is refused.";
+                RemoveInventoryFolder: done on_inventory_change "The folder is removed with its content. An alert, and BulkUpdateInventory with the folder, if it is refused.";
+                RemoveInventoryObjects: done on_inventory_change "As RemoveInventoryFolder and RemoveInventoryItem.";
+                PurgeInventoryDescendents: done on_inventory_change "The content of the folder is removed. An alert if it is refused.";
+                CopyInventoryFromNotecard: missing Method "Notecards are not read by the server.";
             }
             "Assets and files" {
                 RequestImage: done on_image "ImageData and ImagePacket of the textures that GetTexture serves; ImageNotInDatabase for all others.";
-                TransferRequest: done on_transfer "TransferInfo and TransferPackets of body parts and textures; status -2 for all else.";
+                TransferRequest: done on_transfer "TransferInfo and TransferPackets of an asset of up to 256 KiB; status -2 for all else.";
                 TransferAbort: ignored "No transfer is under way.";
                 TransferInfo: simulator "Answers TransferRequest.";
                 TransferPacket: simulator "Answers TransferRequest.";

@@ -108,8 +108,8 @@ pub enum Feature {
     Spin,
     /// Scripts and the contents of objects.
     Scripts,
-    /// Changes of the inventory.
-    Inventory,
+    /// Items that users give to each other.
+    InventoryOffers,
     /// Objects that come out of the inventory, or go into it.
     InventoryObjects,
     /// Changes of land and parcels, in a world that is not built on.
@@ -147,7 +147,7 @@ impl fmt::Display for Feature {
             Self::Building => "Objects cannot be built or changed here.",
             Self::Spin => "Objects cannot be spun on this server.",
             Self::Scripts => "Scripts and contents of objects are not available on this server.",
-            Self::Inventory => "The inventory cannot be changed on this server.",
+            Self::InventoryOffers => "Items cannot be given to other users on this server.",
             Self::InventoryObjects => "Inventories hold no objects on this server.",
             Self::Land => "Land cannot be changed here.",
             Self::Estate => "This estate tool is not available on this server.",

@@ -1,24 +1,23 @@
 //! The seed capability and those that it names. The secret in the path identifies the caller, never an id in the
 //! request.
 
+use super::holder::{holder, unknown};
 use super::reply::{error, failed, llsd, read_llsd, read_map};
-use super::{HttpState, blocking, land, object_capabilities};
+use super::{HttpState, assets, blocking, land, object_capabilities, uploads};
 use crate::coverage::is_granted;
 use crate::hub::Holder;
 use crate::map_layers::map_layers_llsd;
 use axum::body::Bytes;
 use axum::extract::{Path, RawQuery, State};
-use axum::http::{HeaderMap, Method, StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use grid::capability::{self, AssetReply, SimulatorFeatures};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::response::Response;
+use grid::capability::{self, SimulatorFeatures};
 use grid::inventory::{self, InventoryTree};
+use grid::uploads::UploadPurpose;
 use ids::Uuid;
 use std::sync::Arc;
 use store::StoreError;
 use wire::llsd::Llsd;
-
-/// Name of the address to which UploadBakedTexture sends clients.
-const BAKE_UPLOADER: &str = "BakedTexture";
 
 /// `POST /cap/{secret}`: an array of names comes in, a map of those granted goes out. Unknown names are left out.
 pub(super) async fn seed(
@@ -94,22 +93,15 @@ pub(super) async fn call(
             object_capabilities::post(&state, &holder, &name, &body)
         }
         "AttachmentResources" if method == Method::GET => object_capabilities::attachment_resources(&holder),
-        "ViewerAsset" | "GetTexture" if method == Method::GET => {
-            let range = headers.get(header::RANGE).and_then(|range| range.to_str().ok());
-            asset(capability::viewer_asset(&state.textures, &query, range))
+        "ViewerAsset" | "GetTexture" | "GetMesh" | "GetMesh2"
+            if method == Method::GET || method == Method::HEAD =>
+        {
+            assets::get(&state, &holder, &name, &query, &method, &headers).await
         }
-        "UploadBakedTexture" if method == Method::POST => llsd(&Llsd::map([
-            ("state", Llsd::from("upload")),
-            ("uploader", format!("{base}/{BAKE_UPLOADER}").into()),
-        ])),
-        BAKE_UPLOADER if method == Method::POST => match state.textures.keep_texture(holder.agent, &body) {
-            Ok(id) => llsd(&Llsd::map([
-                ("state", Llsd::from("complete")),
-                ("new_asset", id.into()),
-                ("new_inventory_item", Uuid::nil().into()),
-            ])),
-            Err(why) => error(StatusCode::BAD_REQUEST, &format!("{why}.")),
-        },
+        "CreateInventoryCategory" if method == Method::POST => create_category(&state, &holder, &body).await,
+        "UploadBakedTexture" if method == Method::POST => {
+            uploads::begin(&state, &holder, &base, UploadPurpose::Bake)
+        }
         name if is_granted(name) => {
             error(StatusCode::METHOD_NOT_ALLOWED, "This capability does not take that method.")
         }
@@ -138,6 +130,20 @@ async fn inventory(state: &Arc<HttpState>, holder: &Holder, name: String, body: 
     .await
 }
 
+/// Makes a folder. Order and budget of UDP requests do not hold for it: a client has as many connections as the listener lets it have, and waits for the reply.
+async fn create_category(state: &Arc<HttpState>, holder: &Holder, body: &Bytes) -> Response {
+    let request = match read_map(body) {
+        Ok(request) => request,
+        Err(response) => return *response,
+    };
+    let (store, agent) = (Arc::clone(&state.store), holder.agent);
+    match blocking(move || inventory::create_category(&store, agent, &request)).await {
+        Ok(Ok(folder)) => llsd(&folder),
+        Ok(Err(why)) => error(StatusCode::FORBIDDEN, &format!("Your inventory refuses the change: {why}.")),
+        Err(why) => failed("making a folder", &why),
+    }
+}
+
 async fn from_store(
     state: &Arc<HttpState>,
     read: impl FnOnce(&store::Store) -> Result<Llsd, StoreError> + Send + 'static,
@@ -147,23 +153,4 @@ async fn from_store(
         Ok(value) => llsd(&value),
         Err(why) => failed("a capability's look-up", &why),
     }
-}
-
-fn asset(reply: AssetReply) -> Response {
-    let status = StatusCode::from_u16(reply.status).expect("the grid's services know HTTP");
-    let mut response = (status, [(header::CONTENT_TYPE, reply.content_type)], reply.body).into_response();
-    if let Some(range) = reply.content_range.and_then(|range| range.parse().ok()) {
-        response.headers_mut().insert(header::CONTENT_RANGE, range);
-    }
-    response
-}
-
-/// Holder of the secret in a path. Altered, guessed and ended secrets have none, and the hub counts them.
-pub(super) fn holder(state: &HttpState, secret: &str) -> Option<(Uuid, Holder)> {
-    let secret = Uuid::parse_str(secret).unwrap_or(Uuid::nil());
-    state.sessions.with(|hub| hub.holder(secret)).map(|holder| (secret, holder))
-}
-
-pub(super) fn unknown() -> Response {
-    error(StatusCode::NOT_FOUND, "There is no such capability.")
 }

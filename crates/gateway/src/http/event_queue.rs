@@ -1,7 +1,7 @@
 //! EventQueueGet: a long poll. Each secret has at most one waiting poll, the newest ([`crate::hub::EventQueue`]).
 
 use super::HttpState;
-use super::capabilities::unknown;
+use super::holder::unknown;
 use super::reply::{llsd, read_map};
 use crate::hub::{EventQueueAnswer, Poll};
 use axum::body::Bytes;

@@ -83,6 +83,12 @@ impl HttpState {
             hub.lookups_refused,
         );
         table.count(
+            "throng_inventory_changes_dropped_total",
+            "Changes of inventories over UDP that were not carried out: too many waited, or the database failed.",
+            "",
+            hub.inventory_refused,
+        );
+        table.count(
             "throng_unknown_capabilities_total",
             "Requests for capabilities that do not exist: altered, guessed, ended.",
             "",

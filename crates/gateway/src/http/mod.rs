@@ -5,6 +5,7 @@
 mod access;
 pub mod admin;
 mod appearance;
+mod assets;
 mod bounds;
 mod capabilities;
 mod client_address;
@@ -14,6 +15,7 @@ mod event_queue;
 mod export;
 pub mod fault;
 mod figures;
+mod holder;
 mod land;
 pub mod listener;
 pub mod live;
@@ -26,23 +28,28 @@ mod origin;
 mod page;
 pub mod record;
 mod reply;
+mod uploads;
 
+pub use self::assets::{AssetShares, REQUESTS_MAX};
 pub use appearance::appearance_file;
 pub use client_address::{Proxies, ProxyHeader};
 pub use figures::Figures;
 pub use ipnet::IpNet;
 pub use origin::Hostnames;
 pub use page::Asset;
+pub use uploads::Uploads;
 
 use crate::places::Places;
 use crate::sessions::Sessions;
+use ::assets::SizeLimits;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{any, get, post};
+use grid::asset_sources::AssetSources;
 use grid::attempts::ClientAddress;
-use grid::capability::{HeldTextures, SimulatorFeatures};
+use grid::capability::SimulatorFeatures;
 use grid::login::LoginService;
 use ids::Instant;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -57,7 +64,7 @@ static REQUEST: Scope = Scope::new("http.request").limit_us(50_000);
 /// Blocking work on a thread of its own.
 static BLOCKING: Scope = Scope::new("http.blocking").limit_us(1_000_000);
 
-/// Bytes that a request's body may have at the public address, and a baked texture with it.
+/// Bytes that a request's body may have at the public address.
 pub const BODY_BYTES_MAX: usize = 512 * 1024;
 
 /// State shared by all handlers.
@@ -70,8 +77,14 @@ pub struct HttpState {
     pub login: LoginService,
     /// The regions.
     pub places: Arc<Places>,
-    /// Bakes of clients and pictures of the map.
-    pub textures: Arc<HeldTextures>,
+    /// Content for clients.
+    pub assets: Arc<AssetSources>,
+    /// Shares of its delivery.
+    pub asset_shares: AssetShares,
+    /// Sizes of what is uploaded.
+    pub asset_limits: SizeLimits,
+    /// Uploads that have begun.
+    pub uploads: Uploads,
     /// The live feed of browsers.
     pub live: live::Live,
     /// The page's files.
@@ -190,6 +203,7 @@ pub fn router(state: Arc<HttpState>) -> Router {
         .route("/map/{file}", get(map_picture::picture))
         .route("/cap/{secret}", post(capabilities::seed))
         .route("/cap/{secret}/EventQueueGet", post(event_queue::poll))
+        .route("/cap/{secret}/upload/{id}", post(uploads::receive))
         .route("/cap/{secret}/{name}", any(capabilities::call))
         // node-metaverse appends a slash before its query.
         .route("/cap/{secret}/{name}/", any(capabilities::call))

@@ -136,6 +136,8 @@ pub struct HubCounters {
     pub orders_refused: u64,
     /// Questions for the store that were refused: too many waited, or the store did not answer.
     pub lookups_refused: u64,
+    /// Changes of inventories that were not carried out: too many waited, or the store failed.
+    pub inventory_refused: u64,
     /// Requests for capabilities that do not exist (altered, guessed, ended).
     pub unknown_capabilities: u64,
     /// Instant messages passed on.

@@ -1,17 +1,19 @@
-//! Questions of clients that only the store can answer: names, people, profiles, and inventories over UDP.
+//! Questions of clients that only the store can answer: names, people, profiles, inventories and assets over UDP.
 //!
 //! The hub does not read the store under its lock. [`Hub::look_up`] queues a [`StoreLookup`], another thread reads the store with
 //! [`StoreLookup::read`], and [`Hub::handle_answer`] sends the replies.
 
-use super::Hub;
 use super::messages::{alert_message, encoded};
+use super::{Address, Hub};
 use crate::coverage::Feature;
-use crate::mail::{NAMES_PER_REPLY, StoreQuery, pages};
+use crate::mail::{AssetRequest, NAMES_PER_REPLY, StoreQuery, ToShard, pages};
+use assets::{Asset, ReadAssetError};
+use grid::asset_sources::AssetSources;
 use grid::capability::{AccountName, born_s, names_of, people};
 use grid::inventory::{folder_messages, item_messages};
 use ids::{AgentId, Uuid};
 use link::CircuitKey;
-use store::{Store, StoreError};
+use store::Store;
 use wire::llsd::profile_date;
 use wire::messages::*;
 use wire::text::{VARIABLE1_MAX, to_wire};
@@ -30,7 +32,7 @@ pub(crate) const LOOKUPS_HELD_MAX: usize = 4_096;
 const BUSY: &str = "The server has too much to look up just now. Please try again.";
 
 /// A question for the store. It is answered elsewhere, since that may take a while.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StoreLookup {
     /// The client's circuit.
     pub circuit: CircuitKey,
@@ -56,14 +58,16 @@ pub enum StoreAnswer {
         /// Everything asked for exists.
         is_complete: bool,
     },
+    /// None if there is no such asset, or its bytes are damaged.
+    Asset(Option<Asset>),
 }
 
 impl StoreLookup {
-    /// Reads the store.
+    /// Reads the store, or the assets.
     ///
     /// # Errors
-    /// [`StoreError::Query`].
-    pub fn read(&self, store: &Store) -> Result<StoreAnswer, StoreError> {
+    /// [`ReadAssetError`].
+    pub fn read(&self, store: &Store, assets: &AssetSources) -> Result<StoreAnswer, ReadAssetError> {
         Ok(match &self.query {
             StoreQuery::Names(ids) => StoreAnswer::Names(names_of(store, ids)?),
             StoreQuery::People { text, skip, .. } => {
@@ -80,6 +84,10 @@ impl StoreLookup {
                 let is_complete = messages.is_some();
                 StoreAnswer::Inventory { messages: messages.unwrap_or_default(), is_complete }
             }
+            StoreQuery::Asset(request) => {
+                let (id, kind) = request.asset();
+                StoreAnswer::Asset(assets.read(id)?.filter(|asset| asset.kind == kind))
+            }
         })
     }
 
@@ -93,6 +101,7 @@ impl StoreLookup {
             StoreQuery::Items(_) | StoreQuery::Folder { .. } => {
                 StoreAnswer::Inventory { messages: Vec::new(), is_complete: false }
             }
+            StoreQuery::Asset(_) => StoreAnswer::Asset(None),
         }
     }
 }
@@ -149,6 +158,9 @@ impl Hub {
                     self.send_on(circuit, alert_message(&Feature::UnknownItem.to_string()));
                 }
             }
+            (StoreQuery::Asset(request), StoreAnswer::Asset(asset)) => {
+                self.send_asset(circuit, request.clone(), asset);
+            }
             (query, answer) => panic!("{answer:?} does not answer {query:?}"),
         }
     }
@@ -158,6 +170,14 @@ impl Hub {
     pub fn refuse_lookup(&mut self, lookup: &StoreLookup) {
         self.counters.lookups_refused += 1;
         self.send_on(lookup.circuit, alert_message(BUSY));
+    }
+
+    /// Hands an asset to the shard of the circuit, which sends it.
+    fn send_asset(&mut self, circuit: CircuitKey, request: AssetRequest, asset: Option<Asset>) {
+        if let Some(shard) = self.binding_mut(circuit).and_then(|binding| binding.shard) {
+            let mail = ToShard::Asset(circuit, Box::new(request), asset);
+            self.output.push_back((Address::One(shard), mail));
+        }
     }
 
     /// Sends names in the order of the ids. An id without a name is answered too: node-metaverse waits for every id that it asked for.

@@ -11,6 +11,7 @@ mod displaced;
 mod event_queue;
 mod events;
 mod exchange;
+mod inventory;
 mod lookups;
 mod messages;
 mod messaging;
@@ -30,6 +31,9 @@ pub use exchange::{
     Address, Admission, Entropy, EventQueueAnswer, Holder, HubConfig, HubCounters, Login, LoginRefusal,
     Record,
 };
+#[cfg(test)]
+pub(crate) use inventory::INVENTORY_HELD_MAX;
+pub use inventory::InventoryOrder;
 #[cfg(test)]
 pub(crate) use lookups::LOOKUPS_HELD_MAX;
 pub use lookups::{StoreAnswer, StoreLookup};
@@ -78,6 +82,7 @@ pub struct Hub {
     records: WaitingRecords,
     orders: VecDeque<TravelOrder>,
     lookups: VecDeque<StoreLookup>,
+    inventory: VecDeque<InventoryOrder>,
     lures: VecDeque<travel::Lure>,
     next_key: u64,
     /// Granted by [`Self::enter`] since the start.
@@ -109,6 +114,7 @@ impl Hub {
             records: WaitingRecords::default(),
             orders: VecDeque::new(),
             lookups: VecDeque::new(),
+            inventory: VecDeque::new(),
             lures: VecDeque::new(),
             next_key: 1,
             n_admissions: 0,
@@ -403,6 +409,7 @@ impl Hub {
             (
                 Request::Names(_)
                 | Request::LookUp(_)
+                | Request::Inventory(_)
                 | Request::ParcelProperties { .. }
                 | Request::Event { .. }
                 | Request::InstantMessage(_)
@@ -424,6 +431,7 @@ impl Hub {
         match request {
             Request::Names(ids) => self.answer_names(circuit, &ids),
             Request::LookUp(query) => self.look_up(circuit, query),
+            Request::Inventory(request) => self.order_inventory(circuit, *request),
             Request::ParcelProperties { sequence_id } => self.answer_parcel(circuit, sequence_id),
             Request::InstantMessage(message) => self.pass_on(circuit, &message),
             Request::SetHome(spot) => self.set_home(circuit.session, spot),

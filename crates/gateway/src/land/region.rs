@@ -198,7 +198,6 @@ pub(crate) fn region_info(place: &Place, facts: &RegionFacts, receiver: RegionIn
 mod tests {
     use super::*;
     use crate::testing::{HARBOUR, Node};
-    use grid::capability::{HeldTextures, viewer_asset};
 
     #[test]
     fn the_grounds_textures_can_be_fetched() {
@@ -207,8 +206,7 @@ mod tests {
         let facts = RegionFacts::new(place, &place.scene.feed.current(), AgentId(Uuid::from_u128(1)));
         let info = region_handshake(place, &facts).region_info;
         for id in [info.terrain_detail0, info.terrain_detail1, info.terrain_detail2, info.terrain_detail3] {
-            let reply = viewer_asset(&HeldTextures::default(), &format!("texture_id={id}"), None);
-            assert_eq!((reply.status, reply.content_type), (200, "image/x-j2c"), "{id}");
+            assert!(node.assets.cached_of_kind(id, assets::AssetKind::Texture).is_some(), "{id}");
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::land::{RegionFacts, region_handshake, region_info};
 use crate::mail::{Request, StoreQuery, Ticket, pages};
 use crate::map_layers::map_layers;
 use crate::places::Place;
+use grid::inventory::InventoryRequest;
 use ids::{AgentId, RegionHandle, Uuid};
 use std::sync::Arc;
 use wire::messages::*;
@@ -132,6 +133,15 @@ impl Shard {
             m.inventory_data;
         let query = StoreQuery::Folder { id, folders: fetch_folders, items: fetch_items };
         self.request(at, Request::LookUp(query))
+    }
+
+    /// A change of the inventory. Its reply comes by way of the hub.
+    pub(super) fn on_inventory_change(
+        &mut self,
+        at: &mut Incoming<'_>,
+        m: impl Into<InventoryRequest>,
+    ) -> Handled {
+        self.request(at, Request::Inventory(Box::new(m.into())))
     }
 
     pub(super) fn on_group_names(&mut self, at: &mut Incoming<'_>, m: UUIDGroupNameRequest) -> Handled {

@@ -1,15 +1,16 @@
-//! Assets and files over UDP. Assets that the server holds are sent as transfers, and textures also as images; files do not exist, and
-//! uploads are in `uploads.rs`.
+//! Assets and files over UDP. Assets are sent as transfers, and textures also as images; files do not exist, and uploads are in
+//! `uploads.rs`.
 
-use super::Shard;
 use super::counters::Refused;
 use super::incoming::{Handled, Incoming};
 use super::uploads::XFER_FAILED;
+use super::{Outbox, Shard};
 use crate::coverage::MessageOutcome;
+use crate::mail::{AssetRequest, FromShard, Request, StoreQuery};
+use assets::{Asset, AssetKind};
 use circuit::{Category, Reliability};
-use grid::capability::stored_asset;
-use grid::inventory::AssetType;
-use ids::Uuid;
+use ids::{Instant, Uuid};
+use link::CircuitKey;
 use wire::messages::*;
 
 /// The source of a transfer is an asset: its id and type are the parameters.
@@ -20,6 +21,10 @@ const SOURCE_ITEM: i32 = 3;
 const ITEM_ASSET_AT: usize = 5 * 16;
 /// Bytes of an asset in one TransferPacket.
 const TRANSFER_PART: usize = 1_000;
+/// Bytes of an asset that is sent as a transfer: texts and the like. Viewers fetch textures, sounds and meshes over HTTP.
+const TRANSFER_BYTES_MAX: usize = 256 * 1_024;
+/// Bytes of a texture that is sent as an image: as many as its parts can be numbered.
+const IMAGE_BYTES_MAX: usize = IMAGE_FIRST_PART + IMAGE_PART * (u16::MAX as usize - 1);
 /// Statuses of a transfer.
 const TRANSFER_MORE: i32 = 0;
 const TRANSFER_DONE: i32 = 1;
@@ -34,36 +39,19 @@ const IMAGES_MAX: usize = 50;
 
 impl Shard {
     pub(super) fn on_transfer(&mut self, at: &mut Incoming<'_>, m: TransferRequest) -> Handled {
-        let request = m.transfer_info;
+        let transfer = m.transfer_info;
+        let asset = match transfer.source_type {
+            SOURCE_ASSET => read_asset(&transfer.params),
+            SOURCE_ITEM => transfer.params.get(ITEM_ASSET_AT..).and_then(read_asset),
+            _ => None,
+        };
         if !self.client(at.index).asks.try_spend(at.now) {
             return Err(Refused::Flood.into());
         }
-        let asset = match request.source_type {
-            SOURCE_ASSET => read_asset(&request.params),
-            SOURCE_ITEM => request.params.get(ITEM_ASSET_AT..).and_then(read_asset),
-            _ => None,
-        };
-        let textures = &self.config.textures;
-        let Some(bytes) = asset.and_then(|(id, kind)| stored_asset(textures, id, kind)) else {
-            let info = transfer_info(&request, TRANSFER_UNKNOWN_SOURCE, 0);
-            return self.refuse(at, info);
-        };
-        let size = i32::try_from(bytes.len()).expect("assets are small");
-        self.reply(at, transfer_info(&request, TRANSFER_MORE, size));
-        let parts = bytes.chunks(TRANSFER_PART);
-        let last = parts.len() as i32 - 1;
-        for (packet, data) in (0..).zip(parts) {
-            let status = if packet == last { TRANSFER_DONE } else { TRANSFER_MORE };
-            let transfer_data = TransferPacketTransferData {
-                transfer_id: request.transfer_id,
-                channel_type: request.channel_type,
-                packet,
-                status,
-                data: data.to_vec(),
-            };
-            self.reply(at, TransferPacket { transfer_data });
+        match asset {
+            Some((id, kind)) => self.serve_asset(at, AssetRequest::Transfer { id, kind, transfer }),
+            None => self.refuse(at, transfer_info(&transfer, TRANSFER_UNKNOWN_SOURCE, 0)),
         }
-        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_xfer(&mut self, at: &mut Incoming<'_>, m: RequestXfer) -> Handled {
@@ -74,25 +62,89 @@ impl Shard {
     /// Current viewers fetch textures over HTTP. A negative discard level takes a request back.
     pub(super) fn on_image(&mut self, at: &mut Incoming<'_>, m: RequestImage) -> Handled {
         let mut outcome = MessageOutcome::Ignored;
-        for row in m.request_image.iter().filter(|row| row.discard_level >= 0).take(IMAGES_MAX) {
+        for row in m.request_image.into_iter().filter(|row| row.discard_level >= 0).take(IMAGES_MAX) {
             if !self.client(at.index).asks.try_spend(at.now) {
                 return Err(Refused::Flood.into());
             }
-            match stored_asset(&self.config.textures, row.image, AssetType::TEXTURE) {
-                Some(texture) => {
-                    self.send_image(at, row, &texture)?;
-                    outcome = outcome.min(MessageOutcome::Done);
-                }
-                None => {
-                    self.reply(
-                        at,
-                        ImageNotInDatabase { image_id: ImageNotInDatabaseImageID { id: row.image } },
-                    );
-                    outcome = outcome.min(MessageOutcome::Refused);
-                }
-            }
+            outcome = outcome.min(self.serve_asset(at, AssetRequest::Image(row))?);
         }
         Ok(outcome)
+    }
+
+    /// Sends an asset that is in memory; has another one read, which comes back with [`Self::on_asset_read`].
+    fn serve_asset(&mut self, at: &mut Incoming<'_>, request: AssetRequest) -> Handled {
+        let (id, kind) = request.asset();
+        let Some(asset) = self.config.assets.cached(id) else {
+            let key = self.client(at.index).key();
+            self.mail.push(FromShard::Request(key, Request::LookUp(StoreQuery::Asset(request))));
+            return Ok(MessageOutcome::Done);
+        };
+        let asset = Some(asset).filter(|asset| asset.kind == kind);
+        self.send_asset(at, &request, asset.as_ref())
+    }
+
+    /// An asset that was read for a client.
+    pub(super) fn on_asset_read(
+        &mut self,
+        now: Instant,
+        circuit: CircuitKey,
+        request: AssetRequest,
+        asset: Option<Asset>,
+        out: &mut Outbox,
+    ) {
+        let Some(&index) = self.by_circuit.get(&circuit) else { return };
+        let at = &mut Incoming { now, index, name: None, out };
+        if self.send_asset(at, &request, asset.as_ref()).is_err() {
+            self.counters.refuse(Refused::Flood);
+        }
+    }
+
+    fn send_asset(
+        &mut self,
+        at: &mut Incoming<'_>,
+        request: &AssetRequest,
+        asset: Option<&Asset>,
+    ) -> Handled {
+        let bytes_max = match request {
+            AssetRequest::Transfer { .. } => TRANSFER_BYTES_MAX,
+            AssetRequest::Image(_) => IMAGE_BYTES_MAX,
+        };
+        let asset = asset.filter(|asset| asset.bytes.len() <= bytes_max);
+        match (request, asset) {
+            (AssetRequest::Transfer { transfer, .. }, Some(asset)) => {
+                self.send_transfer(at, transfer, &asset.bytes);
+                Ok(MessageOutcome::Done)
+            }
+            (AssetRequest::Transfer { transfer, .. }, None) => {
+                self.refuse(at, transfer_info(transfer, TRANSFER_UNKNOWN_SOURCE, 0))
+            }
+            (AssetRequest::Image(row), Some(asset)) => {
+                self.send_image(at, row, &asset.bytes)?;
+                Ok(MessageOutcome::Done)
+            }
+            (AssetRequest::Image(row), None) => {
+                self.refuse(at, ImageNotInDatabase { image_id: ImageNotInDatabaseImageID { id: row.image } })
+            }
+        }
+    }
+
+    fn send_transfer(&mut self, at: &mut Incoming<'_>, transfer: &TransferRequestTransferInfo, bytes: &[u8]) {
+        let size = i32::try_from(bytes.len()).expect("transfers are bounded");
+        self.reply(at, transfer_info(transfer, TRANSFER_MORE, size));
+        // An asset without bytes has one part all the same, which ends the client's wait.
+        let n_parts = bytes.len().div_ceil(TRANSFER_PART).max(1);
+        for packet in 0..n_parts {
+            let part = bytes.get(packet * TRANSFER_PART..).unwrap_or_default();
+            let status = if packet + 1 == n_parts { TRANSFER_DONE } else { TRANSFER_MORE };
+            let transfer_data = TransferPacketTransferData {
+                transfer_id: transfer.transfer_id,
+                channel_type: transfer.channel_type,
+                packet: i32::try_from(packet).expect("transfers are bounded"),
+                status,
+                data: part[..part.len().min(TRANSFER_PART)].to_vec(),
+            };
+            self.reply(at, TransferPacket { transfer_data });
+        }
     }
 
     /// Queues the parts of a texture from the one that the client asks for, as many as its circuit has room for. A client that lacks
@@ -139,10 +191,11 @@ impl Shard {
 }
 
 /// An asset's id and type, as parameters have them.
-fn read_asset(params: &[u8]) -> Option<(Uuid, i8)> {
+fn read_asset(params: &[u8]) -> Option<(Uuid, AssetKind)> {
     let (id, rest) = params.split_first_chunk()?;
     let (kind, _) = rest.split_first_chunk()?;
-    Some((Uuid::from_bytes(*id), i8::try_from(i32::from_le_bytes(*kind)).ok()?))
+    let kind = i8::try_from(i32::from_le_bytes(*kind)).ok()?;
+    Some((Uuid::from_bytes(*id), AssetKind::from_number(kind)?))
 }
 
 fn transfer_info(request: &TransferRequestTransferInfo, status: i32, size: i32) -> TransferInfo {

@@ -72,7 +72,7 @@ use arrivals::ArrivalQueue;
 use circuit::{Circuit, DropReason, Reliability, message_number};
 use client::Client;
 use egress::Egress;
-use grid::capability::HeldTextures;
+use grid::asset_sources::AssetSources;
 use ids::{CircuitCode, Instant, LocalId, WorldId};
 use incoming::Incoming;
 use link::{Action, CircuitKey, Command};
@@ -111,8 +111,8 @@ pub struct ShardConfig {
     pub filter: FilterMode,
     /// Time without a change after which viewers may keep an object.
     pub cache_after: Duration,
-    /// Bakes of clients and pictures of the map.
-    pub textures: Arc<HeldTextures>,
+    /// Content for clients.
+    pub assets: Arc<AssetSources>,
     /// Unix time in seconds at [`Instant::ZERO`].
     pub unix_start_s: u64,
     /// Secret keys of the hash table of addresses, random on a real server: an attacker that knew them could choose
@@ -286,6 +286,7 @@ impl Shard {
             },
             ToShard::Object(circuit, command) => self.on_object_request(now, circuit, *command, out),
             ToShard::Land(circuit, edits) => self.on_land_mail(now, circuit, edits, out),
+            ToShard::Asset(circuit, request, asset) => self.on_asset_read(now, circuit, *request, asset, out),
             ToShard::Events(world, events) => self.handle_events(now, world, &events, out),
         }
     }

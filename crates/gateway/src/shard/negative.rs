@@ -93,7 +93,7 @@ impl Shard {
             | dialog::GROUP_INVITATION
             | dialog::SESSION_SEND
             | dialog::GROUP_NOTICE => Feature::Groups,
-            dialog::INVENTORY_OFFERED => Feature::Inventory,
+            dialog::INVENTORY_OFFERED => Feature::InventoryOffers,
             dialog::FRIENDSHIP_OFFERED => Feature::Friends,
             passed_on if dialog::is_passed_on(passed_on) => return None,
             _ => return Some(Ok(MessageOutcome::Ignored)),

@@ -1,11 +1,10 @@
-//! Items that are not made: the inventory is read-only.
+//! Items that are not made of objects: inventories hold none.
 //!
 //! Beside the alert a client gets the reply that it waits for, with a null item. Viewers skip rows without an id; node-metaverse looks the
 //! item up, does not find it, and reports an error.
 
 use super::Shard;
-use super::incoming::{Handled, Incoming};
-use crate::coverage::Feature;
+use super::incoming::Incoming;
 use ids::Uuid;
 use std::sync::Arc;
 use wire::messages::*;
@@ -18,52 +17,6 @@ const TAKE: u8 = 4;
 const TAKEN_MAX: usize = 8;
 
 impl Shard {
-    pub(super) fn on_create_item(&mut self, at: &mut Incoming<'_>, m: CreateInventoryItem) -> Handled {
-        let asked = m.inventory_block;
-        let row = UpdateCreateInventoryItemInventoryData {
-            folder_id: asked.folder_id,
-            callback_id: asked.callback_id,
-            r#type: asked.r#type,
-            inv_type: asked.inv_type,
-            name: asked.name,
-            description: asked.description,
-            ..UpdateCreateInventoryItemInventoryData::default()
-        };
-        self.refuse_items(at, asked.transaction_id, vec![row])
-    }
-
-    pub(super) fn on_link_item(&mut self, at: &mut Incoming<'_>, m: LinkInventoryItem) -> Handled {
-        let asked = m.inventory_block;
-        let row = UpdateCreateInventoryItemInventoryData {
-            folder_id: asked.folder_id,
-            callback_id: asked.callback_id,
-            r#type: asked.r#type,
-            inv_type: asked.inv_type,
-            name: asked.name,
-            description: asked.description,
-            ..UpdateCreateInventoryItemInventoryData::default()
-        };
-        self.refuse_items(at, asked.transaction_id, vec![row])
-    }
-
-    pub(super) fn on_copy_items(&mut self, at: &mut Incoming<'_>, m: CopyInventoryItem) -> Handled {
-        let row = |asked: CopyInventoryItemInventoryData| BulkUpdateInventoryItemData {
-            callback_id: asked.callback_id,
-            folder_id: asked.new_folder_id,
-            name: asked.new_name,
-            description: to_wire("", VARIABLE1_MAX),
-            ..BulkUpdateInventoryItemData::default()
-        };
-        let agent_id = self.client(at.index).ticket.agent.0;
-        for asked in m.inventory_data {
-            let agent_data =
-                BulkUpdateInventoryAgentData { agent_id, ..BulkUpdateInventoryAgentData::default() };
-            let item_data = vec![row(asked)];
-            self.reply(at, BulkUpdateInventory { agent_data, folder_data: Vec::new(), item_data });
-        }
-        Ok(self.refuse_feature(at, Feature::Inventory))
-    }
-
     /// Objects that a user wants to have in the inventory are not taken.
     pub(super) fn refuse_take(&mut self, at: &mut Incoming<'_>, m: &DeRezObject) {
         if ![TAKE, TAKE_COPY].contains(&m.agent_block.destination) {
@@ -83,16 +36,6 @@ impl Shard {
         if !rows.is_empty() {
             self.send_unmade(at, m.agent_block.transaction_id, rows);
         }
-    }
-
-    fn refuse_items(
-        &mut self,
-        at: &mut Incoming<'_>,
-        transaction_id: Uuid,
-        rows: Vec<UpdateCreateInventoryItemInventoryData>,
-    ) -> Handled {
-        self.send_unmade(at, transaction_id, rows);
-        Ok(self.refuse_feature(at, Feature::Inventory))
     }
 
     fn send_unmade(

@@ -17,6 +17,7 @@ use crate::places::{PlaceId, PlaceSettings, Places, Scene};
 use crate::shard::{CACHE_AFTER, CircuitAddress, CpuTime, FilterMode, Outbox, Sending, Shard, ShardConfig};
 use disk::RegionDisk;
 use glam::{Quat, Vec3};
+use grid::asset_sources::AssetSources;
 use ids::{AgentId, Incarnation, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
 use link::{
     Action, Command, CommandSeries, Control, ControlFlags, Enter, EntryRefusal, Event, ObjectChange,
@@ -92,8 +93,8 @@ fn store() -> Store {
             last_owner: agent("Ada").0,
             group: Uuid::nil(),
             group_owned: false,
-            base: 0,
-            owner: 0,
+            base: 0x7FFF_FFFF,
+            owner: 0x7FFF_FFFF,
             group_mask: 0,
             everyone: 0,
             next_owner: 0,
@@ -156,6 +157,7 @@ impl Default for Setup {
 pub(crate) struct Node {
     pub(crate) now: Instant,
     pub(crate) places: Arc<Places>,
+    pub(crate) assets: Arc<AssetSources>,
     pub(crate) hub: Hub,
     pub(crate) shards: Vec<Shard>,
     pub(crate) clients: Vec<Client>,
@@ -187,7 +189,7 @@ pub(crate) struct Node {
     up: Vec<(CircuitAddress, Vec<u8>)>,
     out: Outbox,
     crowd: u64,
-    /// Made when something is looked up.
+    /// Made when something is looked up or changed.
     store: Option<Store>,
 }
 
@@ -242,6 +244,7 @@ impl Node {
                 Region::new(&place.scene, setup.world_max_avatars, landlord.map(agent), kept)
             })
             .collect();
+        let assets = Arc::new(AssetSources::in_memory());
         let config = ShardConfig {
             circuit: circuit::Config {
                 total_bytes_per_s: setup.client_bytes_per_s,
@@ -253,7 +256,7 @@ impl Node {
             sending: Sending::default(),
             filter: FilterMode::Significance,
             cache_after: setup.cache_after,
-            textures: Arc::default(),
+            assets: Arc::clone(&assets),
             unix_start_s: START_S,
             hash_keys: [1, 2],
         };
@@ -274,6 +277,7 @@ impl Node {
         Self {
             now: Instant::ZERO,
             places,
+            assets,
             hub,
             shards,
             clients: Vec::new(),
@@ -499,6 +503,11 @@ impl Node {
         replica.entities().map(|(_, hot, _)| (hot.id, hot.position)).collect()
     }
 
+    /// Accounts and inventories.
+    pub(crate) fn store(&mut self) -> &Store {
+        self.store.get_or_insert_with(store)
+    }
+
     /// Static objects of a region.
     pub(crate) fn scenery(&self, place: PlaceId) -> &Scenery {
         &self.places.get(place).ground().scenery
@@ -643,8 +652,16 @@ impl Node {
             }
             while let Some(lookup) = self.hub.poll_lookup() {
                 let store = self.store.get_or_insert_with(store);
-                let answer = lookup.read(store).expect("a database in memory");
+                let answer = lookup.read(store, &self.assets).expect("a database in memory");
                 self.hub.handle_answer(&lookup, answer);
+            }
+            while let Some(order) = self.hub.poll_inventory() {
+                let store = self.store.get_or_insert_with(store);
+                match order.carry_out(store, START_S.cast_signed()) {
+                    Ok(replies) => self.hub.handle_inventory_reply(&order, replies),
+                    // Few users have accounts.
+                    Err(_) => self.hub.refuse_inventory(&order),
+                }
             }
             while let Some((address, mail)) = self.hub.poll_output() {
                 is_quiet = false;

@@ -1,8 +1,7 @@
-//! Answers behind the capabilities other than inventory: names, environment, features, materials, media, assets.
+//! Answers behind the capabilities other than inventory: names, environment, features, materials, media.
 //!
 //! Each is a function from a client's request to its reply, or to the change that it asks for. The gateway maps URLs to capabilities and sessions.
 
-mod assets;
 mod environment;
 mod features;
 mod material_params;
@@ -10,9 +9,7 @@ mod materials;
 mod names;
 mod object_figures;
 mod object_media;
-mod textures;
 
-pub use assets::{AssetReply, BODY_PARTS, BodyPart, stored_asset, viewer_asset};
 pub use environment::environment;
 pub use features::{SimulatorFeatures, simulator_features};
 pub use material_params::{
@@ -29,4 +26,3 @@ pub use object_figures::{
     physics_data, physics_properties, read_object_ids, read_selection, selected_cost,
 };
 pub use object_media::{BadMediaCall, MediaCall, MediaVisit, object_media, visit_denied};
-pub use textures::{BAKES_BYTES_MAX, BAKES_PER_AGENT_MAX, HeldTextures, NoCodestream};

@@ -1,6 +1,6 @@
 //! The answers of FetchInventory and FetchInventoryDescendents: the inventory as old viewers and bots read it, over UDP.
 //!
-//! The same inventories as over HTTP (`fetch.rs`), read-only; the library is looked in when the user has no such item or folder.
+//! The same inventories as over HTTP (`fetch.rs`); the library is looked in when the user has no such item or folder.
 
 use super::fetch::{Content, InventoryTree};
 use super::{ITEMS_MAX, LIBRARY_OWNER};
@@ -13,12 +13,12 @@ use wire::text::{VARIABLE1_MAX, to_wire};
 /// Rows of a folder that are sent; a larger folder is cut, since a circuit's queue has room for no more than 2,048 messages.
 const FOLDER_ROWS_MAX: usize = 1_000;
 /// Folders in one datagram: 33 bytes and the name each.
-const FOLDERS_PER_MESSAGE: usize = 8;
-/// Items in one datagram: 140 bytes, name and description each.
-const ITEMS_PER_MESSAGE: usize = 3;
+pub(super) const FOLDERS_PER_MESSAGE: usize = 8;
+/// Items in one datagram: 144 bytes with their callback, name and description each.
+pub(super) const ITEMS_PER_MESSAGE: usize = 3;
 /// Bytes of an item's name and description, each with its NUL.
-const NAME_MAX: usize = 64;
-const DESCRIPTION_MAX: usize = 128;
+pub(super) const NAME_MAX: usize = 64;
+pub(super) const DESCRIPTION_MAX: usize = 128;
 /// Summand of a checksum for the kind of sale.
 const SALE_CHECKSUM: u32 = 0x0707_3096;
 
@@ -169,7 +169,8 @@ fn no_item() -> InventoryDescendentsItemData {
     }
 }
 
-fn item_row(owner: Uuid, item: &Item) -> InventoryDescendentsItemData {
+/// An item with its checksum.
+pub(super) fn item_row(owner: Uuid, item: &Item) -> InventoryDescendentsItemData {
     let permissions = &item.permissions;
     let mut row = InventoryDescendentsItemData {
         item_id: item.id,

@@ -72,7 +72,7 @@ impl InventoryTree<'_> {
         }))
     }
 
-    fn item(self, id: Uuid) -> Result<Option<Item>, StoreError> {
+    pub(super) fn item(self, id: Uuid) -> Result<Option<Item>, StoreError> {
         match self {
             Self::Agent(store, agent) => store.item(agent, id),
             Self::Library => Ok(None),

@@ -57,12 +57,26 @@ pub struct AssetType;
 impl AssetType {
     /// A texture, as JPEG 2000.
     pub const TEXTURE: i8 = 0;
+    /// A calling card.
+    pub const CALLING_CARD: i8 = 2;
     /// Clothing, in the text form of wearables.
     pub const CLOTHING: i8 = 5;
+    /// A notecard.
+    pub const NOTECARD: i8 = 7;
+    /// The source of a script.
+    pub const SCRIPT: i8 = 10;
     /// A body part, in the same form.
     pub const BODY_PART: i8 = 13;
+    /// A gesture.
+    pub const GESTURE: i8 = 21;
     /// No asset but a pointer to an item.
     pub const LINK: i8 = 24;
+    /// No asset but a pointer to a folder.
+    pub const FOLDER_LINK: i8 = 25;
+    /// Settings of the environment.
+    pub const SETTINGS: i8 = 56;
+    /// A material.
+    pub const MATERIAL: i8 = 57;
 }
 
 /// Display of an item (`inv_type`).
@@ -70,8 +84,22 @@ impl AssetType {
 pub struct InventoryType;
 
 impl InventoryType {
+    /// A calling card.
+    pub const CALLING_CARD: i8 = 2;
+    /// A notecard.
+    pub const NOTECARD: i8 = 7;
+    /// A link to a folder.
+    pub const FOLDER: i8 = 8;
+    /// A script.
+    pub const SCRIPT: i8 = 10;
     /// Something to wear.
     pub const WEARABLE: i8 = 18;
+    /// A gesture.
+    pub const GESTURE: i8 = 20;
+    /// Settings of the environment.
+    pub const SETTINGS: i8 = 25;
+    /// A material.
+    pub const MATERIAL: i8 = 26;
 }
 
 /// Kind of a wearable: low byte of its item's flags, and `WearableType` in AgentWearablesUpdate.

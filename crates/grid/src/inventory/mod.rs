@@ -1,20 +1,25 @@
 //! Inventories: the initial one of every account, the outfit, and the clients' requests.
 //!
-//! Start with [`skeleton`] for the shape of an inventory and [`descendents`] for the busiest request.
+//! Start with [`skeleton`] for the shape of an inventory, [`descendents`] for the busiest request and [`change_inventory`] for changes.
 
+mod changes;
 mod datagrams;
 mod fetch;
 mod kinds;
 mod library;
 mod wearables;
 
+pub use changes::{
+    ChangeInventoryError, ChangeRefusal, InventoryReplies, InventoryRequest, change_inventory,
+    create_category,
+};
 pub use datagrams::{folder_messages, item_messages};
 pub use fetch::{FOLDERS_MAX, ITEMS_MAX, InventoryTree, ROWS_MAX, descendents, items};
 pub use kinds::{AssetType, FolderType, InventoryType, WearableType};
 pub use library::{LIBRARY_OWNER, LIBRARY_OWNER_NAME, LIBRARY_ROOT, library_folders};
 pub use wearables::{WORN_MAX, WornItem, worn};
 
-use crate::capability::BODY_PARTS;
+use crate::asset_sources::BODY_PARTS;
 use ids::AgentId;
 use store::{Folder, Item, Permissions, Sale};
 use uuid::Uuid;
@@ -157,6 +162,14 @@ pub(crate) mod tests {
             items,
         };
         store.create_account(&new).unwrap();
+    }
+
+    /// The store keeps these folders in their places.
+    #[test]
+    fn the_store_knows_every_system_folder() {
+        let types: BTreeSet<i8> =
+            SYSTEM_FOLDERS.iter().map(|(folder_type, _)| *folder_type).chain([FolderType::ROOT]).collect();
+        assert_eq!(types, BTreeSet::from(store::SYSTEM_FOLDER_TYPES));
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn row(item: &Item) -> Option<WornItem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capability::BODY_PARTS;
+    use crate::asset_sources::BODY_PARTS;
     use crate::inventory::tests::{counted_skeleton, store_with_ada};
     use store::{NewAccount, PasswordHash};
 

@@ -348,7 +348,10 @@ impl InstanceRun {
                 let last = self.process.mail.back().map_or(self.now, |(at, _)| *at);
                 let at = last.max(self.now) + self.ms(40);
                 self.process.mail.push_back((at, mail));
-            } else if self.process.hub.poll_record().is_none() && self.process.hub.poll_lookup().is_none() {
+            } else if self.process.hub.poll_record().is_none()
+                && self.process.hub.poll_lookup().is_none()
+                && self.process.hub.poll_inventory().is_none()
+            {
                 return;
             }
         }

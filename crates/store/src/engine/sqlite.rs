@@ -2,7 +2,7 @@
 
 use super::salvage::{self, Rebuilt};
 use super::{EngineError, Row, Session, Value};
-use rusqlite::{CachedStatement, OpenFlags, TransactionBehavior, params_from_iter};
+use rusqlite::{CachedStatement, ErrorCode, OpenFlags, TransactionBehavior, params_from_iter};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,6 +10,9 @@ use telemetry::{LockHold, LockWait};
 
 /// Wait of a statement for another process (`throng user …` beside a running server) before it fails.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Programs that open a new file at the same time, at most.
+const BUSY_MAX: u32 = 64;
 
 /// Settings of every connection.
 ///
@@ -30,8 +33,8 @@ PRAGMA foreign_keys = ON;
 /// The read-only part of these: the file must not change.
 const READ_ONLY_SETTINGS: &str = "PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;";
 
-/// Statements kept compiled; there are about fifty in all.
-const STATEMENTS_MAX: usize = 64;
+/// Statements kept compiled; there are about eighty in all.
+const STATEMENTS_MAX: usize = 128;
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
@@ -57,7 +60,15 @@ impl Sqlite {
 
     fn prepare(connection: rusqlite::Connection, settings: &str) -> Result<Self, EngineError> {
         connection.busy_timeout(BUSY_TIMEOUT)?;
-        connection.execute_batch(settings)?;
+        // Programs that open a new file at once all change its journal's mode, for which SQLite does not wait: it does for the lock of a transaction.
+        let mut n_busy = 0;
+        while let Err(why) = connection.execute_batch(settings) {
+            n_busy += 1;
+            if why.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) || n_busy > BUSY_MAX {
+                return Err(why.into());
+            }
+            connection.execute_batch("BEGIN IMMEDIATE; COMMIT")?;
+        }
         connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         Ok(Self { connection: Mutex::new(connection), lock_wait: LockWait::default() })
     }

@@ -16,6 +16,8 @@ pub(super) const STEPS: &[SchemaStep] = &[
     SchemaStep { name: "materials of regions", sql: MATERIALS },
     SchemaStep { name: "land and names of regions", sql: LAND },
     SchemaStep { name: "held objects", sql: HELD_OBJECTS },
+    SchemaStep { name: "assets", sql: ASSETS },
+    SchemaStep { name: "inventory_statistics", sql: INVENTORY_STATISTICS },
 ];
 
 /// Ids are 16-byte blobs, times are seconds since 1970, booleans are 0 and 1, or the absence of NULL.
@@ -449,4 +451,60 @@ CREATE TABLE held_objects (
 );
 CREATE INDEX held_objects_by_owner ON held_objects (owner, held);
 "#,
+};
+
+/// Bytes lie outside of the database, by their hash. `damage` is NULL, or the evidence for which a content is in quarantine; `used_s` is NULL for a lasting asset.
+const ASSETS: Sql = Sql {
+    sqlite: "
+CREATE TABLE asset_contents (
+    hash            BLOB    NOT NULL PRIMARY KEY,
+    length          INTEGER NOT NULL,
+    damage          TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE assets (
+    asset           BLOB    NOT NULL PRIMARY KEY,
+    hash            BLOB    NOT NULL REFERENCES asset_contents (hash),
+    kind            INTEGER NOT NULL,
+    creator         BLOB    NOT NULL,
+    created_s       INTEGER NOT NULL,
+    origin          TEXT    NOT NULL,
+    used_s          INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX assets_by_hash ON assets (hash);
+CREATE INDEX assets_by_use ON assets (used_s, asset) WHERE used_s IS NOT NULL;
+",
+    postgres: r#"
+CREATE TABLE asset_contents (
+    hash            BYTEA NOT NULL PRIMARY KEY,
+    length          BIGINT NOT NULL,
+    damage          TEXT COLLATE "C"
+);
+
+CREATE TABLE assets (
+    asset           BYTEA NOT NULL PRIMARY KEY,
+    hash            BYTEA NOT NULL REFERENCES asset_contents (hash),
+    kind            BIGINT NOT NULL,
+    creator         BYTEA NOT NULL,
+    created_s       BIGINT NOT NULL,
+    origin          TEXT COLLATE "C" NOT NULL,
+    used_s          BIGINT
+);
+CREATE INDEX assets_by_hash ON assets (hash);
+CREATE INDEX assets_by_use ON assets (used_s, asset) WHERE used_s IS NOT NULL;
+"#,
+};
+
+/// SQLite's planner takes an owner for one with ten items unless it is told otherwise, and finds the items of a folder by their owner: the cascade of
+/// a removed folder then reads all items of the owner. The rows read: items in all, of an owner, and of a folder.
+const INVENTORY_STATISTICS: Sql = Sql {
+    sqlite: "
+ANALYZE inventory_items;
+DELETE FROM sqlite_stat1 WHERE tbl = 'inventory_items';
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+    ('inventory_items', 'inventory_items', '1000000 1000 1'),
+    ('inventory_items', 'inventory_items_by_folder', '1000000 1000 25');
+ANALYZE sqlite_schema;
+",
+    postgres: "-- PostgreSQL collects its own.",
 };

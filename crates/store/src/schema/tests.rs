@@ -13,7 +13,7 @@ const ONLY_POSTGRES: &str = "commit_marks";
 
 const COLUMNS: Sql = Sql {
     sqlite: "SELECT t.name, c.name, c.type, c.\"notnull\", c.pk FROM sqlite_master t, pragma_table_info(t.name) c \
-             WHERE t.type = 'table'",
+             WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'",
     postgres: "SELECT c.table_name::text, c.column_name::text, c.data_type::text, \
                (c.is_nullable = 'NO')::int::bigint, coalesce((SELECT k.ordinal_position::bigint \
                FROM information_schema.key_column_usage k JOIN information_schema.table_constraints r \

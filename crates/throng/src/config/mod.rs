@@ -27,9 +27,9 @@ pub use key::{ConfigSection, Key, KeyKind};
 pub use problem::{ConfigError, ConfigProblem};
 pub(crate) use sections::hz_or;
 pub use sections::{
-    AgentUpdateFilter, CapturesSection, Database, DiagnoseSection, Gateway, InstancesSection, LoginSection,
-    ObjectsSection, Page, PortalSection, PublicChatAudience, RecorderSection, RegionSection, ServerSection,
-    TemplateSection, TerrainShape, WorldSection,
+    AgentUpdateFilter, AssetsSection, CapturesSection, Database, DiagnoseSection, Gateway, HttpSection,
+    InstancesSection, LoginSection, ObjectsSection, Page, PortalSection, PublicChatAudience, RecorderSection,
+    RegionSection, ServerSection, TemplateSection, TerrainShape, WorldSection,
 };
 pub use show::Effective;
 pub use sources::{ENV_PREFIX, Flag, Sources};
@@ -49,6 +49,10 @@ pub struct Config {
     pub server: ServerSection,
     /// The database.
     pub store: Database,
+    /// Content of users.
+    pub assets: AssetsSection,
+    /// Content for clients.
+    pub http: HttpSection,
     /// Objects that users build.
     pub objects: ObjectsSection,
     /// Accounts and attempts.
@@ -77,9 +81,11 @@ pub struct Config {
 
 impl Config {
     /// Every section, in the order of the documentation.
-    pub const SECTIONS: [ConfigSection; 14] = [
+    pub const SECTIONS: [ConfigSection; 16] = [
         ServerSection::SECTION,
         Database::SECTION,
+        AssetsSection::SECTION,
+        HttpSection::SECTION,
         ObjectsSection::SECTION,
         LoginSection::SECTION,
         Gateway::SECTION,
@@ -109,6 +115,8 @@ impl Default for Config {
         Self {
             server: ServerSection::default(),
             store: Database::default(),
+            assets: AssetsSection::default(),
+            http: HttpSection::default(),
             objects: ObjectsSection::default(),
             login: LoginSection::default(),
             gateway: Gateway::default(),

@@ -120,6 +120,60 @@ section! {
 }
 
 section! {
+    /// Assets: textures, sounds, meshes and other content of users, as files named by their hash ([keeping.md](keeping.md)).
+    pub struct AssetsSection in "assets", repeated: false {
+        /// Directory of the files, within the data directory unless it is absolute. Created when missing.
+        ///
+        /// On a file system of its own it can grow without taking space from the database. A change of it takes no files along: move them while the server is
+        /// stopped.
+        directory: PathBuf = "assets".into(), "path", KeyKind::Line;
+        /// Memory for assets that were read or written of late.
+        ///
+        /// An asset that is not in memory is read from the disk and verified, a fraction of a millisecond for a texture.
+        cache_bytes: u64 = 134_217_728, "bytes", KeyKind::whole(1_048_576, 1_099_511_627_776);
+        /// Time in which all files are verified once, evenly, while the server runs.
+        ///
+        /// Shorter finds damage sooner, while the backup that has the file is still kept, and reads more from the disk.
+        scrub_days: u32 = 14, "days", KeyKind::whole(1, 365);
+        /// Time since its last use after which a baked texture is removed.
+        ///
+        /// Clients compose the appearance of an avatar, and upload it when it changes. Shorter saves disk space; an avatar that comes back later is
+        /// shown as a cloud to others until its own client has baked it anew.
+        bake_hours: u32 = 48, "h", KeyKind::whole(1, 8_760);
+        /// Size of a texture at most.
+        ///
+        /// Viewers compress what users upload; photographs of 1,024 pixels take some 200 kB. Uploads of larger ones are refused.
+        texture_bytes_max: u32 = 2_097_152, "bytes", KeyKind::whole(1_024, 67_108_864);
+        /// Size of a sound at most.
+        ///
+        /// Viewers take sounds of 30 s, some 300 kB.
+        sound_bytes_max: u32 = 2_097_152, "bytes", KeyKind::whole(1_024, 67_108_864);
+        /// Size of a mesh at most.
+        ///
+        /// Each viewer that sees it fetches parts of it.
+        mesh_bytes_max: u32 = 10_485_760, "bytes", KeyKind::whole(1_024, 67_108_864);
+        /// Size of an animation at most.
+        ///
+        /// Viewers refuse animations of more than 250 kB.
+        animation_bytes_max: u32 = 262_144, "bytes", KeyKind::whole(1_024, 67_108_864);
+        /// Size of a notecard, a script or another text at most.
+        ///
+        /// Viewers' editors end at 64 KiB.
+        text_bytes_max: u32 = 65_536, "bytes", KeyKind::whole(1_024, 1_048_576);
+    }
+}
+
+section! {
+    /// HTTP beside logins: content for clients.
+    pub struct HttpSection in "http", repeated: false {
+        /// Bytes of assets per second that one user is sent, on average over four seconds.
+        ///
+        /// A viewer that enters a region fetches some hundred textures at once. More serves it sooner, and lets fewer users take the line of all.
+        asset_bytes_per_s: u32 = 4_194_304, "bytes/s", KeyKind::whole(16_384, 1_073_741_824);
+    }
+}
+
+section! {
     /// Objects that users build ([building.md](building.md)). All keys can be tuned while the server runs.
     pub struct ObjectsSection in "objects", repeated: false {
         /// Prims that one session may make per second, on average over a second and more.

@@ -21,6 +21,9 @@ pub enum ServeError {
     /// The database.
     #[error("cannot use the database")]
     Store(#[from] store::StoreError),
+    /// The files of assets.
+    #[error("cannot use the files of assets")]
+    Assets(#[source] assets::FilesError),
     /// A TCP address.
     #[error("cannot listen on {addr} for {purpose}")]
     Listen {

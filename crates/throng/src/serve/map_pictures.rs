@@ -137,8 +137,8 @@ impl Picture {
         if map.id == texture {
             return;
         }
-        state.textures.pin(map.id, map.codestream.as_slice().into());
-        state.textures.unpin(former);
+        state.assets.show_picture(map.id, map.codestream.clone().into());
+        state.assets.hide_picture(former);
         self.textures = [map.id, texture];
         place.scene.show_map(Arc::new(map));
     }

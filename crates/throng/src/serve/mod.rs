@@ -9,6 +9,7 @@
 mod addresses;
 mod captures;
 mod content;
+mod content_files;
 mod cpu_meter;
 mod crashes;
 mod error;
@@ -16,6 +17,7 @@ mod faults;
 mod full_users;
 mod grounds;
 mod instances;
+mod inventories;
 mod keepers;
 mod limits;
 mod local_gateway;
@@ -50,9 +52,9 @@ use gateway::http::door::Door;
 use gateway::http::fault::Faults;
 use gateway::http::listener::{self, Site};
 use gateway::http::live::{self, Live};
-use gateway::http::{BODY_BYTES_MAX, HttpCounters, HttpState};
+use gateway::http::{AssetShares, BODY_BYTES_MAX, HttpCounters, HttpState, Uploads};
 use gateway::places::{EncodedGround, Place, Places};
-use grid::capability::HeldTextures;
+use grid::asset_sources::AssetSources;
 use grid::login::LoginService;
 use grid::password::{Cost, LoadHint, Passwords};
 use grounds::Grounds;
@@ -177,13 +179,18 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let worlds = worlds::start(n_workers(config), shared, &clock, &metrics, recorder, &mut fuses)?;
     let shards = shards::prepare(n_shards)?;
     let mailbox = InstanceMailbox::new();
+    let (stored, asset_threads) =
+        content_files::start(config, &data, &store, &clock, unix_start_s, recorder)?;
+    let assets = Arc::new(AssetSources::new(stored));
     let sessions = sessions::start(sessions::SessionThreadsConfig {
         config,
         places: &places,
         bound: &bound,
         store: &store,
+        assets: &assets,
         mailboxes: shards.iter().map(shards::Prepared::mailbox).collect(),
         clock: &clock,
+        unix_start_s,
         metrics: &metrics,
         recorder,
         orders: mailbox.take_orders(),
@@ -197,13 +204,12 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let wakers: Vec<net::PollWaker> = shards.iter().map(shards::Prepared::waker).collect();
     let tunables = Arc::new(Tunables::new(config, recorder));
     tunables.restore(&data)?;
-    let textures = Arc::new(HeldTextures::default());
-    places.iter().for_each(|place| hold_map(&textures, place.ground()));
+    places.iter().for_each(|place| show_map(&assets, place.ground()));
     let shards = shards::start(shards::ShardThreadsConfig {
         config,
         tunables: &tunables,
         places: &places,
-        textures: &textures,
+        assets: &assets,
         prepared: shards,
         sockets: bound.sockets,
         inboxes: &worlds.inboxes,
@@ -237,7 +243,10 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         login,
         places: Arc::clone(&places),
         live: Live::new(parts::watcher_limits(config)),
-        textures,
+        assets,
+        asset_shares: AssetShares::new(config.http.asset_bytes_per_s),
+        asset_limits: content_files::size_limits(&config.assets),
+        uploads: Uploads::default(),
         page: page::ASSETS,
         settings: parts::settings(config, http_port, bound.admin_addr, unix_start_s),
         clock: Arc::clone(&clock),
@@ -281,7 +290,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let templates: Vec<Template> = places::templates(config, worlds.long())?
         .into_iter()
         .map(|(template, ground)| {
-            hold_map(&http_state.textures, &ground);
+            show_map(&http_state.assets, &ground);
             gateway.add_ground(ground);
             template
         })
@@ -330,6 +339,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         shards: shards.watch(),
         replicas: replicas.watch(),
         http_state: Arc::clone(&http_state),
+        assets: asset_threads.figures(),
         http: connections.clone(),
         load,
         tunables: Arc::clone(&tunables),
@@ -490,6 +500,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let n_unsaved_regions =
         replicas.stop().map_or(config.region.len(), |keepers| keeper_thread.finish(keepers, &clock));
     captures.stop();
+    asset_threads.stop();
     data.remove_run_file();
     tracing::info!("stopped");
     if n_unsaved_regions > 0 {
@@ -545,9 +556,9 @@ fn region_settings(config: &Config, places: &Places, now_s: u64) -> BTreeMap<Wor
 }
 
 /// Serves the picture of a ground as a texture.
-fn hold_map(textures: &HeldTextures, ground: &EncodedGround) {
+fn show_map(assets: &AssetSources, ground: &EncodedGround) {
     if let Some(map) = &ground.map {
-        textures.pin(map.id, map.codestream.as_slice().into());
+        assets.show_picture(map.id, map.codestream.clone().into());
     }
 }
 

@@ -1,16 +1,18 @@
-//! The `hub` thread, which carries shards' mail to the sessions; the `store` thread, which persists their records; and the `lookups`
-//! thread, which reads the store for clients: names, people, profiles, inventories over UDP. None delays a shard, and the hub's lock is
-//! never held during a query of the store.
+//! The `hub` thread, which carries shards' mail to the sessions; the `store` thread, which persists their records; the `lookups`
+//! thread, which reads the store for clients: names, people, profiles, inventories over UDP; and the `inventory` thread, which changes
+//! inventories for them. None delays a shard, and the hub's lock is never held during a query of the store.
 
 use super::addresses::Bound;
 use super::faults::Fuse;
+use super::inventories::{self, ORDERS_MAX};
 use super::{Clock, ServeError};
 use crate::config::Config;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use gateway::hub::{Entropy, Hub, HubConfig, Record, StoreLookup};
+use gateway::hub::{Entropy, Hub, HubConfig, InventoryOrder, Record, StoreLookup};
 use gateway::mail::{FromShard, ShardIndex, Spot};
 use gateway::places::Places;
 use gateway::sessions::{Mailbox, Sessions, TakeOrder};
+use grid::asset_sources::AssetSources;
 use grid::pending_places::{MediaHealth, Medium, PendingPlaces};
 use std::io;
 use std::sync::Arc;
@@ -56,8 +58,10 @@ pub(super) struct SessionThreads {
     hub: JoinHandle<()>,
     store: JoinHandle<()>,
     reader: JoinHandle<()>,
+    inventories: JoinHandle<()>,
     records: mpsc::SyncSender<Option<Record>>,
     lookups: mpsc::SyncSender<Option<StoreLookup>>,
+    inventory: mpsc::SyncSender<Option<InventoryOrder>>,
 }
 
 /// Arguments of the threads.
@@ -66,9 +70,12 @@ pub(super) struct SessionThreadsConfig<'a> {
     pub(super) places: &'a Arc<Places>,
     pub(super) bound: &'a Bound,
     pub(super) store: &'a Arc<Store>,
+    pub(super) assets: &'a Arc<AssetSources>,
     /// Of the shards, by their index.
     pub(super) mailboxes: Vec<Mailbox>,
     pub(super) clock: &'a Clock,
+    /// Seconds since 1970 at the clock's zero.
+    pub(super) unix_start_s: u64,
     pub(super) metrics: &'a Metrics,
     pub(super) recorder: Recorder,
     pub(super) orders: TakeOrder,
@@ -83,8 +90,10 @@ pub(super) fn start(start: SessionThreadsConfig<'_>) -> Result<SessionThreads, S
         places,
         bound,
         store,
+        assets,
         mailboxes,
         clock,
+        unix_start_s,
         metrics,
         recorder,
         orders,
@@ -101,9 +110,17 @@ pub(super) fn start(start: SessionThreadsConfig<'_>) -> Result<SessionThreads, S
     let hub = Hub::new(hub_config, Arc::clone(places), entropy());
     let (records, to_store) = sync_channel(RECORDS_MAX);
     let (lookups, to_reader) = sync_channel(LOOKUPS_MAX);
+    let (inventory, to_inventories) = sync_channel(ORDERS_MAX);
     let lock_wait = LockWait::new(metrics, "hub");
-    let sessions =
-        Arc::new(Sessions::new(hub, mailboxes, records.clone(), orders, lookups.clone(), lock_wait));
+    let sessions = Arc::new(Sessions::new(
+        hub,
+        mailboxes,
+        records.clone(),
+        orders,
+        lookups.clone(),
+        inventory.clone(),
+        lock_wait,
+    ));
     let (mail, from_shards) = bounded(MAIL_MAX);
     let hub = {
         let (sessions, clock) = (Arc::clone(&sessions), Arc::clone(clock));
@@ -111,15 +128,32 @@ pub(super) fn start(start: SessionThreadsConfig<'_>) -> Result<SessionThreads, S
     };
     let writes = Arc::new(Writes::new(probe, store_fuse));
     let reader = {
-        let (store, sessions) = (Arc::clone(store), Arc::clone(&sessions));
-        spawn("lookups", recorder, move || read_for_clients(&store, &sessions, &to_reader))?
+        let (store, assets, sessions) = (Arc::clone(store), Arc::clone(assets), Arc::clone(&sessions));
+        spawn("lookups", recorder, move || read_for_clients(&store, &assets, &sessions, &to_reader))?
+    };
+    let inventories = {
+        let (store, sessions, clock) = (Arc::clone(store), Arc::clone(&sessions), Arc::clone(clock));
+        let unix_s = move || unix_start_s.saturating_add(clock().0 / 1_000_000_000).cast_signed();
+        let run = move || inventories::change_for_clients(&store, &sessions, &to_inventories, unix_s);
+        spawn("inventory", recorder, run)?
     };
     let store = {
         let (store, places, writes) = (Arc::clone(store), Arc::clone(places), Arc::clone(&writes));
         let clock = Arc::clone(clock);
         spawn("store", recorder, move || keep_records(&store, &places, &to_store, &clock, &writes))?
     };
-    Ok(SessionThreads { sessions, mail, writes, hub, store, reader, records, lookups })
+    Ok(SessionThreads {
+        sessions,
+        mail,
+        writes,
+        hub,
+        store,
+        reader,
+        inventories,
+        records,
+        lookups,
+        inventory,
+    })
 }
 
 impl SessionThreads {
@@ -128,13 +162,16 @@ impl SessionThreads {
     /// # Errors
     /// If some of them could not be written.
     pub(super) fn stop(self) -> Result<(), ServeError> {
-        let Self { sessions, mail, hub, store, reader, records, lookups, writes } = self;
+        let Self { sessions, mail, hub, store, reader, inventories, records, lookups, inventory, writes } =
+            self;
         // The last sender of mail: the hub's thread ends when it has carried all.
         drop(mail);
         join("hub", hub);
-        // HTTP handlers still hold senders of both, so the end needs a message.
+        // HTTP handlers still hold senders of all three, so the end needs a message.
         let _ = lookups.send(None);
         join("lookups", reader);
+        let _ = inventory.send(None);
+        join("inventory", inventories);
         sessions.finish_records();
         let _ = records.send(None);
         join("store", store);
@@ -174,10 +211,15 @@ fn entropy() -> Entropy {
 }
 
 /// Asks the store first, and takes the hub's lock with the answer.
-fn read_for_clients(store: &Store, sessions: &Sessions, lookups: &mpsc::Receiver<Option<StoreLookup>>) {
+fn read_for_clients(
+    store: &Store,
+    assets: &AssetSources,
+    sessions: &Sessions,
+    lookups: &mpsc::Receiver<Option<StoreLookup>>,
+) {
     while let Ok(Some(lookup)) = lookups.recv() {
         let scope = LOOK_UP.enter(1);
-        match lookup.read(store) {
+        match lookup.read(store, assets) {
             Ok(answer) => sessions.with(|hub| hub.handle_answer(&lookup, answer)),
             Err(error) => {
                 tracing::error!(%error, query = ?lookup.query, "cannot answer a client's lookup");

@@ -14,7 +14,7 @@ use gateway::mail::{ShardIndex, ToShard};
 use gateway::places::Places;
 use gateway::sessions::Mailbox;
 use gateway::shard::{CircuitAddress, Outbox, Shard, ShardConfig, ShardFigures};
-use grid::capability::HeldTextures;
+use grid::asset_sources::AssetSources;
 use ids::Instant;
 use net::{Events, FlushStatus, Interest, PollWaker, Poller, RecvBatch, SendBatch, SendCounters, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -79,7 +79,7 @@ pub(super) struct ShardThreadsConfig<'a> {
     pub(super) config: &'a Config,
     pub(super) tunables: &'a Arc<Tunables>,
     pub(super) places: &'a Arc<Places>,
-    pub(super) textures: &'a Arc<HeldTextures>,
+    pub(super) assets: &'a Arc<AssetSources>,
     pub(super) prepared: Vec<Prepared>,
     pub(super) sockets: Vec<Vec<UdpSocket>>,
     pub(super) inboxes: &'a Arc<Inboxes>,
@@ -197,7 +197,7 @@ fn shard_config(start: &ShardThreadsConfig<'_>) -> Result<ShardConfig, ServeErro
         sending: tunables.sending(),
         filter: tunables.filter(),
         cache_after: tunables.objects().cache_after,
-        textures: Arc::clone(start.textures),
+        assets: Arc::clone(start.assets),
         unix_start_s: start.unix_start_s,
         hash_keys,
     })

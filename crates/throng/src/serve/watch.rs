@@ -7,6 +7,7 @@ mod frames;
 mod long;
 mod restarts;
 
+use super::content_files::AssetFigures;
 use super::crashes::Crashes;
 use super::limits::HttpConnections;
 use super::local_gateway::LocalGateway;
@@ -60,6 +61,7 @@ pub(super) struct WatchThreadConfig {
     pub(super) shards: Vec<Arc<Watched>>,
     pub(super) replicas: Arc<replicas::ReplicaCounters>,
     pub(super) http_state: Arc<HttpState>,
+    pub(super) assets: Arc<AssetFigures>,
     pub(super) http: HttpConnections,
     pub(super) load: LoadHint,
     pub(super) tunables: Arc<Tunables>,
@@ -192,6 +194,7 @@ impl WatchSampler {
         self.export.restarts(&self.start.standings);
         let listeners = [("public", &*self.start.http.public), ("operator", &*self.start.http.operator)];
         self.start.http_state.export(&mut self.export.table, &listeners);
+        self.start.assets.export(&mut self.export.table);
         self.start.recorder.counters().export(&mut self.export.table);
         self.export.server(&self.start);
         self.threads(passed);

@@ -8,6 +8,7 @@ use gateway::coverage::CAPABILITIES;
 const CALLS: &[(&str, &str, &str, &str)] = &[
     ("AttachmentResources", "GET", "", ""),
     ("AvatarPickerSearch", "GET", "?names=ada&page_size=10", ""),
+    ("CreateInventoryCategory", "POST", "", "<llsd><map/></llsd>"),
     // A poll that ends at once.
     (
         "EventQueueGet",
@@ -24,6 +25,8 @@ const CALLS: &[(&str, &str, &str, &str)] = &[
     ("FetchLib2", "POST", "", "<llsd><map><key>items</key><array/></map></llsd>"),
     ("FetchLibDescendents2", "POST", "", "<llsd><map><key>folders</key><array/></map></llsd>"),
     ("GetDisplayNames", "GET", "?ids=00000000-0000-0000-0000-000000000001", ""),
+    ("GetMesh", "GET", "?mesh_id=00000000-0000-0000-0000-000000000001", ""),
+    ("GetMesh2", "GET", "?mesh_id=00000000-0000-0000-0000-000000000001", ""),
     ("GetTexture", "GET", "?texture_id=89556747-24cb-43ed-920b-47caed15465f", ""),
     ("GetObjectCost", "POST", "", "<llsd><map><key>object_ids</key><array/></map></llsd>"),
     ("GetObjectPhysicsData", "POST", "", "<llsd><map><key>object_ids</key><array/></map></llsd>"),
@@ -41,11 +44,16 @@ const CALLS: &[(&str, &str, &str, &str)] = &[
     ("ViewerAsset", "GET", "/?texture_id=89556747-24cb-43ed-920b-47caed15465f", ""),
 ];
 
-/// Those that change land, or list what only the estate may see: refused, since the caller has no avatar and manages no estate.
-const FORBIDDEN: [&str; 4] =
-    ["DispatchRegionInfo", "EstateAccess", "EstateChangeInfo", "ParcelPropertiesUpdate"];
-/// Calls about an object, of which the region has none.
-const ABOUT_AN_OBJECT: [&str; 2] = ["ObjectMedia", "ObjectMediaNavigate"];
+/// Those that change land, or list what only the estate may see: refused, since the caller has no avatar and manages no estate. A folder without an id is not made.
+const FORBIDDEN: [&str; 5] = [
+    "CreateInventoryCategory",
+    "DispatchRegionInfo",
+    "EstateAccess",
+    "EstateChangeInfo",
+    "ParcelPropertiesUpdate",
+];
+/// Calls about an object, of which the region has none, and about a mesh that is not stored.
+const NOT_FOUND: [&str; 4] = ["GetMesh", "GetMesh2", "ObjectMedia", "ObjectMediaNavigate"];
 const GET_MEDIA: &str = "<llsd><map><key>verb</key><string>GET</string><key>object_id</key>\
     <uuid>00000000-0000-0000-0000-000000000001</uuid></map></llsd>";
 const VISIT: &str = "<llsd><map><key>object_id</key><uuid>00000000-0000-0000-0000-000000000001</uuid>\
@@ -84,7 +92,7 @@ fn the_seed_grants_the_capabilities_of_the_table_and_each_answers() {
         let (status, answer) = server.request(&request(method, &path, body));
         let expected = match row.name {
             name if FORBIDDEN.contains(&name) => 403,
-            name if ABOUT_AN_OBJECT.contains(&name) => 404,
+            name if NOT_FOUND.contains(&name) => 404,
             _ => 200,
         };
         assert_eq!(status, expected, "{}: {answer}", row.name);

@@ -36,6 +36,19 @@ pub fn decode(bytes: &[u8], limits: Limits) -> Result<Llsd, Malformed> {
     if source.rest.is_empty() { Ok(value) } else { Err(Malformed::Syntax) }
 }
 
+/// Reads one value at the front of a longer document, as the header of a mesh is, with or without the opening line. Returns its length too. The value ends within
+/// the first `limits.bytes_max` bytes.
+///
+/// # Errors
+/// As [`decode`], but for the length of the document and bytes after the end.
+pub fn decode_prefix(bytes: &[u8], limits: Limits) -> Result<(Llsd, usize), Malformed> {
+    let bytes = &bytes[..bytes.len().min(limits.bytes_max)];
+    let mut source =
+        BinarySource { rest: after_opening_line(bytes, "llsd/binary")?, budget: Budget::new(limits) };
+    let value = source.value(1)?;
+    Ok((value, bytes.len() - source.rest.len()))
+}
+
 struct BinarySource<'a> {
     rest: &'a [u8],
     budget: Budget,
@@ -185,6 +198,19 @@ mod tests {
         assert_eq!(parse(expected), Ok(value));
         // The empty materials answer before compression.
         assert_eq!(encode(&Llsd::Array(Vec::new())), b"[\0\0\0\0]");
+    }
+
+    #[test]
+    fn a_value_is_read_from_the_front_of_a_longer_document() {
+        let value = Llsd::map([("size", Llsd::Integer(7))]);
+        let encoded = encode(&value);
+        for opening in ["", "<? LLSD/Binary ?>\n"] {
+            let document = [opening.as_bytes(), &encoded, b"1 and more"].concat();
+            let length = opening.len() + encoded.len();
+            assert_eq!(decode_prefix(&document, Limits::REQUEST), Ok((value.clone(), length)));
+            let limits = Limits { bytes_max: length - 1, values_max: 9 };
+            assert_eq!(decode_prefix(&document, limits), Err(Malformed::Truncated));
+        }
     }
 
     #[test]

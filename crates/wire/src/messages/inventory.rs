@@ -62,6 +62,117 @@ messages! {
         }
     }
 
+    /// Gives items other properties.
+    UpdateInventoryItem: Low 266, zero_coded, from Client {
+        agent_data: one UpdateInventoryItemAgentData {
+            agent_id: Uuid, session_id: Uuid, transaction_id: Uuid,
+        }
+        inventory_data: many UpdateInventoryItemInventoryData {
+            item_id: Uuid, folder_id: Uuid, callback_id: u32, creator_id: Uuid, owner_id: Uuid, group_id: Uuid,
+            base_mask: u32, owner_mask: u32, group_mask: u32, everyone_mask: u32, next_owner_mask: u32,
+            group_owned: bool,
+            /// Of the upload of a new asset; nil without one.
+            transaction_id: Uuid,
+            r#type: i8, inv_type: i8, flags: u32, sale_type: u8, sale_price: i32, name: Variable1,
+            description: Variable1, creation_date: i32, crc: u32,
+        }
+    }
+
+    /// Moves items to folders.
+    MoveInventoryItem: Low 268, zero_coded, from Client {
+        agent_data: one MoveInventoryItemAgentData {
+            agent_id: Uuid, session_id: Uuid, stamp: bool,
+        }
+        inventory_data: many MoveInventoryItemInventoryData {
+            item_id: Uuid, folder_id: Uuid,
+            /// Empty if it stays.
+            new_name: Variable1,
+        }
+    }
+
+    /// Removes items.
+    RemoveInventoryItem: Low 270, plain, from Client {
+        agent_data: one RemoveInventoryItemAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        inventory_data: many RemoveInventoryItemInventoryData {
+            item_id: Uuid,
+        }
+    }
+
+    /// Gives items other flags.
+    ChangeInventoryItemFlags: Low 271, plain, from Client {
+        agent_data: one ChangeInventoryItemFlagsAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        inventory_data: many ChangeInventoryItemFlagsInventoryData {
+            item_id: Uuid, flags: u32,
+        }
+    }
+
+    /// Makes a folder, whose id the client has chosen.
+    CreateInventoryFolder: Low 273, plain, from Client {
+        agent_data: one CreateInventoryFolderAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        folder_data: one CreateInventoryFolderFolderData {
+            folder_id: Uuid, parent_id: Uuid, r#type: i8, name: Variable1,
+        }
+    }
+
+    /// Gives folders other names and types.
+    UpdateInventoryFolder: Low 274, plain, from Client {
+        agent_data: one UpdateInventoryFolderAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        folder_data: many UpdateInventoryFolderFolderData {
+            folder_id: Uuid, parent_id: Uuid, r#type: i8, name: Variable1,
+        }
+    }
+
+    /// Moves folders into others.
+    MoveInventoryFolder: Low 275, zero_coded, from Client {
+        agent_data: one MoveInventoryFolderAgentData {
+            agent_id: Uuid, session_id: Uuid, stamp: bool,
+        }
+        inventory_data: many MoveInventoryFolderInventoryData {
+            folder_id: Uuid, parent_id: Uuid,
+        }
+    }
+
+    /// Removes folders with everything in them.
+    RemoveInventoryFolder: Low 276, plain, from Client {
+        agent_data: one RemoveInventoryFolderAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        folder_data: many RemoveInventoryFolderFolderData {
+            folder_id: Uuid,
+        }
+    }
+
+    /// Removes folders and items.
+    RemoveInventoryObjects: Low 284, plain, from Client {
+        agent_data: one RemoveInventoryObjectsAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        folder_data: many RemoveInventoryObjectsFolderData {
+            folder_id: Uuid,
+        }
+        item_data: many RemoveInventoryObjectsItemData {
+            item_id: Uuid,
+        }
+    }
+
+    /// Removes everything in a folder, which stays.
+    PurgeInventoryDescendents: Low 285, zero_coded, from Client {
+        agent_data: one PurgeInventoryDescendentsAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        inventory_data: one PurgeInventoryDescendentsInventoryData {
+            folder_id: Uuid,
+        }
+    }
+
     /// Asks for items.
     FetchInventory: Low 279, zero_coded, from Client {
         agent_data: one FetchInventoryAgentData {

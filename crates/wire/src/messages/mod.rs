@@ -87,7 +87,9 @@ message_set! {
         ImageNotInDatabase AssetUploadRequest AssetUploadComplete;
     inventory:
         CreateInventoryItem UpdateCreateInventoryItem LinkInventoryItem CopyInventoryItem BulkUpdateInventory
-        FetchInventory FetchInventoryReply FetchInventoryDescendents InventoryDescendents;
+        FetchInventory FetchInventoryReply FetchInventoryDescendents InventoryDescendents UpdateInventoryItem
+        MoveInventoryItem RemoveInventoryItem ChangeInventoryItemFlags CreateInventoryFolder UpdateInventoryFolder
+        MoveInventoryFolder RemoveInventoryFolder RemoveInventoryObjects PurgeInventoryDescendents;
     directory:
         AvatarPickerRequest AvatarPickerReply DirFindQuery DirPeopleReply DirEventsReply DirGroupsReply
         DirPlacesQuery DirPlacesReply DirClassifiedQuery DirClassifiedReply DirLandQuery DirPopularQuery

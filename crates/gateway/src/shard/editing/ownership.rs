@@ -75,7 +75,7 @@ impl Shard {
         self.edit_ids(at, m.object_data, |row| row.object_local_id, command)
     }
 
-    /// Objects go to their owner. Takes are refused: the inventory is read-only. Viewers wait for the ack before they remove the objects
+    /// Objects go to their owner. Takes are refused: inventories hold no objects. Viewers wait for the ack before they remove the objects
     /// from the screen, and a refusal by the world shows them again.
     pub(in crate::shard) fn on_derez(&mut self, at: &mut Incoming<'_>, m: DeRezObject) -> Handled {
         let DeRezObjectAgentBlock { destination, destination_id: folder, transaction_id, .. } = m.agent_block;

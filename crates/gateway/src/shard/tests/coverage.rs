@@ -2,6 +2,7 @@
 
 mod assets;
 mod conversations;
+mod inventory;
 mod objects;
 mod places;
 

@@ -175,9 +175,10 @@ impl Hall {
         };
         let (mailbox, mail) = sync_channel(1 << 16);
         let shard = Mailbox { sender: mailbox.clone(), wake: Box::new(|| {}) };
-        let (records, lookups) = (sync_channel(10).0, sync_channel(1).0);
+        let (records, lookups, inventory) = (sync_channel(10).0, sync_channel(1).0, sync_channel(1).0);
         let hub = hub(places, seed);
-        let sessions = Sessions::new(hub, vec![shard], records, orders, lookups, LockWait::default());
+        let wait = LockWait::default();
+        let sessions = Sessions::new(hub, vec![shard], records, orders, lookups, inventory, wait);
         let sessions = Arc::new(sessions);
 
         let data = tempfile::tempdir().expect("a directory");

@@ -1,10 +1,8 @@
-//! Textures, body parts, uploads and items.
+//! Textures, body parts and uploads.
 
-use super::{alerts, furnished, image, last};
-use crate::coverage::Feature;
+use super::{furnished, image, last};
 use crate::testing::{Client, HARBOUR, Node};
-use grid::capability::{BODY_PARTS, HeldTextures, stored_asset};
-use grid::inventory::AssetType;
+use grid::asset_sources::BODY_PARTS;
 use ids::Uuid;
 use md5::{Digest, Md5};
 use std::collections::BTreeMap;
@@ -69,8 +67,7 @@ fn a_texture_arrives_over_udp_in_parts_that_make_it_whole() {
             _ => {}
         }
     }
-    let texture = stored_asset(&HeldTextures::default(), ids::PLYWOOD_TEXTURE, AssetType::TEXTURE);
-    let texture = texture.expect("the server has it");
+    let texture = node.assets.cached(ids::PLYWOOD_TEXTURE).expect("the server has it").bytes;
     assert_eq!(stated, (texture.len(), parts.len()));
     assert_eq!(parts.into_values().collect::<Vec<_>>().concat(), *texture);
 }
@@ -119,23 +116,4 @@ fn a_refused_upload_names_the_asset_that_the_client_waits_for() {
         _ => None,
     });
     assert_eq!(aborted, asked.id);
-}
-
-#[test]
-fn an_item_that_is_not_made_is_answered_with_a_null_item_for_the_callback() {
-    let (mut node, ada) = furnished();
-    let mut create = CreateInventoryItem::default();
-    create.agent_data.agent_id = node.clients[ada].agent.0;
-    create.agent_data.session_id = node.clients[ada].session_id.0;
-    create.inventory_block.callback_id = 77;
-    node.clients[ada].send(&create.into());
-    node.run_ms(300);
-    let client = &node.clients[ada];
-    let (approved, rows) = last(client, |message| match message {
-        Message::UpdateCreateInventoryItem(m) => Some((m.agent_data.sim_approved, m.inventory_data.clone())),
-        _ => None,
-    });
-    assert_eq!((approved, rows.len(), rows[0].callback_id), (false, 1, 77));
-    assert!(rows[0].item_id.is_nil(), "viewers skip it");
-    assert_eq!(alerts(client), [Feature::Inventory.to_string()]);
 }

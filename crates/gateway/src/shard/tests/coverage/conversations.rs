@@ -228,6 +228,41 @@ fn conversations() -> Vec<((MessageName, Request), Answer)> {
             request!(CopyInventoryItem, |m, _| m.inventory_data.push(Default::default())),
             Reply(Name::BulkUpdateInventory),
         ),
+        // All of these are about nothing that exists; the tests of the inventory have what does.
+        (request!(CreateInventoryFolder), Reply(Name::AlertMessage)),
+        (
+            request!(UpdateInventoryFolder, |m, _| m.folder_data.push(Default::default())),
+            Reply(Name::AlertMessage),
+        ),
+        (
+            request!(MoveInventoryFolder, |m, _| m.inventory_data.push(Default::default())),
+            Reply(Name::AlertMessage),
+        ),
+        (
+            request!(RemoveInventoryFolder, |m, _| m.folder_data.push(Default::default())),
+            Reply(Name::AlertMessage),
+        ),
+        (request!(PurgeInventoryDescendents), Reply(Name::AlertMessage)),
+        (
+            request!(RemoveInventoryObjects, |m, _| m.item_data.push(Default::default())),
+            Reply(Name::AlertMessage),
+        ),
+        (
+            request!(UpdateInventoryItem, |m, _| m.inventory_data.push(Default::default())),
+            Reply(Name::AlertMessage),
+        ),
+        (
+            request!(MoveInventoryItem, |m, _| m.inventory_data.push(Default::default())),
+            Reply(Name::AlertMessage),
+        ),
+        (
+            request!(RemoveInventoryItem, |m, _| m.inventory_data.push(Default::default())),
+            Reply(Name::AlertMessage),
+        ),
+        (
+            request!(ChangeInventoryItemFlags, |m, _| m.inventory_data.push(Default::default())),
+            Reply(Name::AlertMessage),
+        ),
         (
             request!(DeRezObject, |m, client| {
                 m.agent_block.destination = 4;

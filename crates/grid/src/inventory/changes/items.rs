@@ -1,0 +1,156 @@
+//! Requests about items: new ones, their properties, their places.
+//!
+//! An item's kinds, creator, base and owner mask never change. Its asset changes by an upload only, of which there are none yet (`transaction`).
+
+use super::permissions::{self, SharedMasks};
+use super::replies::{self, Answer};
+use super::{ChangeInventoryError, ChangeRefusal, Planner, Step, text, transaction};
+use crate::inventory::AssetType;
+use crate::random_id;
+use store::{InventoryChange, InventoryRefusal, Item, ItemUpdate, Sale};
+use uuid::Uuid;
+use wire::messages::*;
+use wire::text::from_wire;
+
+/// Name of an item that has none.
+const UNNAMED: &str = "New Item";
+/// The part of the flags that tells kinds of wearables and of settings apart.
+const SUBTYPE: u32 = 0xFF;
+
+impl Planner<'_> {
+    pub(super) fn create_item(
+        &self,
+        row: &CreateInventoryItemInventoryBlock,
+    ) -> Result<Step, ChangeInventoryError> {
+        let refused = replies::unmade_item(row);
+        let content = match transaction::content(row.transaction_id, row.r#type) {
+            Ok(content) => content,
+            Err(refusal) => return Ok(Step { change: Err(refusal), made: Answer::Nothing, refused }),
+        };
+        // Other kinds have a number in this field that stands for none.
+        let has_subtype = row.r#type == AssetType::SETTINGS;
+        let item = Item {
+            id: random_id()?,
+            folder: row.folder_id,
+            asset: content.asset,
+            asset_type: row.r#type,
+            inventory_type: content.inventory_type,
+            name: text::name(&row.name).unwrap_or_else(|| UNNAMED.to_owned()),
+            description: text::description(&row.description),
+            flags: if has_subtype { row.wearable_type.into() } else { 0 },
+            created_s: self.unix_s,
+            permissions: permissions::of_new_item(self.agent, row.next_owner_mask),
+            sale: Sale::default(),
+        };
+        let made = replies::made_item(self.agent, &item, row.callback_id);
+        Ok(Step { change: Ok(InventoryChange::CreateItem(item)), made, refused })
+    }
+
+    /// Name, description, flags, masks and sale. Clients state all of an item; owner, group, kinds and folder are not read.
+    pub(super) fn update_item(
+        &self,
+        row: &UpdateInventoryItemInventoryData,
+    ) -> Result<Step, ChangeInventoryError> {
+        let refused = match row.callback_id {
+            0 => Answer::StoredItem(row.item_id),
+            _ => replies::unchanged_item(row),
+        };
+        let Some(stored) = self.store.item(self.agent, row.item_id)? else {
+            return Ok(Step::shown(Err(unknown(row.item_id)), refused));
+        };
+        let updated = match updated(&stored, row) {
+            Ok(updated) => updated,
+            Err(refusal) => return Ok(Step::shown(Err(refusal), refused)),
+        };
+        let made = if row.callback_id != 0 {
+            replies::made_item(self.agent, &updated, row.callback_id)
+        } else if is_as_stated(&updated, row) {
+            // The client shows it already.
+            Answer::Nothing
+        } else {
+            replies::item(self.agent, &updated, 0)
+        };
+        let update = ItemUpdate {
+            item: stored.id,
+            asset: None,
+            name: Some(updated.name),
+            description: Some(updated.description),
+            flags: Some(updated.flags),
+            permissions: Some(updated.permissions),
+            sale: Some(updated.sale),
+        };
+        Ok(Step { change: Ok(InventoryChange::UpdateItem(update)), made, refused })
+    }
+
+    pub(super) fn change_flags(
+        &self,
+        row: &ChangeInventoryItemFlagsInventoryData,
+    ) -> Result<Step, ChangeInventoryError> {
+        let Some(stored) = self.store.item(self.agent, row.item_id)? else {
+            return Ok(Step::silent(Err(unknown(row.item_id))));
+        };
+        let flags = Some(flags(&stored, row.flags));
+        let update = ItemUpdate { item: stored.id, flags, ..ItemUpdate::default() };
+        Ok(Step::shown(Ok(InventoryChange::UpdateItem(update)), Answer::StoredItem(stored.id)))
+    }
+}
+
+pub(super) fn relocate(row: &MoveInventoryItemInventoryData) -> Step {
+    let (item, folder, name) = (row.item_id, row.folder_id, text::name(&row.new_name));
+    Step::shown(Ok(InventoryChange::MoveItem { item, folder, name }), Answer::StoredItem(item))
+}
+
+pub(super) fn remove(item: Uuid) -> Step {
+    Step::silent(Ok(InventoryChange::RemoveItem { item }))
+}
+
+/// Refusal of a request about an item that the owner does not have.
+pub(super) const fn unknown(item: Uuid) -> ChangeRefusal {
+    ChangeRefusal::Store(InventoryRefusal::UnknownItem(item))
+}
+
+/// True for links to items and to folders.
+pub(super) const fn is_link(item: &Item) -> bool {
+    matches!(item.asset_type, AssetType::LINK | AssetType::FOLDER_LINK)
+}
+
+/// The item as a request changes it.
+fn updated(stored: &Item, row: &UpdateInventoryItemInventoryData) -> Result<Item, ChangeRefusal> {
+    transaction::check(row.transaction_id)?;
+    let renamed = Item {
+        name: text::name(&row.name).unwrap_or_else(|| stored.name.clone()),
+        description: text::description(&row.description),
+        ..stored.clone()
+    };
+    if is_link(stored) {
+        return Ok(renamed);
+    }
+    Ok(Item {
+        flags: flags(stored, row.flags),
+        permissions: permissions::with_masks(&stored.permissions, stated_masks(row)),
+        sale: permissions::sale(row.sale_type, row.sale_price)?,
+        ..renamed
+    })
+}
+
+const fn stated_masks(row: &UpdateInventoryItemInventoryData) -> SharedMasks {
+    SharedMasks { group: row.group_mask, everyone: row.everyone_mask, next_owner: row.next_owner_mask }
+}
+
+/// True if a client that shows what it has stated shows the item as it is.
+fn is_as_stated(item: &Item, row: &UpdateInventoryItemInventoryData) -> bool {
+    let has_texts = item.name == from_wire(&row.name) && item.description == from_wire(&row.description);
+    let has_masks = SharedMasks::of(&item.permissions).known() == stated_masks(row).known();
+    let is_for_sale = item.sale.kind == row.sale_type;
+    has_texts && (is_link(item) || has_masks && is_for_sale && item.flags == row.flags)
+}
+
+/// Flags with the subtype that the item was made with.
+const fn flags(stored: &Item, flags: u32) -> u32 {
+    match stored.asset_type {
+        AssetType::CLOTHING | AssetType::BODY_PART | AssetType::SETTINGS => {
+            flags & !SUBTYPE | stored.flags & SUBTYPE
+        }
+        _ => flags,
+    }
+}

@@ -1,0 +1,222 @@
+//! Changes of a user's own inventory, as clients ask for them over UDP; a capability makes folders (`category`).
+//!
+//! [`change_inventory`] leads from a request to the messages that answer it. Each row of the request becomes a [`Step`]: a change for the store, or a
+//! refusal by the rules here. Rules about folders and ids are the store's; those about kinds, permissions and sales are in `folders`, `items` and `copies`.
+//! The owner is the session's agent: owners, creators and groups that a request names are not read.
+
+mod category;
+mod copies;
+mod folders;
+mod items;
+mod permissions;
+mod refusal;
+mod replies;
+#[cfg(test)]
+mod tests;
+mod text;
+mod transaction;
+
+pub use category::create_category;
+pub use refusal::{ChangeInventoryError, ChangeRefusal};
+
+use ids::AgentId;
+use replies::{Answer, ReplyRows};
+use store::{InventoryChange, InventoryLimits, Store};
+use uuid::Uuid;
+use wire::messages::*;
+
+macro_rules! requests {
+    ($($(#[$doc:meta])* $Variant:ident($Message:ident),)*) => {
+        /// A request to change the user's inventory, as its message has it.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum InventoryRequest {
+            $($(#[$doc])* $Variant($Message),)*
+        }
+
+        $(
+            impl From<$Message> for InventoryRequest {
+                fn from(message: $Message) -> Self {
+                    Self::$Variant(message)
+                }
+            }
+        )*
+    };
+}
+
+requests! {
+    /// Makes a folder.
+    CreateFolder(CreateInventoryFolder),
+    /// Gives folders names and types.
+    UpdateFolders(UpdateInventoryFolder),
+    /// Moves folders.
+    MoveFolders(MoveInventoryFolder),
+    /// Removes folders with everything in them.
+    RemoveFolders(RemoveInventoryFolder),
+    /// Removes everything in a folder.
+    PurgeFolder(PurgeInventoryDescendents),
+    /// Removes folders and items.
+    RemoveObjects(RemoveInventoryObjects),
+    /// Makes an item.
+    CreateItem(CreateInventoryItem),
+    /// Gives items other properties.
+    UpdateItems(UpdateInventoryItem),
+    /// Gives items other flags.
+    ChangeFlags(ChangeInventoryItemFlags),
+    /// Moves items.
+    MoveItems(MoveInventoryItem),
+    /// Copies items.
+    CopyItems(CopyInventoryItem),
+    /// Makes a link to an item or a folder.
+    LinkItem(LinkInventoryItem),
+    /// Removes items.
+    RemoveItems(RemoveInventoryItem),
+}
+
+impl InventoryRequest {
+    /// Negative replies to those who wait for one: null items for the callbacks of new items, links and copies. For a request that was not carried out.
+    #[must_use]
+    pub fn refusal_messages(&self, agent: AgentId) -> Vec<Message> {
+        let mut rows = ReplyRows::default();
+        match self {
+            Self::CreateItem(m) => rows.push(replies::unmade_item(&m.inventory_block)),
+            Self::LinkItem(m) => rows.push(replies::unmade_link(&m.inventory_block)),
+            Self::CopyItems(m) => {
+                m.inventory_data.iter().for_each(|row| rows.push(replies::unmade_copy(row)))
+            }
+            Self::UpdateItems(m) => {
+                let awaited = m.inventory_data.iter().filter(|row| row.callback_id != 0);
+                awaited.for_each(|row| rows.push(replies::unchanged_item(row)));
+            }
+            _ => {}
+        }
+        rows.into_messages(agent, self.transaction_id())
+    }
+
+    /// Echoed in replies.
+    const fn transaction_id(&self) -> Uuid {
+        match self {
+            Self::CreateItem(m) => m.inventory_block.transaction_id,
+            Self::LinkItem(m) => m.inventory_block.transaction_id,
+            Self::UpdateItems(m) => m.agent_data.transaction_id,
+            _ => Uuid::nil(),
+        }
+    }
+}
+
+/// What a client is sent when its request has been carried out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InventoryReplies {
+    /// In the order in which they are sent.
+    pub messages: Vec<Message>,
+    /// Text of the alert, if any change was refused.
+    pub refusal: Option<String>,
+}
+
+/// One row of a request.
+struct Step {
+    change: Result<InventoryChange, ChangeRefusal>,
+    /// Sent once it is made.
+    made: Answer,
+    /// Sent when it is refused.
+    refused: Answer,
+}
+
+impl Step {
+    /// A change that no client waits for.
+    fn silent(change: Result<InventoryChange, ChangeRefusal>) -> Self {
+        Self { change, made: Answer::Nothing, refused: Answer::Nothing }
+    }
+
+    /// The same when clients show their change before it is made: a refusal shows them what there is.
+    fn shown(change: Result<InventoryChange, ChangeRefusal>, refused: Answer) -> Self {
+        Self { change, made: Answer::Nothing, refused }
+    }
+}
+
+/// The facts by which requests are judged.
+#[derive(Clone, Copy)]
+struct Planner<'a> {
+    store: &'a Store,
+    agent: AgentId,
+    /// Now, in seconds since 1970.
+    unix_s: i64,
+}
+
+/// Carries out a request of the agent. All its changes are one transaction, and on the disk when this returns; a refused one has no effect, and does not keep
+/// the others of the request from theirs. Callers keep the order of an agent's requests.
+///
+/// # Errors
+/// [`ChangeInventoryError`]; then nothing is changed, unless the outcome of the transaction is unknown.
+pub fn change_inventory(
+    store: &Store,
+    agent: AgentId,
+    request: &InventoryRequest,
+    unix_s: i64,
+) -> Result<InventoryReplies, ChangeInventoryError> {
+    let steps = Planner { store, agent, unix_s }.steps(request)?;
+    let changes: Vec<InventoryChange> =
+        steps.iter().filter_map(|step| step.change.as_ref().ok().cloned()).collect();
+    let mut outcomes = Vec::new();
+    if !changes.is_empty() {
+        outcomes = store.change_inventory(agent, &changes, &InventoryLimits::default())?;
+    }
+    let mut outcomes = outcomes.into_iter();
+    let (mut rows, mut refusals) = (ReplyRows::default(), Vec::new());
+    for Step { change, made, refused } in steps {
+        let outcome = match change {
+            Ok(_) => outcomes
+                .next()
+                .expect("the store has an outcome for each change")
+                .map_err(ChangeRefusal::from),
+            Err(refusal) => Err(refusal),
+        };
+        match outcome {
+            Ok(_) => rows.push(made),
+            Err(refusal) => {
+                refusals.push(refusal);
+                // What is changed is changed: a failure to read a row back only leaves its client without it.
+                let answer = replies::as_stored(store, agent, refused).unwrap_or_else(|error| {
+                    tracing::warn!(%error, "cannot show a client its inventory as it is");
+                    Answer::Nothing
+                });
+                rows.push(answer);
+            }
+        }
+    }
+    let messages = rows.into_messages(agent, request.transaction_id());
+    Ok(InventoryReplies { messages, refusal: refusal::alert_text(&refusals) })
+}
+
+impl Planner<'_> {
+    fn steps(&self, request: &InventoryRequest) -> Result<Vec<Step>, ChangeInventoryError> {
+        Ok(match request {
+            InventoryRequest::CreateFolder(m) => vec![folders::create(&m.folder_data)],
+            InventoryRequest::UpdateFolders(m) => m.folder_data.iter().map(folders::update).collect(),
+            InventoryRequest::MoveFolders(m) => m.inventory_data.iter().map(folders::relocate).collect(),
+            InventoryRequest::RemoveFolders(m) => {
+                m.folder_data.iter().map(|row| folders::remove(row.folder_id)).collect()
+            }
+            InventoryRequest::PurgeFolder(m) => vec![folders::purge(m.inventory_data.folder_id)],
+            InventoryRequest::RemoveObjects(m) => {
+                let folders = m.folder_data.iter().map(|row| folders::remove(row.folder_id));
+                // Items first: one in a folder that goes too would not be found any more.
+                m.item_data.iter().map(|row| items::remove(row.item_id)).chain(folders).collect()
+            }
+            InventoryRequest::CreateItem(m) => vec![self.create_item(&m.inventory_block)?],
+            InventoryRequest::UpdateItems(m) => {
+                m.inventory_data.iter().map(|row| self.update_item(row)).collect::<Result<Vec<_>, _>>()?
+            }
+            InventoryRequest::ChangeFlags(m) => {
+                m.inventory_data.iter().map(|row| self.change_flags(row)).collect::<Result<Vec<_>, _>>()?
+            }
+            InventoryRequest::MoveItems(m) => m.inventory_data.iter().map(items::relocate).collect(),
+            InventoryRequest::CopyItems(m) => {
+                m.inventory_data.iter().map(|row| self.copy_item(row)).collect::<Result<Vec<_>, _>>()?
+            }
+            InventoryRequest::LinkItem(m) => vec![self.link_item(&m.inventory_block)?],
+            InventoryRequest::RemoveItems(m) => {
+                m.inventory_data.iter().map(|row| items::remove(row.item_id)).collect()
+            }
+        })
+    }
+}

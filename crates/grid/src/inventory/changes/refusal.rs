@@ -1,0 +1,54 @@
+//! Reasons for which a change of an inventory is not made, and the text that its user is shown.
+
+use store::{InventoryRefusal, StoreError};
+
+/// Reason for which a change has no effect. The text follows "Your inventory refuses the change: ".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeRefusal {
+    /// By the rules of the store.
+    #[error(transparent)]
+    Store(#[from] InventoryRefusal),
+    /// No client gives this type to folders.
+    #[error("there are no folders of type {0}")]
+    FolderType(i32),
+    /// An item of this kind begins with the upload of its content.
+    #[error("an item of type {0} cannot be made without its content")]
+    NoContent(i8),
+    /// It names an upload, which the server does not have.
+    #[error("the server does not have the content that was uploaded for it")]
+    UnknownUpload,
+    /// The owner may not copy the item.
+    #[error("you are not allowed to copy that item")]
+    NoCopy,
+    /// The type of a link is that of an item, or that of a folder.
+    #[error("a link cannot be of type {0}")]
+    LinkType(i8),
+    /// It would lead to another link.
+    #[error("a link cannot lead to another link")]
+    LinkToLink,
+    /// The kind of sale is none of the protocol's.
+    #[error("there are no sales of kind {0}")]
+    SaleKind(u8),
+    /// It would be sold at a price.
+    #[error("there is no money on this server, so that an item can be offered only for nothing")]
+    Price,
+}
+
+/// Reason for which a request was not carried out at all.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeInventoryError {
+    /// The database failed, or has no such account.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A new item has no id.
+    #[error("the system has no random numbers")]
+    Random(#[from] getrandom::Error),
+}
+
+/// Text of the alert about all refused changes of a request; none without any.
+pub(super) fn alert_text(refusals: &[ChangeRefusal]) -> Option<String> {
+    let first = refusals.first()?;
+    let n = refusals.len();
+    let count = if n == 1 { String::new() } else { format!(" Changes refused: {n}.") };
+    Some(format!("Your inventory refuses the change: {first}.{count}"))
+}

@@ -1,0 +1,337 @@
+//! Assets: which ids exist, of which kind, and the hash of their bytes. The bytes themselves lie outside of the database, by their hash.
+//!
+//! Two ids with the same bytes share a content. An id keeps its content for ever: a row is added or removed, never changed, but for the last use of a temporary
+//! asset. A content whose bytes were found damaged is in quarantine until the same bytes arrive again.
+
+use crate::engine::{EngineError, Row, Session, Sql, values};
+use crate::{Store, StoreError};
+use ids::AgentId;
+use std::fmt;
+use uuid::Uuid;
+
+/// BLAKE3 hash of an asset's bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AssetHash(pub [u8; 32]);
+
+impl AssetHash {
+    /// Hash of these bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+}
+
+impl fmt::Display for AssetHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for AssetHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AssetHash({self})")
+    }
+}
+
+/// An asset without its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssetRow {
+    /// Its id.
+    pub id: Uuid,
+    /// Hash of its bytes.
+    pub hash: AssetHash,
+    /// Number of its kind, as on the wire.
+    pub kind: i8,
+    /// Length of its bytes.
+    pub length: u32,
+    /// Account that uploaded it; nil for the server's own.
+    pub creator: AgentId,
+    /// Seconds since 1970.
+    pub created_s: i64,
+    /// Source of the bytes, such as "upload" or the name of an archive.
+    pub origin: String,
+    /// Last use of a temporary asset, in seconds since 1970; none for a lasting one.
+    pub used_s: Option<i64>,
+}
+
+/// An asset as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredAsset {
+    /// Its row.
+    pub row: AssetRow,
+    /// Evidence of damage, if its content is in quarantine.
+    pub damage: Option<String>,
+}
+
+/// Outcome of adding an asset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssetAdded {
+    /// It is new.
+    New,
+    /// The id has this kind and content already.
+    Known,
+    /// The id has another kind or content, which stays.
+    Taken,
+}
+
+/// A content: bytes with this hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssetContent {
+    /// Hash of its bytes.
+    pub hash: AssetHash,
+    /// Their number.
+    pub length: u32,
+    /// Evidence of damage, if it is in quarantine.
+    pub damage: Option<String>,
+}
+
+/// Assets of one kind in sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AssetCount {
+    /// Number of the kind.
+    pub kind: i8,
+    /// Assets, temporary ones included.
+    pub assets: u64,
+    /// Temporary ones among them.
+    pub temporary: u64,
+    /// Those whose content is in quarantine.
+    pub damaged: u64,
+    /// Bytes of all, as if each had a content of its own.
+    pub bytes: u64,
+}
+
+const ADD_CONTENT: Sql = Sql::same(
+    "INSERT INTO asset_contents (hash, length, damage) VALUES ($1, $2, NULL) \
+     ON CONFLICT (hash) DO UPDATE SET damage = NULL WHERE asset_contents.damage IS NOT NULL",
+);
+const ADD_ASSET: Sql = Sql::same(
+    "INSERT INTO assets (asset, hash, kind, creator, created_s, origin, used_s) VALUES ($1, $2, $3, $4, $5, $6, $7) \
+     ON CONFLICT (asset) DO NOTHING",
+);
+const IDENTITY: Sql = Sql::same("SELECT hash, kind FROM assets WHERE asset = $1");
+const ASSET: Sql = Sql::same(
+    "SELECT assets.asset, assets.hash, kind, length, creator, created_s, origin, used_s, damage FROM assets \
+     JOIN asset_contents ON asset_contents.hash = assets.hash WHERE asset = $1",
+);
+const IS_SOUND: Sql = Sql::same("SELECT length FROM asset_contents WHERE hash = $1 AND damage IS NULL");
+const QUARANTINE: Sql = Sql::same("UPDATE asset_contents SET damage = $1 WHERE hash = $2 AND damage IS NULL");
+const USE: Sql = Sql::same("UPDATE assets SET used_s = $1 WHERE asset = $2 AND used_s < $1");
+const KEEP: Sql = Sql::same("UPDATE assets SET used_s = NULL WHERE asset = $1 AND used_s IS NOT NULL");
+const EXPIRED: Sql =
+    Sql::same("SELECT asset, hash FROM assets WHERE used_s < $1 ORDER BY used_s, asset LIMIT $2");
+const REMOVE_EXPIRED: Sql = Sql::same("DELETE FROM assets WHERE asset = $1 AND used_s < $2");
+const REMOVE_UNNAMED_CONTENT: Sql = Sql::same(
+    "DELETE FROM asset_contents WHERE hash = $1 AND NOT EXISTS (SELECT 1 FROM assets WHERE assets.hash = $1)",
+);
+const CONTENTS_AFTER: Sql =
+    Sql::same("SELECT hash, length, damage FROM asset_contents WHERE hash > $1 ORDER BY hash LIMIT $2");
+const NAMES_OF: Sql = Sql::same("SELECT asset FROM assets WHERE hash = $1 ORDER BY asset LIMIT $2");
+const COUNTS: Sql = Sql {
+    sqlite: "SELECT kind, count(*), count(used_s), count(damage), sum(length) FROM assets \
+             JOIN asset_contents ON asset_contents.hash = assets.hash GROUP BY kind ORDER BY kind",
+    postgres: "SELECT kind, count(*), count(used_s), count(damage), sum(length)::bigint FROM assets \
+               JOIN asset_contents ON asset_contents.hash = assets.hash GROUP BY kind ORDER BY kind",
+};
+
+/// Row of the scrubber's place, in millionths of its way.
+const SCRUB: &str = "asset_scrub";
+const SET_SCRUB: Sql = Sql::same(
+    "INSERT INTO counters (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = $2",
+);
+const SCRUB_PLACE: Sql = Sql::same("SELECT value FROM counters WHERE name = $1");
+const COUNT_CONTENTS: Sql = Sql::same("SELECT count(*) FROM asset_contents");
+
+impl Store {
+    /// Adds assets in one transaction, in order. The bytes of each have to be on the disk already: a content in quarantine is sound again afterwards. A lasting
+    /// asset that was temporary becomes lasting.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`]; then none was added.
+    pub fn add_assets(&self, rows: &[AssetRow]) -> Result<Vec<AssetAdded>, StoreError> {
+        self.write(|session| rows.iter().map(|row| add_asset(session, row)).collect())
+            .map_err(StoreError::query("adding assets, the first with the id", first_id(rows)))
+    }
+
+    /// One asset.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn asset(&self, id: Uuid) -> Result<Option<StoredAsset>, StoreError> {
+        self.read(|session| session.query_row(ASSET, values![id], read_asset))
+            .map_err(StoreError::query("reading the asset", id))
+    }
+
+    /// True for each of these contents that is stored and not in quarantine.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn are_contents_sound(&self, hashes: &[AssetHash]) -> Result<Vec<bool>, StoreError> {
+        let found = self.read(|session| {
+            let is_sound = |hash: &AssetHash| {
+                session.query_row(IS_SOUND, values![hash.0], |row| row.get::<i64>(0)).map(|row| row.is_some())
+            };
+            hashes.iter().map(is_sound).collect()
+        });
+        found.map_err(StoreError::query("looking for contents of assets:", hashes.len()))
+    }
+
+    /// Puts a content into quarantine. False if it was there already, or is unknown.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn quarantine_content(&self, hash: AssetHash, evidence: &str) -> Result<bool, StoreError> {
+        self.write(|session| session.execute(QUARANTINE, values![evidence, hash.0]).map(|n| n > 0))
+            .map_err(StoreError::query("putting into quarantine the content", hash))
+    }
+
+    /// Records the use of temporary assets; lasting and unknown ones are passed over.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn use_temporary_assets(&self, ids: &[Uuid], now_s: i64) -> Result<(), StoreError> {
+        let used = self.write(|session| {
+            ids.iter().try_for_each(|id| session.execute(USE, values![now_s, id]).map(drop))
+        });
+        used.map_err(StoreError::query("recording the use of assets:", ids.len()))
+    }
+
+    /// Removes up to `max` temporary assets that were last used before a time. Returns the contents that no asset names any more: their bytes are to be deleted.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`]; then none was removed.
+    pub fn remove_expired_assets(&self, before_s: i64, max: u32) -> Result<Vec<AssetHash>, StoreError> {
+        let removed = self.write(|session| {
+            let expired = session.query(EXPIRED, values![before_s, max], |row| {
+                Ok((row.get::<Uuid>(0)?, AssetHash(row.get(1)?)))
+            })?;
+            let mut unnamed = Vec::new();
+            for (id, hash) in expired {
+                session.execute(REMOVE_EXPIRED, values![id, before_s])?;
+                if session.execute(REMOVE_UNNAMED_CONTENT, values![hash.0])? > 0 {
+                    unnamed.push(hash);
+                }
+            }
+            Ok(unnamed)
+        });
+        removed.map_err(StoreError::query("removing temporary assets last used before", before_s))
+    }
+
+    /// Up to `max` contents behind a hash, in the order of their hashes: the way of a scrubber through all.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn contents_after(&self, hash: AssetHash, max: u32) -> Result<Vec<AssetContent>, StoreError> {
+        self.read(|session| session.query(CONTENTS_AFTER, values![hash.0, max], read_content))
+            .map_err(StoreError::query("reading contents behind", hash))
+    }
+
+    /// Up to `max` assets with a content.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn assets_of_content(&self, hash: AssetHash, max: u32) -> Result<Vec<Uuid>, StoreError> {
+        self.read(|session| session.query(NAMES_OF, values![hash.0, max], |row| row.get(0)))
+            .map_err(StoreError::query("reading the assets of content", hash))
+    }
+
+    /// Assets by kind. Linear in the number of assets.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn asset_counts(&self) -> Result<Vec<AssetCount>, StoreError> {
+        self.read(|session| session.query(COUNTS, &[], read_count))
+            .map_err(StoreError::query("counting", "assets"))
+    }
+
+    /// Number of contents. Linear in it.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn n_asset_contents(&self) -> Result<u64, StoreError> {
+        let count = self.read(|session| session.query_row(COUNT_CONTENTS, &[], |row| row.get::<i64>(0)));
+        let count = count.map_err(StoreError::query("counting", "contents of assets"))?;
+        Ok(count.map_or(0, i64::cast_unsigned))
+    }
+
+    /// Place of the scrubber as it was [kept](Self::keep_scrub_position), 0 to 1.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn scrub_position(&self) -> Result<f64, StoreError> {
+        let place =
+            self.read(|session| session.query_row(SCRUB_PLACE, values![SCRUB], |row| row.get::<u32>(0)));
+        let place = place.map_err(StoreError::query("reading", "the scrubber's place"))?;
+        Ok(place.map_or(0.0, |millionths| f64::from(millionths) / 1e6))
+    }
+
+    /// Keeps the place of the scrubber, 0 to 1, for the next start.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn keep_scrub_position(&self, position: f64) -> Result<(), StoreError> {
+        let millionths = (position.clamp(0.0, 1.0) * 1e6) as u32;
+        self.write(|session| session.execute(SET_SCRUB, values![SCRUB, millionths]).map(drop))
+            .map_err(StoreError::query("keeping", "the scrubber's place"))
+    }
+}
+
+/// Adds one asset within a transaction.
+pub(crate) fn add_asset(session: &mut Session<'_>, row: &AssetRow) -> Result<AssetAdded, EngineError> {
+    let identity = |row: Row<'_>| Ok((AssetHash(row.get(0)?), row.get::<i8>(1)?));
+    if let Some((hash, kind)) = session.query_row(IDENTITY, values![row.id], identity)? {
+        if (hash, kind) != (row.hash, row.kind) {
+            return Ok(AssetAdded::Taken);
+        }
+        session.execute(ADD_CONTENT, values![hash.0, row.length])?;
+        match row.used_s {
+            Some(used_s) => session.execute(USE, values![used_s, row.id])?,
+            None => session.execute(KEEP, values![row.id])?,
+        };
+        return Ok(AssetAdded::Known);
+    }
+    session.execute(ADD_CONTENT, values![row.hash.0, row.length])?;
+    let creator = row.creator.0;
+    session.execute(
+        ADD_ASSET,
+        values![row.id, row.hash.0, row.kind, creator, row.created_s, row.origin, row.used_s],
+    )?;
+    Ok(AssetAdded::New)
+}
+
+fn first_id(rows: &[AssetRow]) -> Uuid {
+    rows.first().map_or(Uuid::nil(), |row| row.id)
+}
+
+fn read_asset(row: Row<'_>) -> Result<StoredAsset, EngineError> {
+    Ok(StoredAsset {
+        row: AssetRow {
+            id: row.get(0)?,
+            hash: AssetHash(row.get(1)?),
+            kind: row.get(2)?,
+            length: row.get(3)?,
+            creator: AgentId(row.get(4)?),
+            created_s: row.get(5)?,
+            origin: row.get(6)?,
+            used_s: row.get(7)?,
+        },
+        damage: row.get(8)?,
+    })
+}
+
+fn read_content(row: Row<'_>) -> Result<AssetContent, EngineError> {
+    Ok(AssetContent { hash: AssetHash(row.get(0)?), length: row.get(1)?, damage: row.get(2)? })
+}
+
+fn read_count(row: Row<'_>) -> Result<AssetCount, EngineError> {
+    let count = |at| row.get::<i64>(at).map(i64::cast_unsigned);
+    Ok(AssetCount {
+        kind: row.get(0)?,
+        assets: count(1)?,
+        temporary: count(2)?,
+        damaged: count(3)?,
+        bytes: count(4)?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

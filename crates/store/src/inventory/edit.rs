@@ -1,0 +1,196 @@
+//! Rules of changes of an inventory, and their application within a transaction. Start with [`InventoryEdit`].
+//!
+//! Each change is tested in full before its first write, so that a refused one leaves nothing behind in a transaction that goes on. A constraint of the tables
+//! that is broken nevertheless ends the transaction.
+//!
+//! The version of a folder rises by one with each change of its direct content: of the items in it, and of the ids, names and types of the folders in it.
+//! Behind [`VERSION_MAX`] it begins anew with 1: clients compare versions for equality only, and one that stayed would hide the change.
+
+mod folders;
+mod items;
+
+use super::changes::{InventoryChange, InventoryLimits, InventoryOutcome, InventoryRefusal};
+use super::{Folder, Item, find_folder, find_item, tree};
+use crate::engine::{EngineError, Session, Sql, values};
+use crate::{Store, StoreError};
+use ids::AgentId;
+use uuid::Uuid;
+
+/// The highest version. Clients count one ahead for their own changes, in 32 bits.
+const VERSION_MAX: i32 = i32::MAX - 1;
+
+/// Holds off other changes of the inventory until the end of the transaction. In SQLite the transaction itself does that.
+const LOCK: Sql = Sql {
+    sqlite: "SELECT agent FROM accounts WHERE agent = $1",
+    postgres: "SELECT agent FROM accounts WHERE agent = $1 FOR NO KEY UPDATE",
+};
+const RAISE_VERSION: Sql = Sql::same(
+    "UPDATE inventory_folders SET version = CASE WHEN version >= 1 AND version < $1 THEN version + 1 ELSE 1 END \
+     WHERE owner = $2 AND folder = $3 RETURNING version",
+);
+
+/// An owner's inventory in a transaction that changes it, perhaps together with other rows.
+#[derive(Debug)]
+pub(crate) struct InventoryEdit {
+    owner: AgentId,
+    limits: InventoryLimits,
+    /// Rows of the owner, once they were counted. The count reads an index entry of each row (tens of milliseconds for 200,000), so there is one of each table
+    /// per transaction, at its first creation.
+    n_folders: Option<u64>,
+    n_items: Option<u64>,
+}
+
+/// Reasons for which a change was not made.
+enum Failure {
+    /// It breaks a rule; nothing was written.
+    Refused(InventoryRefusal),
+    /// A statement failed.
+    Engine(EngineError),
+}
+
+impl From<InventoryRefusal> for Failure {
+    fn from(refusal: InventoryRefusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl InventoryEdit {
+    /// Begins in a transaction that writes; `None` without such an account. A transaction that changes inventories of several owners begins with each of them in
+    /// the order of their ids, or two transactions could wait for each other.
+    pub(crate) fn begin(
+        session: &mut Session<'_>,
+        owner: AgentId,
+        limits: InventoryLimits,
+    ) -> Result<Option<Self>, EngineError> {
+        let account = session.query_row(LOCK, values![owner.0], |row| row.get::<Uuid>(0))?;
+        Ok(account.map(|_| Self { owner, limits, n_folders: None, n_items: None }))
+    }
+
+    /// Makes one change, or refuses it without any effect. After an error the transaction is rolled back.
+    pub(crate) fn apply(
+        &mut self,
+        session: &mut Session<'_>,
+        change: &InventoryChange,
+    ) -> Result<Result<InventoryOutcome, InventoryRefusal>, EngineError> {
+        let applied = match change {
+            InventoryChange::CreateFolder(new) => self.create_folder(session, new),
+            InventoryChange::UpdateFolder { folder, name, type_default } => {
+                self.update_folder(session, *folder, name, *type_default)
+            }
+            InventoryChange::MoveFolder { folder, parent } => self.move_folder(session, *folder, *parent),
+            InventoryChange::RemoveFolder { folder } => self.remove_folder(session, *folder),
+            InventoryChange::PurgeFolder { folder } => self.purge_folder(session, *folder),
+            InventoryChange::CreateItem(item) => self.create_item(session, item),
+            InventoryChange::UpdateItem(update) => self.update_item(session, update),
+            InventoryChange::MoveItem { item, folder, name } => {
+                self.move_item(session, *item, *folder, name.as_deref())
+            }
+            InventoryChange::RemoveItem { item } => self.remove_item(session, *item),
+        };
+        match applied {
+            Ok(outcome) => Ok(Ok(outcome)),
+            Err(Failure::Refused(refusal)) => Ok(Err(refusal)),
+            Err(Failure::Engine(error)) => Err(error),
+        }
+    }
+
+    /// Counts removed rows off, and raises the version of the folder that held them.
+    fn finish_removal(
+        &mut self,
+        session: &mut Session<'_>,
+        holder: Uuid,
+        removed: tree::Removed,
+    ) -> Result<InventoryOutcome, Failure> {
+        let tree::Removed { n_folders, n_items } = removed;
+        self.n_folders = self.n_folders.map(|n| n.saturating_sub(n_folders));
+        self.n_items = self.n_items.map(|n| n.saturating_sub(n_items));
+        let raised = self.raise_versions(session, &[holder])?;
+        Ok(InventoryOutcome { n_items_removed: n_items, n_folders_removed: n_folders, ..raised })
+    }
+
+    /// The outcome of a change of the direct content of these folders. One that does not exist is left out: the parent of the root, or in damaged rows.
+    fn raise_versions(
+        &self,
+        session: &mut Session<'_>,
+        folders: &[Uuid],
+    ) -> Result<InventoryOutcome, Failure> {
+        let mut versions = Vec::with_capacity(folders.len());
+        for &folder in folders {
+            let raised =
+                session.query_row(RAISE_VERSION, values![VERSION_MAX, self.owner.0, folder], |row| {
+                    row.get::<i32>(0)
+                })?;
+            versions.extend(raised.map(|version| (folder, version)));
+        }
+        Ok(InventoryOutcome { versions, ..InventoryOutcome::default() })
+    }
+
+    fn folder(&self, session: &mut Session<'_>, id: Uuid) -> Result<Folder, Failure> {
+        find_folder(session, self.owner, id)?.ok_or_else(|| InventoryRefusal::UnknownFolder(id).into())
+    }
+
+    fn item(&self, session: &mut Session<'_>, id: Uuid) -> Result<Item, Failure> {
+        find_item(session, self.owner, id)?.ok_or_else(|| InventoryRefusal::UnknownItem(id).into())
+    }
+}
+
+/// The number of the owner's rows in a table, which the caller keeps up.
+fn counted<'n>(
+    session: &mut Session<'_>,
+    n: &'n mut Option<u64>,
+    sql: Sql,
+    owner: AgentId,
+) -> Result<&'n mut u64, EngineError> {
+    let known = match *n {
+        Some(known) => known,
+        None => {
+            let found = session.query_row(sql, values![owner.0], |row| row.get::<i64>(0))?;
+            found.map_or(0, i64::cast_unsigned)
+        }
+    };
+    Ok(n.insert(known))
+}
+
+const fn check_id(id: Uuid) -> Result<(), InventoryRefusal> {
+    if id.is_nil() { Err(InventoryRefusal::NilId) } else { Ok(()) }
+}
+
+fn check_text(text: &str) -> Result<(), InventoryRefusal> {
+    if text.contains('\0') { Err(InventoryRefusal::Nul) } else { Ok(()) }
+}
+
+impl Store {
+    /// Applies changes of one owner in order, in one transaction, which is on the disk when this returns. A refused change has no effect, and does not keep the
+    /// others from theirs. Names and descriptions are kept as they come: the caller cuts them.
+    ///
+    /// Calls for one owner take turns. Removing a folder takes time with its content, and other callers of an SQLite file wait meanwhile.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownAccount`], [`StoreError::Query`]; then no change has an effect, unless the outcome is unknown.
+    pub fn change_inventory(
+        &self,
+        owner: AgentId,
+        changes: &[InventoryChange],
+        limits: &InventoryLimits,
+    ) -> Result<Vec<Result<InventoryOutcome, InventoryRefusal>>, StoreError> {
+        let changed = self.write(|session| {
+            let Some(mut edit) = InventoryEdit::begin(session, owner, *limits)? else { return Ok(None) };
+            let outcomes: Result<Vec<_>, _> =
+                changes.iter().map(|change| edit.apply(session, change)).collect();
+            outcomes.map(Some)
+        });
+        let changed = changed.map_err(StoreError::query("changing the inventory of", owner.0))?;
+        changed.ok_or(StoreError::UnknownAccount(owner))
+    }
+}
+
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,116 @@
+//! Reads of inventories, and rows for the tests of others.
+
+use super::*;
+use crate::account::tests::{create, new_account};
+use crate::engine::Value;
+use crate::testing::{TestDatabase, on_both_engines};
+
+on_both_engines! {
+    items_return_as_they_were_written,
+    the_skeleton_begins_with_the_root,
+    nobody_sees_what_belongs_to_another,
+    two_owners_may_use_one_id,
+}
+
+pub(crate) fn folder(id: u128, parent: Uuid) -> Folder {
+    Folder {
+        id: Uuid::from_u128(id),
+        parent,
+        name: format!("folder {id}"),
+        type_default: if parent.is_nil() { 8 } else { -1 },
+        version: 1,
+    }
+}
+
+/// An item with a different value in every column, so that two swapped columns show.
+pub(crate) fn item(id: u128, folder: Uuid) -> Item {
+    Item {
+        id: Uuid::from_u128(id),
+        folder,
+        asset: Uuid::from_u128(id + 1),
+        asset_type: 13,
+        inventory_type: 18,
+        name: "Shape".into(),
+        description: "a body".into(),
+        flags: 0x8000_0003,
+        created_s: 1_700_000_001,
+        permissions: Permissions {
+            creator: Uuid::from_u128(31),
+            last_owner: Uuid::from_u128(32),
+            group: Uuid::from_u128(33),
+            group_owned: true,
+            base: 0xFFFF_FFFF,
+            owner: 0x7FFF_FFFF,
+            group_mask: 3,
+            everyone: 4,
+            next_owner: 5,
+        },
+        sale: Sale { kind: 2, price: 10 },
+    }
+}
+
+fn items_return_as_they_were_written(database: &TestDatabase) {
+    let store = database.open();
+    let new = new_account(1, "Ada", "Lovelace");
+    store.create_account(&new).unwrap();
+    assert_eq!(store.items_in(new.agent, new.folders[0].id, 10).unwrap(), new.items);
+    assert_eq!(store.item(new.agent, new.items[0].id).unwrap().as_ref(), new.items.first());
+}
+
+fn the_skeleton_begins_with_the_root(database: &TestDatabase) {
+    let store = database.open();
+    let mut new = new_account(1, "Ada", "Lovelace");
+    let root = new.folders[0].clone();
+    new.folders.insert(0, Folder { name: "AAA".into(), ..folder(5, root.id) });
+    store.create_account(&new).unwrap();
+    let folders = store.folders(new.agent).unwrap();
+    assert_eq!(folders[0], root);
+    assert_eq!(store.folders_in(new.agent, root.id, 10).unwrap(), [folders[1].clone()]);
+    assert_eq!(store.folder_of_type(new.agent, 8).unwrap(), Some(root));
+}
+
+fn nobody_sees_what_belongs_to_another(database: &TestDatabase) {
+    let store = database.open();
+    let ada = new_account(1, "Ada", "Lovelace");
+    store.create_account(&ada).unwrap();
+    let grace = create(&store, 2, "Grace", "Hopper");
+    assert_eq!(store.folder(grace, ada.folders[0].id).unwrap(), None);
+    assert_eq!(store.item(grace, ada.items[0].id).unwrap(), None);
+    assert!(store.items_in(grace, ada.folders[0].id, 10).unwrap().is_empty());
+}
+
+fn two_owners_may_use_one_id(database: &TestDatabase) {
+    let store = database.open();
+    let ada = new_account(1, "Ada", "Lovelace");
+    let mut grace = new_account(2, "Grace", "Hopper");
+    grace.folders.clone_from(&ada.folders);
+    grace.items.clone_from(&ada.items);
+    store.create_account(&ada).unwrap();
+    store.create_account(&grace).unwrap();
+    assert_eq!(store.folders(grace.agent).unwrap(), store.folders(ada.agent).unwrap());
+}
+
+/// Tests that SQLite finds rows of one folder by an index, and does not read all rows of the owner.
+pub(crate) fn assert_indexed(sql: Sql, n_parameters: usize) {
+    let explained = Sql::same(format!("EXPLAIN QUERY PLAN {}", sql.sqlite).leak());
+    let store = Store::open_in_memory().unwrap();
+    let values = vec![Value::Null; n_parameters];
+    let steps = store.read(|session| session.query(explained, &values, |row| row.get::<String>(3))).unwrap();
+    let is_walk = |step: &str| ["SCAN above", "SCAN below"].contains(&step);
+    let is_scan = |step: &str| step.starts_with("SCAN ") && !is_walk(step) || step.ends_with("(owner=?)");
+    assert!(!steps.iter().any(|step| is_scan(step)), "{}: {steps:#?}", sql.sqlite);
+}
+
+#[test]
+fn sqlite_reads_a_folder_by_an_index() {
+    assert_indexed(FOLDERS_IN, 3);
+    assert_indexed(ITEMS_IN, 3);
+}
+
+/// The statement that the foreign key of items makes for a removed folder.
+const CASCADE: Sql = Sql::same("DELETE FROM inventory_items WHERE owner = $1 AND folder = $2");
+
+#[test]
+fn sqlite_removes_a_folder_without_reading_the_owners_other_items() {
+    assert_indexed(CASCADE, 2);
+}
