@@ -1,18 +1,23 @@
 /**
- * Runs the test binaries of the workspace in two lanes side by side.
+ * Runs the test binaries of the workspace in lanes side by side.
  *
- *   cargo test --no-run --message-format=json | node scripts/run_tests.mjs
+ *   cargo test --no-run --message-format=json | node scripts/run_tests.mjs [ARGUMENT…]
  *
- * Those of package `throng` run in a lane of their own: they start servers and wait for clients and clocks, while those of the other packages compute. A binary
- * runs as under `cargo test`: without arguments, in the folder of its package. Its output comes as a whole when it has ended. Exit status 1 when a
- * binary has failed, when there is none, or when cargo has reported no success.
+ * Those of package `throng` start servers and wait for clients and clocks, while those of the other packages compute: each kind has a lane for its longest
+ * binary and one for the others. A binary runs as under `cargo test`: in the folder of its package. Its output comes as a whole when it has ended. Arguments
+ * are for all binaries; benchmarks, which know none, are left out then. Exit status 1 when a binary has failed, when there is none, or when cargo has
+ * reported no success.
  */
 
 import { spawn } from 'node:child_process';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 
-const WAITING_PACKAGE = 'throng';
+/** Packages and their longest binaries, which have a lane each; all others share the last lane. */
+const LANES = ['throng running_server', 'throng', 'sim sim'];
+
+/** @type {string[]} */
+const ARGUMENTS = process.argv.slice(2);
 
 /** @typedef {{ name: string, program: string, folder: string }} Binary */
 
@@ -21,17 +26,22 @@ const WAITING_PACKAGE = 'throng';
  * @returns {Promise<{ lanes: Binary[][], built: boolean }>}
  */
 async function lanesOf(lines) {
-  const lanes = [[], []];
+  // Those that arguments choose may share a server that one of them kills.
+  const longest = ARGUMENTS.length > 0 ? [] : LANES;
+  const lanes = [...longest, 'others'].map(() => []);
   let built = false;
   for await (const line of lines) {
     const message = JSON.parse(line);
     if (message.reason === 'compiler-message') process.stdout.write(message.message.rendered ?? '');
     if (message.reason === 'build-finished') built = message.success;
     if (message.reason !== 'compiler-artifact' || !message.profile.test || !message.executable) continue;
+    const kind = message.target.kind[0];
+    if (kind === 'bench' && ARGUMENTS.length > 0) continue;
     const folder = dirname(message.manifest_path);
     const crate = folder.slice(folder.lastIndexOf('/') + 1);
-    const binary = { name: `${crate}, ${message.target.kind[0]} ${message.target.name}`, program: message.executable, folder };
-    lanes[crate === WAITING_PACKAGE ? 0 : 1].push(binary);
+    const lane = longest.findIndex((name) => [crate, `${crate} ${message.target.name}`].includes(name));
+    const binary = { name: `${crate}, ${kind} ${message.target.name}`, program: message.executable, folder };
+    lanes.at(lane).push(binary);
   }
   return { lanes, built };
 }
@@ -44,7 +54,7 @@ function run({ name, program, folder }) {
   return new Promise((resolve) => {
     const began = Date.now();
     const chunks = [];
-    const child = spawn(program, [], { cwd: folder, env: { ...process.env, CARGO_MANIFEST_DIR: folder }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, ARGUMENTS, { cwd: folder, env: { ...process.env, CARGO_MANIFEST_DIR: folder }, stdio: ['ignore', 'pipe', 'pipe'] });
     const end = (passed, how) => {
       process.stdout.write(`\n== ${name}: ${how}, ${((Date.now() - began) / 1000).toFixed(1)} s\n`);
       process.stdout.write(Buffer.concat(chunks));

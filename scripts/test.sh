@@ -8,8 +8,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # In the order of running: the page comes before everything that compiles, since it is embedded in the binary. Side by side run steps that wait or keep one
-# core busy, without foreign clients and their deadlines; preflight counts instructions.
-STEPS="toolchain format words web clippy rustdoc deny test postgres+cgroup+preflight crowd clients page+dashboards experiments+kills fuzz"
+# core busy; preflight counts instructions. Beside foreign clients and their deadlines runs only what takes the CPU time that they leave.
+STEPS="toolchain format words web clippy rustdoc+deny test postgres+preflight clients+crowd+cgroup page+dashboards experiments+kills fuzz"
 SKIP=77
 FUZZ_SECONDS=${FUZZ_SECONDS:-5}
 
@@ -49,18 +49,24 @@ step_deny() {
   "$deny" --locked check --hide-inclusion-graph licenses bans sources
 }
 
-# As `cargo test --workspace --no-fail-fast`, but with two binaries at a time.
+# run_test_binaries [ARGUMENT…]: all that cargo makes of the workspace, with these arguments.
+run_test_binaries() {
+  cargo test --workspace --locked --no-run --message-format=json | node scripts/run_tests.mjs "$@"
+}
+
+# As `cargo test --workspace --no-fail-fast`, but with binaries in lanes side by side.
 step_test() {
   need_node
   local status=0
-  cargo test --workspace --locked --no-run --message-format=json | node scripts/run_tests.mjs || status=1
+  run_test_binaries || status=1
   cargo test --workspace --locked --doc --no-fail-fast || status=1
   return $status
 }
 
 # The same tests of the store on its other engine, and what only a real server can show.
 step_postgres() {
-  scripts/postgres.sh cargo test --workspace --locked --lib --bins --tests postgres -- --ignored
+  need_node
+  scripts/postgres.sh bash -c "$(declare -f run_test_binaries); set -o pipefail; run_test_binaries postgres --ignored"
 }
 
 # The server under a limit of the kernel's.
@@ -76,8 +82,8 @@ step_previous() {
   scripts/previous.sh
 }
 
-# 2,000 simulated clients, twice.
-step_crowd() { cargo test --workspace --locked --test sim crowd -- --ignored; }
+# 2,000 simulated clients, twice, with the CPU time that others leave.
+step_crowd() { nice -n 19 cargo test --workspace --locked --test sim crowd -- --ignored; }
 
 # The program with the very dependencies that step test has compiled: `cargo build -p throng` would choose fewer of their features
 # and compile most of them again. The pages are embedded in it, so they are built first when they are out of date.
@@ -262,7 +268,7 @@ count_step() {
 
 set -- ${@:-$STEPS}
 for group; do
-  if [ "$group" = clients ] && [[ " $* " == *" fuzz "* ]]; then build_fuzz_targets; fi
+  if [[ "$group" == clients* ]] && [[ " $* " == *" fuzz "* ]]; then build_fuzz_targets; fi
   names=${group//+/ }
   for name in $names; do
     if ! declare -F "step_$name" >/dev/null; then

@@ -5,7 +5,7 @@
 # Scenarios that mostly wait run three at a time (LANES); those that measure or load the machine run alone. The output of each comes as a whole when it has ended.
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-ALONE=" http crowd loss "
+ALONE=" http crowd "
 LANES=${LANES:-3}
 outputs=$(mktemp -d)
 trap 'rm -rf "$outputs"' EXIT
@@ -39,8 +39,9 @@ conclude() {
 # Once, before scenarios that need it run side by side. One that cannot have it says why.
 node -e 'import("./hippolyzer.mjs").then(({ installHippolyzer }) => installHippolyzer()).catch(() => {})'
 
+# The longest first.
 running=0 most=$LANES
-for name in ${@:-enter house duplicate-login hostile hippo sweep orphan sigstop worlds http crowd loss}; do
+for name in ${@:-loss enter house duplicate-login hostile hippo sweep orphan sigstop worlds http crowd}; do
   # Beside one that runs alone nothing else begins.
   if [[ $ALONE == *" $name "* ]]; then next=1; else next=$LANES; fi
   if [ "$next" -lt "$most" ]; then most=$next; fi
