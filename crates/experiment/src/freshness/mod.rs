@@ -31,7 +31,7 @@ pub(crate) use steps::LinearHistogram;
 use truth::Truth;
 
 /// Metres and radians above which an error counts, on top of the dead-reckoning threshold.
-const WRONG_M: f32 = 0.05;
+pub(crate) const WRONG_M: f32 = 0.05;
 const WRONG_RAD: f32 = 2.0 * std::f32::consts::PI / 180.0;
 /// Size of the near set by which freshness, stops and arrivals are judged.
 const NEAR: usize = 20;

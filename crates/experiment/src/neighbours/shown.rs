@@ -2,7 +2,7 @@
 
 use super::stage::{FinishedPhase, PHASES};
 use crate::findings::Findings;
-use crate::freshness::{Freshness, LinearHistogram, WrongFrom};
+use crate::freshness::{Freshness, LinearHistogram, WRONG_M, WrongFrom};
 use report::{Cell, Column, Section, Table};
 
 /// Figures of each phase.
@@ -12,6 +12,10 @@ pub(super) const OF_PHASE: [&str; 7] =
 /// Figures of the other phases relative to the quiet phases around them. Ages are mostly 0 and have no meaningful ratio, so their difference
 /// is taken.
 const BESIDE: [&str; 3] = ["error_ratio", "error_p95_ratio", "age_more_ms"];
+
+/// Errors below this count as this in ratios: an avatar is displayed wrongly from here on. A smaller error is that of an update under way, some 3 mm for
+/// each millisecond, and the ratio of two of them is one of two latencies on a machine that has the clients, too.
+const ERROR_FLOOR_MM: f64 = WRONG_M as f64 * 1_000.0;
 
 /// Display of walkers in a phase.
 struct WalkerDisplay {
@@ -75,8 +79,8 @@ pub(super) fn compare(phases: &[FinishedPhase], fresh: &[Freshness], findings: &
         let mut beside = [f64::NAN; 3];
         if !is_quiet(n) {
             beside = [
-                errors[n] / around(&errors, n),
-                errors_p95[n] / around(&errors_p95, n),
+                ratio(errors[n], around(&errors, n)),
+                ratio(errors_p95[n], around(&errors_p95, n)),
                 ages[n] - around(&ages, n),
             ];
             for (figure, value) in BESIDE.iter().zip(beside) {
@@ -94,6 +98,11 @@ pub(super) fn compare(phases: &[FinishedPhase], fresh: &[Freshness], findings: &
     findings.figure("alone_error_spread", most / least);
     findings.figure("missing_percent", shown.iter().map(|shown| shown.missing_percent).fold(0.0, f64::max));
     findings.sections.push(Section::new("Freshness").table(table));
+}
+
+/// Of an error to the one alone, each at least [`ERROR_FLOOR_MM`].
+fn ratio(error_mm: f64, alone_mm: f64) -> f64 {
+    error_mm.max(ERROR_FLOOR_MM) / alone_mm.max(ERROR_FLOOR_MM)
 }
 
 /// Phases alternate, and begin with a quiet one.
@@ -118,5 +127,12 @@ mod tests {
         let loud: Vec<usize> = (0..values.len()).filter(|&n| !is_quiet(n)).collect();
         assert_eq!(loud, [1, 3, 5]);
         assert_eq!([1, 3, 5].map(|n| around(&values, n)), [15.0, 30.0, 40.0]);
+    }
+
+    #[test]
+    fn errors_within_the_threshold_are_equal() {
+        let [within, above] = [17.0, 75.0].map(|error| ratio(error, 9.0));
+        assert!((within - 1.0).abs() < 1e-6 && (above - 1.5).abs() < 1e-6, "{within} {above}");
+        assert!((ratio(138.0, 120.0) - 1.15).abs() < 1e-6);
     }
 }
