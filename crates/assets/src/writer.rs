@@ -132,7 +132,7 @@ impl WriteTasks {
     }
 }
 
-/// What the work on a batch has cost.
+/// Cost of the work on a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CommitCost {
     /// Contents whose bytes were written.

@@ -81,7 +81,7 @@ pub struct HttpState {
     pub assets: Arc<AssetSources>,
     /// Shares of its delivery.
     pub asset_shares: AssetShares,
-    /// Sizes of what is uploaded.
+    /// Limits of the sizes of uploads.
     pub asset_limits: SizeLimits,
     /// Uploads that have begun.
     pub uploads: Uploads,

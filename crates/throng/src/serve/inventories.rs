@@ -1,6 +1,6 @@
 //! The `inventory` thread: it changes inventories for clients, one order after the other, in the order in which they have come.
 //!
-//! Each order is a transaction, which is on the disk before its reply leaves. What they mean is decided in `grid::inventory`.
+//! Each order is a transaction, which is on the disk before its reply leaves. Their rules are in `grid::inventory`.
 
 use gateway::hub::InventoryOrder;
 use gateway::sessions::Sessions;

@@ -118,7 +118,7 @@ fn content(asset: &Asset, headers: &HeaderMap, tag: &HeaderValue, is_head: bool)
     response
 }
 
-/// The tag of bytes with this hash: half of it, which nobody can find twice by accident.
+/// The tag of bytes with this hash: half of it, in which two contents do not agree by accident.
 fn entity_tag(hash: AssetHash) -> HeaderValue {
     let digits = hash.to_string();
     HeaderValue::try_from(format!("\"{}\"", &digits[..32])).expect("digits are allowed in a header")

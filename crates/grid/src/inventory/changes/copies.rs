@@ -9,7 +9,7 @@ use store::{InventoryChange, InventoryRefusal, Item, Permissions, Sale};
 use uuid::Uuid;
 use wire::messages::*;
 
-/// What a link has of its target.
+/// Properties that a link has of its target.
 struct LinkTarget {
     name: String,
     inventory_type: i8,
@@ -40,7 +40,7 @@ impl Planner<'_> {
         Ok(Step { change: Ok(InventoryChange::CreateItem(copy)), made, refused })
     }
 
-    /// An item that the user may copy. Items of the library are for everybody, and a copied link is another link.
+    /// An item that the user may copy. Items of the library are for all users, and a copied link is another link.
     fn original(&self, id: Uuid) -> Result<Result<Item, ChangeRefusal>, ChangeInventoryError> {
         if let Some(own) = self.store.item(self.agent, id)? {
             let is_allowed = is_link(&own) || permissions::may_copy(&own.permissions);

@@ -1,4 +1,4 @@
-//! Requests about folders. What becomes of system folders is the store's rule.
+//! Requests about folders. The store has the rules of system folders.
 
 use super::replies::Answer;
 use super::{ChangeRefusal, Step, text};

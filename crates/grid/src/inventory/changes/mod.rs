@@ -73,7 +73,7 @@ requests! {
 }
 
 impl InventoryRequest {
-    /// Negative replies to those who wait for one: null items for the callbacks of new items, links and copies. For a request that was not carried out.
+    /// Negative replies that clients wait for: null items for the callbacks of new items, links and copies. For a request that was not carried out.
     #[must_use]
     pub fn refusal_messages(&self, agent: AgentId) -> Vec<Message> {
         let mut rows = ReplyRows::default();
@@ -103,7 +103,7 @@ impl InventoryRequest {
     }
 }
 
-/// What a client is sent when its request has been carried out.
+/// Messages to a client whose request has been carried out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InventoryReplies {
     /// In the order in which they are sent.
@@ -174,7 +174,7 @@ pub fn change_inventory(
             Ok(_) => rows.push(made),
             Err(refusal) => {
                 refusals.push(refusal);
-                // What is changed is changed: a failure to read a row back only leaves its client without it.
+                // The changes are made: a failure to read a row back only leaves its client without it.
                 let answer = replies::as_stored(store, agent, refused).unwrap_or_else(|error| {
                     tracing::warn!(%error, "cannot show a client its inventory as it is");
                     Answer::Nothing

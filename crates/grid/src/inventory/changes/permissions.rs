@@ -48,7 +48,7 @@ pub(super) fn of_new_item(agent: AgentId, next_owner: u32) -> Permissions {
     with_masks(&new, SharedMasks { group: 0, everyone: 0, next_owner })
 }
 
-/// Those of a link. What its user may is up to the item that it leads to.
+/// Those of a link. The rights of its user are those to the item that it leads to.
 pub(super) const fn of_link(agent: AgentId) -> Permissions {
     Permissions {
         creator: agent.0,

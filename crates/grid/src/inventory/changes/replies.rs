@@ -12,7 +12,7 @@ use uuid::Uuid;
 use wire::messages::*;
 use wire::text::{VARIABLE1_MAX, from_wire, to_wire};
 
-/// What a client is sent about a row of its request.
+/// Answer to a client about a row of its request.
 pub(super) enum Answer {
     Nothing,
     /// A row of UpdateCreateInventoryItem.

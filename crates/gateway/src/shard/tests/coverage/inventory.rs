@@ -1,4 +1,4 @@
-//! Changes of the inventory: what is stored, what clients are sent, and what is refused.
+//! Changes of the inventory: rows stored, messages to clients, refusals.
 
 use super::{alerts, last, outcomes};
 use crate::coverage::MessageOutcome;
