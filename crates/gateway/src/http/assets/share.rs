@@ -14,14 +14,21 @@ pub const REQUESTS_MAX: u32 = 64;
 /// Seconds of its rate that a user may take at once.
 const BURST_S: i64 = 4;
 
-/// Users with a bucket at which those that are full are looked for.
+/// Users at which those without a request and with all of their burst are forgotten for the first time; later, at twice those that stayed.
 const SWEEP_AT: usize = 1_024;
 
 /// Shares of all users.
 #[derive(Debug)]
 pub struct AssetShares {
     bytes_per_s: i64,
-    shares: Mutex<BTreeMap<AgentId, Share>>,
+    shares: Mutex<SharesByAgent>,
+}
+
+#[derive(Debug)]
+struct SharesByAgent {
+    by_agent: BTreeMap<AgentId, Share>,
+    /// Users at which the next search for full shares begins.
+    sweep_at: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,20 +54,23 @@ impl AssetShares {
     #[must_use]
     pub fn new(bytes_per_s: u32) -> Self {
         assert!(bytes_per_s > 0, "a rate of 0 would hold answers back for ever");
-        Self { bytes_per_s: bytes_per_s.into(), shares: Mutex::default() }
+        let shares = SharesByAgent { by_agent: BTreeMap::new(), sweep_at: SWEEP_AT };
+        Self { bytes_per_s: bytes_per_s.into(), shares: Mutex::new(shares) }
     }
 
     /// Begins a request; none if the user has too many under way.
     pub(super) fn begin(&self, agent: AgentId, now: Instant) -> Option<Turn<'_>> {
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
-        if shares.len() >= SWEEP_AT {
-            shares.retain(|_, share| {
+        let SharesByAgent { by_agent, sweep_at } = &mut *shares;
+        if by_agent.len() >= *sweep_at {
+            by_agent.retain(|_, share| {
                 self.fill(share, now);
                 share.n_requests > 0 || share.bytes < self.bytes_max()
             });
+            *sweep_at = SWEEP_AT.max(2 * by_agent.len());
         }
         let full = Share { n_requests: 0, bytes: self.bytes_max(), filled_at: now };
-        let share = shares.entry(agent).or_insert(full);
+        let share = by_agent.entry(agent).or_insert(full);
         if share.n_requests >= REQUESTS_MAX {
             return None;
         }
@@ -87,7 +97,7 @@ impl Turn<'_> {
     /// Takes an answer's bytes. Returns the time to wait before it is sent, if there is one.
     pub(super) fn spend(&self, bytes: u64, now: Instant) -> Option<Duration> {
         let mut shares = self.shares.shares.lock().unwrap_or_else(PoisonError::into_inner);
-        let share = shares.get_mut(&self.agent)?;
+        let share = shares.by_agent.get_mut(&self.agent)?;
         self.shares.fill(share, now);
         share.bytes = share.bytes.saturating_sub(i64::try_from(bytes).unwrap_or(i64::MAX));
         let missing = u64::try_from(-share.bytes).ok().filter(|&missing| missing > 0)?;
@@ -98,7 +108,7 @@ impl Turn<'_> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut shares = self.shares.shares.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(share) = shares.get_mut(&self.agent) {
+        if let Some(share) = shares.by_agent.get_mut(&self.agent) {
             share.n_requests -= 1;
         }
     }
@@ -159,6 +169,21 @@ mod tests {
         for id in 0..3 * SWEEP_AT as u128 {
             assert_eq!(spend(&shares, AgentId(Uuid::from_u128(id)), 1, id as u64 * 10), None);
         }
-        assert!(shares.shares.lock().unwrap().len() <= SWEEP_AT);
+        assert!(shares.shares.lock().unwrap().by_agent.len() <= SWEEP_AT);
+    }
+
+    #[test]
+    fn a_crowd_is_not_searched_with_each_request() {
+        let shares = AssetShares::new(RATE);
+        let agent = |id| AgentId(Uuid::from_u128(id));
+        let crowd = SWEEP_AT as u128 + 1;
+        let turns: Vec<_> = (0..crowd).map(|id| shares.begin(agent(id), at_ms(0)).unwrap()).collect();
+        assert_eq!(shares.shares.lock().unwrap().sweep_at, 2 * SWEEP_AT);
+        drop(turns);
+        // All are full again, and go at the next search.
+        let _turns: Vec<_> =
+            (0..crowd).map(|id| shares.begin(agent(crowd + id), at_ms(9)).unwrap()).collect();
+        let after = shares.shares.lock().unwrap();
+        assert!(after.by_agent.len() <= SWEEP_AT + 2 && after.sweep_at < 3 * SWEEP_AT, "{after:?}");
     }
 }
