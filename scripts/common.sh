@@ -62,8 +62,13 @@ need_package() {
 
 # npm_install FOLDER: node_modules exactly as locked; nothing to do when they are.
 npm_install() {
-  [ "$1/node_modules/.package-lock.json" -nt "$1/package-lock.json" ] ||
-    npm --prefix "$1" ci --ignore-scripts --no-audit --no-fund --loglevel=error
+  # One at a time: steps run side by side, and each `npm ci` begins by removal of the folder.
+  mkdir -p "$cache"
+  (
+    flock 9
+    [ "$1/node_modules/.package-lock.json" -nt "$1/package-lock.json" ] ||
+      npm --prefix "$1" ci --ignore-scripts --no-audit --no-fund --loglevel=error
+  ) 9>"$cache/npm.lock"
 }
 
 # The page's files are embedded in the binary, so they are built before it.

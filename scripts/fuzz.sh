@@ -41,10 +41,10 @@ fuzz() {
   fi
   if [ ! -d "$seeds" ]; then seeds=; fi
   local log=$outputs/$name.log
-  # 4 KiB covers every datagram and, for the decoders of HTTP bodies, all of the grammar. An input that takes more than 5 s
+  # 4 KiB covers every datagram and, for the decoders of HTTP bodies, all of the grammar. An input that takes more than 20 s
   # or 1 GiB counts as a crash.
   if ! "$program" "$cache/fuzz/$name" $seeds -artifact_prefix="$artifacts/" -max_total_time="$seconds" -max_len=4096 \
-    -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 -verbosity=0 >"$log" 2>&1; then
+    -timeout=20 -rss_limit_mb=1024 -print_final_stats=1 -verbosity=0 >"$log" 2>&1; then
     tail -n 60 "$log"
     echo "throng: $name crashed; the input is in $artifacts"
     return 1

@@ -174,8 +174,9 @@ quick_experiment() {
 # Bots build and the server is killed, again and again: each region is a complete frame. KILLS=200 for the long run.
 step_kills() {
   build_throng
+  # A folder of its own: step experiments removes its own one at the same time.
   local status=0
-  "$target/debug/throng" experiment run kills --quick --kills "${KILLS:-20}" --out "$target/experiments-quick/kills-step" || status=$?
+  "$target/debug/throng" experiment run kills --quick --kills "${KILLS:-20}" --out "$target/experiments-kills" || status=$?
   if [ $status -eq 3 ]; then echo "no TUN device between two namespaces can be had here" && return $SKIP; fi
   return $status
 }

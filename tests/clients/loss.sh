@@ -13,7 +13,7 @@ skip() {
 }
 
 [ "$(id -u)" -eq 0 ] || skip "it needs root for a network namespace"
-command -v iptables > /dev/null || apt-get install -y -qq iptables > /dev/null 2>&1 || skip "there is no iptables"
+need_package iptables iptables || skip "there is no iptables"
 namespace=throng-loss-$$
 ip netns add "$namespace" 2> /dev/null || skip "no network namespace can be made here"
 trap 'ip netns del "$namespace"' EXIT

@@ -1,9 +1,8 @@
 # Sourced by the scripts here: strict mode, the binary, and node_modules exactly as locked.
-set -euo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-cd "$here"
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+npm_install tests/clients
+cd tests/clients
 
-target=${CARGO_TARGET_DIR:-$here/../../target}
 if [ -z "${THRONG_BIN:-}" ]; then
   for profile in release debug; do
     if [ -x "$target/$profile/throng" ]; then THRONG_BIN=$target/$profile/throng && break; fi
@@ -14,7 +13,3 @@ if [ ! -x "${THRONG_BIN:-}" ]; then
   exit 1
 fi
 export THRONG_BIN
-
-if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
-  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
-fi
