@@ -3,7 +3,7 @@
 #   make run                       build and start a ready world on http://127.0.0.1:9000/; ARGS="--config FILE" for another
 #   make test                      all checks and tests, as CI runs them
 #   make test STEPS="clippy test"  only these steps (scripts/test.sh lists them)
-#   make test STEPS=long           1,000 seeds and 200 kills, for hours
+#   make test STEPS=long           1,000 seeds and 400 kills, for hours
 #   make lint                      the quick steps: formatting, words, the page's own checks, clippy, rustdoc, licences
 #   make previous COMMIT=main~1    save with the program of that commit, load with this one (builds it first); without COMMIT, the last one with other formats
 #   make audit                     known vulnerabilities in dependencies (fetches the advisory database)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The figures of a release: every experiment with a release build of a clean checkout, three times where medians are quoted. figures.sh [NAME…] runs
-# only these. About eight hours on two cores; nothing else may run meanwhile.
+# only these. Some fourteen hours on two cores, of which `keep` takes six; nothing else may run meanwhile.
 #
 # First all experiments once, then again. The report of each run is kept, without its charts and samples, as KEEP/COMMIT/NAME/run-N/report.json
 # (KEEP: target/figures), and such a run is not repeated: the runs may be spread over days and machines that share KEEP. COMMIT is that of the
@@ -9,7 +9,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # Experiments with a table of limits. The soak and the loopback run come once.
-RUNS="crowd latency worlds build login-storm aggregation neighbours recorder crash preflight bot-fidelity agent-updates"
+RUNS="crowd latency worlds build login-storm aggregation neighbours recorder crash preflight bot-fidelity agent-updates keep"
 ONCE="crowd-lo soak"
 REPORT_WITHOUT_CHARTS='
   const { readFileSync, writeFileSync } = require("node:fs");

@@ -10,11 +10,11 @@ use crate::scrub::Scrubber;
 use crate::writer::{
     Write, WriteQueue, WriteTasks, WriterBatch, commit, in_full, remove_expired, write_queue,
 };
-use crate::{Asset, AssetDone, AssetKind, AssetStore, FilesError, NewAsset, ReadAssetError};
+use crate::{Asset, AssetKind, AssetStore, AssetsDone, FilesError, NewAsset, NewAssets, ReadAssetError};
 use ids::Uuid;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,6 +25,9 @@ const USED_MAX: usize = 65_536;
 
 /// Temporary assets that one removal takes at most; the next one goes on.
 const EXPIRED_MAX: u32 = 1_000;
+
+/// Time for which bytes stay that a transaction was about to name, in seconds: longer than any transaction and its repetition take.
+const NAMED_S: i64 = 600;
 
 /// Memory of a cached asset beside its bytes: key, value, and entry of the cache.
 const ENTRY_BYTES: u64 = 192;
@@ -112,6 +115,9 @@ struct Shared {
     counters: AssetCounters,
     /// Temporary assets in use since the last record.
     used: Mutex<BTreeSet<Uuid>>,
+    /// Contents that were there when a transaction was about to name them, with the time of that. An expiry takes the rows of their temporary assets, and
+    /// leaves the bytes. Locked while bytes are removed, and while they are looked for and written.
+    named: Mutex<BTreeMap<AssetHash, i64>>,
     config: DiskAssetsConfig,
 }
 
@@ -141,6 +147,7 @@ impl DiskAssets {
             cache,
             counters: AssetCounters::default(),
             used: Mutex::default(),
+            named: Mutex::default(),
             config,
         });
         let (queue, tasks) = write_queue();
@@ -167,6 +174,36 @@ impl DiskAssets {
         self.shared.cache.weight()
     }
 
+    /// Brings bytes to the disk, by their hashes, for assets that a transaction is about to add to the store. They stay for ten minutes, also if no row names them
+    /// meanwhile. Waits for the disk.
+    ///
+    /// # Errors
+    /// [`ReadAssetError`]; some of the bytes may be there.
+    pub fn keep_contents(&self, contents: Vec<(AssetHash, Vec<u8>)>) -> Result<(), ReadAssetError> {
+        let Shared { store, files, counters, named, config, .. } = &*self.shared;
+        let contents: BTreeMap<AssetHash, Vec<u8>> = contents.into_iter().collect();
+        let hashes: Vec<AssetHash> = contents.keys().copied().collect();
+        let mut named = named.lock().unwrap_or_else(PoisonError::into_inner);
+        let are_sound = store.are_contents_sound(&hashes)?;
+        // New bytes have no row yet that could expire.
+        let sound = hashes.iter().zip(&are_sound).filter(|(_, is_sound)| **is_sound);
+        let now_s = (config.unix_s)();
+        named.extend(sound.map(|(hash, _)| (*hash, now_s)));
+        let mut n_written = 0;
+        for ((hash, bytes), is_sound) in contents.into_iter().zip(are_sound) {
+            if !is_sound {
+                files.write(hash, bytes.into())?;
+                n_written += 1;
+            }
+        }
+        if n_written > 0 {
+            files.sync()?;
+            counters.written.fetch_add(n_written, Ordering::Relaxed);
+            counters.syncs.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
     /// Records which temporary assets were in use since the last call, and has those removed that were not for the configured time. Waits for the disk; to be called
     /// every few minutes.
     ///
@@ -177,6 +214,28 @@ impl DiskAssets {
         self.shared.record_use(now_s)?;
         self.queue.remove_expired(now_s - self.shared.config.temporary_s);
         Ok(())
+    }
+
+    /// Verifies a content now, whatever is known of it: bytes that match end its quarantine, others begin it and are the evidence. Waits for the disk.
+    ///
+    /// # Errors
+    /// [`ReadAssetError`]; nothing has changed then.
+    pub fn verify_again(&self, hash: AssetHash) -> Result<Result<(), String>, ReadAssetError> {
+        let shared = &self.shared;
+        match shared.files.read_verified(hash)? {
+            Ok(_) => {
+                // An operator has copied the file there a moment ago.
+                shared.files.sync()?;
+                if shared.store.end_content_quarantine(hash)? {
+                    tracing::info!(%hash, "the quarantine of an asset's content has ended: its bytes match");
+                }
+                Ok(Ok(()))
+            }
+            Err(evidence) => {
+                shared.quarantine(hash, &evidence)?;
+                Ok(Err(evidence))
+            }
+        }
     }
 
     /// Verifies the next contents of a scrubber's way, at most `max`. Waits for the disk.
@@ -237,8 +296,8 @@ impl AssetStore for DiskAssets {
         outcome
     }
 
-    fn add(&self, new: NewAsset, done: AssetDone) {
-        self.queue.push(Write { asset: new, done });
+    fn add_all(&self, new: NewAssets, done: AssetsDone) {
+        self.queue.push(Write { new, done });
     }
 }
 
@@ -323,30 +382,37 @@ impl Shared {
         let now_s = (self.config.unix_s)();
         // Before the writes, one of which may bring an expired asset back.
         if let Some(before_s) = batch.expire_before_s {
-            match remove_expired(&self.store, &self.files, before_s, EXPIRED_MAX) {
+            let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+            named.retain(|_, at_s| now_s - *at_s < NAMED_S);
+            let is_named = |hash: &AssetHash| named.contains_key(hash);
+            match remove_expired(&self.store, &self.files, before_s, EXPIRED_MAX, is_named) {
                 Ok(n) => drop(self.counters.removed.fetch_add(n as u64, Ordering::Relaxed)),
                 Err(why) => tracing::warn!("temporary assets are not removed: {}", in_full(&why)),
             }
         }
-        if !batch.writes.is_empty() {
-            let (assets, done): (Vec<NewAsset>, Vec<AssetDone>) =
-                batch.writes.into_iter().map(|write| (write.asset, write.done)).unzip();
-            let (outcomes, cost) = commit(&self.store, &self.files, &assets, now_s);
-            self.counters.written.fetch_add(cost.written as u64, Ordering::Relaxed);
-            self.counters.syncs.fetch_add(cost.syncs as u64, Ordering::Relaxed);
-            for ((asset, done), outcome) in assets.into_iter().zip(done).zip(outcomes) {
-                let id = asset.id;
-                match outcome {
-                    Ok(hash) => {
-                        self.counters.added.fetch_add(1, Ordering::Relaxed);
+        if batch.writes.is_empty() {
+            return;
+        }
+        let (writes, done): (Vec<NewAssets>, Vec<AssetsDone>) =
+            batch.writes.into_iter().map(|write| (write.new, write.done)).unzip();
+        let (outcomes, cost) = commit(&self.store, &self.files, &writes, now_s);
+        self.counters.written.fetch_add(cost.written as u64, Ordering::Relaxed);
+        self.counters.syncs.fetch_add(cost.syncs as u64, Ordering::Relaxed);
+        for ((new, done), outcome) in writes.into_iter().zip(done).zip(outcomes) {
+            let n = new.assets.len() as u64;
+            match outcome {
+                Ok(hashes) => {
+                    self.counters.added.fetch_add(n, Ordering::Relaxed);
+                    for (asset, hash) in new.assets.into_iter().zip(hashes) {
                         self.put_into_cache(asset, hash);
-                        done(Ok(id));
                     }
-                    Err(why) => {
-                        self.counters.refused.fetch_add(1, Ordering::Relaxed);
-                        tracing::debug!(%id, "an asset is not stored: {why}");
-                        done(Err(why));
-                    }
+                    done(Ok(()));
+                }
+                Err(why) => {
+                    self.counters.refused.fetch_add(n, Ordering::Relaxed);
+                    let id = new.assets.first().map(|asset| asset.id);
+                    tracing::debug!(?id, "assets are not stored: {why}");
+                    done(Err(why));
                 }
             }
         }

@@ -113,6 +113,13 @@ impl AssetFiles {
     }
 }
 
+/// Path of the file with these bytes in a folder of assets, for programs that read the files without a store.
+#[must_use]
+pub fn content_path(folder: &Path, hash: AssetHash) -> PathBuf {
+    let digits = hash.to_string();
+    folder.join(&digits[..2]).join(&digits)
+}
+
 fn path_of(hash: AssetHash) -> ObjectPath {
     let digits = hash.to_string();
     ObjectPath::from(format!("{}/{digits}", &digits[..2]))
@@ -133,8 +140,7 @@ mod tests {
         files.sync().unwrap();
         let again = AssetFiles::open(&path).unwrap();
         assert_eq!(again.read(hash).unwrap().as_deref(), Some(&b"some bytes"[..]));
-        let digits = hash.to_string();
-        assert!(path.join(&digits[..2]).join(&digits).is_file());
+        assert!(content_path(&path, hash).is_file());
         files.delete(hash).unwrap();
         files.delete(hash).unwrap();
         assert_eq!(again.read(hash).unwrap(), None);

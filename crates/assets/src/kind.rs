@@ -106,6 +106,12 @@ impl AssetKind {
         FACTS.iter().find(|facts| facts.query == key).map(|facts| facts.kind)
     }
 
+    /// The kind that a type's name stands for in requests of viewers, such as `animatn`: the key of ViewerAsset's query without its end.
+    #[must_use]
+    pub fn from_type_name(name: &str) -> Option<Self> {
+        FACTS.iter().find(|facts| facts.query.strip_suffix("_id") == Some(name)).map(|facts| facts.kind)
+    }
+
     /// In words: "body part".
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -180,6 +186,11 @@ mod tests {
         assert_eq!(keys.len(), FACTS.len());
         assert!(AssetKind::all().map(AssetKind::number).is_sorted());
         assert_eq!(AssetKind::from_query("script_id"), Some(AssetKind::Script));
+        assert_eq!(AssetKind::from_type_name("bodypart"), Some(AssetKind::BodyPart));
+        assert_eq!(AssetKind::from_type_name("animatn"), Some(AssetKind::Animation));
+        for unknown in ["", "texture_id", "Texture", "category"] {
+            assert_eq!(AssetKind::from_type_name(unknown), None, "{unknown}");
+        }
         for unknown in [-1, 4, 8, 24] {
             assert_eq!(AssetKind::from_number(unknown), None, "{unknown}");
         }

@@ -4,13 +4,13 @@
 //! [`WriteQueue`] is the way to the thread that does it.
 
 use crate::files::AssetFiles;
-use crate::{AddAssetError, AssetDone, NewAsset};
+use crate::{AddAssetError, AssetsDone, NewAsset, NewAssets};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use store::{AssetAdded, AssetHash, AssetRow, Store, StoreError};
+use store::{AssetHash, AssetRow, Store, StoreError, UploadAdded, UploadRows};
 
 /// Writes that wait; another one is refused.
 pub const WRITES_MAX: usize = 1_024;
@@ -23,13 +23,14 @@ const BATCH_MAX: usize = 256;
 
 /// A write with the receiver of its outcome.
 pub(crate) struct Write {
-    pub(crate) asset: NewAsset,
-    pub(crate) done: AssetDone,
+    pub(crate) new: NewAssets,
+    pub(crate) done: AssetsDone,
 }
 
 /// Work for the thread that writes.
+#[expect(clippy::large_enum_variant, reason = "nearly all tasks are writes")]
 pub(crate) enum WriterTask {
-    /// An asset to be stored.
+    /// Assets to be stored.
     Add(Write),
     /// Temporary assets last used before this time, in seconds since 1970, are to be removed.
     RemoveExpired { before_s: i64 },
@@ -60,7 +61,7 @@ pub(crate) fn write_queue() -> (WriteQueue, WriteTasks) {
 impl WriteQueue {
     /// Queues a write, or refuses it at once.
     pub(crate) fn push(&self, write: Write) {
-        let length = write.asset.bytes.len();
+        let length = write.new.n_bytes();
         let before = self.bytes.fetch_add(length, Ordering::Relaxed);
         let refused = if before + length > WRITES_BYTES_MAX {
             Some((write, AddAssetError::Busy))
@@ -126,7 +127,7 @@ impl WriteTasks {
                 Err(_) => break,
             }
         }
-        let length: usize = batch.writes.iter().map(|write| write.asset.bytes.len()).sum();
+        let length: usize = batch.writes.iter().map(|write| write.new.n_bytes()).sum();
         self.bytes.fetch_sub(length, Ordering::Relaxed);
         batch
     }
@@ -141,39 +142,60 @@ pub(crate) struct CommitCost {
     pub(crate) syncs: usize,
 }
 
-/// Brings assets to the disk; the outcome of each, in their order. Bytes of a sound content are not written again.
+/// Hashes of a write's assets, in their order, or the reason for which they are not stored.
+pub(crate) type CommitOutcome = Result<Vec<AssetHash>, AddAssetError>;
+
+/// Brings writes to the disk; the outcome of each, in their order. Bytes of a sound content are not written again.
 pub(crate) fn commit(
     store: &Store,
     files: &AssetFiles,
-    assets: &[NewAsset],
+    writes: &[NewAssets],
     now_s: i64,
-) -> (Vec<Result<AssetHash, AddAssetError>>, CommitCost) {
-    let hashes: Vec<AssetHash> = assets.iter().map(|asset| AssetHash::of(&asset.bytes)).collect();
+) -> (Vec<CommitOutcome>, CommitCost) {
+    let hashes: Vec<Vec<AssetHash>> = writes.iter().map(hashes_of).collect();
     let mut cost = CommitCost::default();
-    let unsound = match unsound_contents(store, &hashes) {
+    let unsound = match unsound_contents(store, &hashes.concat()) {
         Ok(unsound) => unsound,
-        Err(why) => return (refuse_all(assets, &AddAssetError::Database(in_full(&why))), cost),
+        Err(why) => return (refuse_all(writes, &AddAssetError::Database(in_full(&why))), cost),
     };
-    let failed = write_contents(files, assets, &hashes, &unsound, &mut cost);
-    let rows: Vec<AssetRow> = assets
+    let assets = writes.iter().flat_map(|new| &new.assets).zip(hashes.iter().flatten().copied());
+    let failed = write_contents(files, assets, &unsound, &mut cost);
+    let failure = |hashes: &[AssetHash]| hashes.iter().find_map(|hash| failed.get(hash));
+    let rows: Vec<UploadRows> = writes
         .iter()
         .zip(&hashes)
-        .filter(|(_, hash)| !failed.contains_key(hash))
-        .map(|(asset, &hash)| row_of(asset, hash, now_s))
+        .filter(|(_, hashes)| failure(hashes).is_none())
+        .map(|(new, hashes)| rows_of(new, hashes, now_s))
         .collect();
-    let added = match store.add_assets(&rows) {
+    let added = match store.add_uploads(&rows) {
         Ok(added) => added,
-        Err(why) => return (refuse_all(assets, &AddAssetError::Database(in_full(&why))), cost),
+        Err(why) => return (refuse_all(writes, &AddAssetError::Database(in_full(&why))), cost),
     };
     let mut added = added.into_iter();
-    let outcomes = assets.iter().zip(&hashes).map(|(asset, hash)| match failed.get(hash) {
-        Some(why) => Err(AddAssetError::Files(why.clone())),
-        None => match added.next().expect("each row has an outcome") {
-            AssetAdded::New | AssetAdded::Known => Ok(*hash),
-            AssetAdded::Taken => Err(AddAssetError::Taken(asset.id)),
-        },
-    });
-    (outcomes.collect(), cost)
+    let mut outcomes = Vec::with_capacity(writes.len());
+    for hashes in hashes {
+        let outcome = match failure(&hashes) {
+            Some(why) => Err(AddAssetError::Files(why.clone())),
+            None => outcome_of(added.next().expect("each write has an outcome")).map(|()| hashes),
+        };
+        outcomes.push(outcome);
+    }
+    (outcomes, cost)
+}
+
+/// Hashes of a write's assets.
+pub(crate) fn hashes_of(new: &NewAssets) -> Vec<AssetHash> {
+    new.assets.iter().map(|asset| AssetHash::of(&asset.bytes)).collect()
+}
+
+/// The store's outcome, for the writer's caller.
+pub(crate) fn outcome_of(added: UploadAdded) -> Result<(), AddAssetError> {
+    match added {
+        UploadAdded::Whole => Ok(()),
+        UploadAdded::Taken(id) => Err(AddAssetError::Taken(id)),
+        UploadAdded::Refused(refusal) => Err(refusal.into()),
+        UploadAdded::UnknownOwner => Err(AddAssetError::UnknownOwner),
+    }
 }
 
 fn unsound_contents(store: &Store, hashes: &[AssetHash]) -> Result<BTreeSet<AssetHash>, StoreError> {
@@ -182,16 +204,15 @@ fn unsound_contents(store: &Store, hashes: &[AssetHash]) -> Result<BTreeSet<Asse
 }
 
 /// Writes the contents that are not sound, and syncs them. Returns those that failed, with the reason.
-fn write_contents(
+fn write_contents<'a>(
     files: &AssetFiles,
-    assets: &[NewAsset],
-    hashes: &[AssetHash],
+    assets: impl Iterator<Item = (&'a NewAsset, AssetHash)>,
     unsound: &BTreeSet<AssetHash>,
     cost: &mut CommitCost,
 ) -> BTreeMap<AssetHash, String> {
     let mut failed = BTreeMap::new();
     let mut written = BTreeSet::new();
-    for (asset, &hash) in assets.iter().zip(hashes) {
+    for (asset, hash) in assets {
         if !unsound.contains(&hash) || written.contains(&hash) || failed.contains_key(&hash) {
             continue;
         }
@@ -211,19 +232,28 @@ fn write_contents(
     failed
 }
 
-/// Removes temporary assets, and the bytes that no asset names any more. Returns the number of contents removed.
+/// Removes temporary assets, and the bytes that no asset names any more, but for those that `is_named` of a transaction under way. Returns the number of contents
+/// removed.
 pub(crate) fn remove_expired(
     store: &Store,
     files: &AssetFiles,
     before_s: i64,
     max: u32,
+    is_named: impl Fn(&AssetHash) -> bool,
 ) -> Result<usize, crate::ReadAssetError> {
-    let unnamed = store.remove_expired_assets(before_s, max)?;
+    let mut unnamed = store.remove_expired_assets(before_s, max)?;
+    unnamed.retain(|hash| !is_named(hash));
     // The rows are gone: a failure here leaves bytes without a name, which cost their place and nothing else.
     for &hash in &unnamed {
         files.delete(hash)?;
     }
     Ok(unnamed.len())
+}
+
+/// A write for the store.
+pub(crate) fn rows_of(new: &NewAssets, hashes: &[AssetHash], now_s: i64) -> UploadRows {
+    let assets = new.assets.iter().zip(hashes).map(|(asset, &hash)| row_of(asset, hash, now_s)).collect();
+    UploadRows { assets, item: new.item.clone() }
 }
 
 fn row_of(asset: &NewAsset, hash: AssetHash, now_s: i64) -> AssetRow {
@@ -239,8 +269,8 @@ fn row_of(asset: &NewAsset, hash: AssetHash, now_s: i64) -> AssetRow {
     }
 }
 
-fn refuse_all(assets: &[NewAsset], why: &AddAssetError) -> Vec<Result<AssetHash, AddAssetError>> {
-    assets.iter().map(|_| Err(why.clone())).collect()
+fn refuse_all(writes: &[NewAssets], why: &AddAssetError) -> Vec<CommitOutcome> {
+    writes.iter().map(|_| Err(why.clone())).collect()
 }
 
 /// An error with its sources.

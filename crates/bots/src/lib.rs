@@ -14,6 +14,7 @@
 //! | round trips of words | [`echo`] |
 //! | a bad network, a slow line | [`link`] |
 //! | attacks | [`hostile`] |
+//! | carrying, its record, and the audit of the server's state | [`carry`] |
 //! | building, and its comparison with the server's answers and with other clients' screens | [`builder`], [`edit_watch`] |
 //! | a thousand of them | [`driver`] |
 //! | their findings | [`report`], counted in `circuit::Traffic`, [`distribution`] and [`summary`] |
@@ -22,6 +23,7 @@ pub mod agent;
 pub mod behavior;
 pub mod builder;
 pub mod cache_file;
+pub mod carry;
 pub mod destination;
 pub mod distribution;
 pub mod driver;

@@ -12,6 +12,9 @@ use wire::xmlrpc::{self, MethodCall, Response};
 /// Characters of a password that clients hash.
 const PASSWORD_CHARS_MAX: usize = 16;
 
+/// Type of the folder for rubbish.
+const TRASH: i32 = 14;
+
 /// Edge of a region if the server does not state it.
 const REGION_SIZE_M: u32 = 256;
 
@@ -54,6 +57,10 @@ pub struct Credentials {
     pub seed_capability: String,
     /// Folder that holds all others.
     pub inventory_root: Uuid,
+    /// Folder for rubbish; nil if the reply has none.
+    pub trash_folder: Uuid,
+    /// Secret of the session, of which ids of uploads in messages are made; nil if the reply has none.
+    pub secure_session: Uuid,
 }
 
 /// Failure of a login.
@@ -142,7 +149,16 @@ pub fn read_reply(body: &[u8]) -> Result<Credentials, LoginFailure> {
             .get("folder_id")
             .as_uuid()
             .ok_or(LoginFailure::Field("inventory-root"))?,
+        trash_folder: folder_of_type(&reply, TRASH).unwrap_or_default(),
+        secure_session: reply.get("secure_session_id").as_uuid().unwrap_or_default(),
     })
+}
+
+/// A system folder of the skeleton, by its type.
+fn folder_of_type(reply: &Llsd, folder_type: i32) -> Option<Uuid> {
+    let skeleton = reply.get("inventory-skeleton").as_array().iter();
+    let mut of_type = skeleton.filter(|folder| folder.get("type_default").as_i32() == Some(folder_type));
+    of_type.next()?.get("folder_id").as_uuid()
 }
 
 /// The form in which passwords travel: `$1$` and the MD5 of their first characters in hex.
@@ -188,6 +204,17 @@ mod tests {
         assert_eq!(credentials.region, RegionHandle::from_grid(1000, 1001));
         assert_eq!(credentials.region_size_m, 256);
         assert_eq!(credentials.inventory_root, Uuid::from_u128(3));
+        assert_eq!((credentials.trash_folder, credentials.secure_session), (Uuid::nil(), Uuid::nil()));
+        let folder = |number: u128, folder_type| {
+            let id = Llsd::from(Uuid::from_u128(number).to_string());
+            Llsd::map([("folder_id", id), ("type_default", Llsd::from(folder_type))])
+        };
+        let skeleton = Llsd::array([folder(3, 8), folder(4, 14), folder(5, 16)]);
+        let secret = Llsd::from(Uuid::from_u128(6).to_string());
+        let full = [("inventory-skeleton", skeleton), ("secure_session_id", secret)];
+        let credentials = read(&reply(&full)).expect("complete");
+        let found = (credentials.trash_folder, credentials.secure_session);
+        assert_eq!(found, (Uuid::from_u128(4), Uuid::from_u128(6)));
         let large = read(&reply(&[("region_size_x", Llsd::from(512))])).expect("complete");
         assert_eq!(large.region_size_m, 512);
     }

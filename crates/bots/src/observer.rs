@@ -144,6 +144,12 @@ impl Observer {
         self.avatars.get(self.by_agent.get(&agent)?)
     }
 
+    /// Number of an avatar in the region, if it is shown now.
+    #[must_use]
+    pub fn id_of(&self, agent: AgentId) -> Option<LocalId> {
+        self.by_agent.get(&agent).copied()
+    }
+
     /// The displayed objects, and the kept ones.
     #[must_use]
     pub const fn prims(&self) -> &PrimView {

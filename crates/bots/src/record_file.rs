@@ -11,7 +11,7 @@ use ids::Instant;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -83,6 +83,35 @@ impl<T: Serialize> RecordWriter<T> {
     /// If the disk is full.
     pub fn flush(&mut self) -> Result<(), RecordFileError> {
         self.out.flush().map_err(|source| RecordFileError { path: self.path.clone(), source })
+    }
+}
+
+impl<T: Serialize + DeserializeOwned> RecordWriter<T> {
+    /// Continues a file behind its last whole record, or begins it. Returns the records that it has. `now` is the time on the bots' clock, of which a continued
+    /// file keeps the first one.
+    ///
+    /// # Errors
+    /// When it cannot be read or written, or is of another kind.
+    pub fn append(path: &Path, kind: FileKind, now: Instant) -> Result<(Self, Vec<T>), RecordFileError> {
+        let mut records = match Records::<T>::open(path, kind) {
+            Ok(records) => records,
+            Err(error) if error.source.kind() == io::ErrorKind::NotFound => {
+                return Ok((Self::create(path, kind, now)?, Vec::new()));
+            }
+            Err(error) => return Err(error),
+        };
+        let known: Vec<T> = records.by_ref().collect();
+        let end = records.at as u64;
+        let continue_at = || {
+            let mut file = File::options().write(true).open(path)?;
+            // A killed process leaves half of a record.
+            file.set_len(end)?;
+            file.seek(SeekFrom::Start(end))?;
+            Ok(BufWriter::with_capacity(BUFFER_BYTES, file))
+        };
+        let out = continue_at().map_err(|source| RecordFileError { path: path.to_owned(), source })?;
+        let writer = Self { path: path.to_owned(), out, bytes: Vec::with_capacity(64), records: PhantomData };
+        Ok((writer, known))
     }
 }
 
@@ -164,5 +193,30 @@ mod tests {
         assert!(parse(&bytes).is_err());
         assert!(parse(b"THRV").is_err());
         assert!(Records::<u8>::open(&path, FileKind { magic: *b"THRS", version: 1 }).is_err());
+    }
+
+    #[test]
+    fn a_file_is_continued_behind_its_last_whole_record() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("records");
+        let append = || RecordWriter::<(u32, String)>::append(&path, KIND, Instant::ZERO);
+        let (mut writer, known) = append().expect("a new file");
+        assert!(known.is_empty());
+        for record in [(1, "one".to_owned()), (2, "two".to_owned())] {
+            writer.write(&record).expect("room");
+        }
+        writer.flush().expect("room");
+        drop(writer);
+        // A process was killed in the midst of the second one.
+        let bytes = fs::read(&path).expect("a file");
+        fs::write(&path, &bytes[..bytes.len() - 2]).expect("room");
+        let (mut writer, known) = append().expect("ours");
+        assert_eq!(known, [(1, "one".to_owned())]);
+        writer.write(&(3, "three".to_owned())).expect("room");
+        writer.flush().expect("room");
+        let all: Records<(u32, String)> = Records::open(&path, KIND).expect("ours");
+        assert_eq!(all.collect::<Vec<_>>(), [(1, "one".to_owned()), (3, "three".to_owned())]);
+        let other = FileKind { magic: *b"THRS", version: 1 };
+        assert!(RecordWriter::<(u32, String)>::append(&path, other, Instant::ZERO).is_err());
     }
 }

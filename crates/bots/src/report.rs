@@ -88,15 +88,34 @@ pub struct RunReport {
     pub edit_observed_ms_p50: Option<f64>,
     /// 99th percentile of those times.
     pub edit_observed_ms_p99: Option<f64>,
+    /// Answers of the server that an effect is durable, to requests of bots that carry; with `--audit` those of the whole record.
+    pub acknowledged: u64,
+    /// Things and assets that the last audit has compared with the server's state; 0 without one.
+    pub audited: u64,
+    /// Things and assets that are not as an answer has stated.
+    pub lost: u64,
+    /// Things that must not be copied, and are at more than one place.
+    pub doubled: u64,
+    /// Things that must not be copied, and are at no place.
+    pub vanished: u64,
+    /// Median of the times from the request of a transfer that waits for the disk to its answer, in milliseconds; null without transfers.
+    pub transfer_ms_p50: Option<f64>,
+    /// 99th percentile of those times.
+    pub transfer_ms_p99: Option<f64>,
+    /// True if an audit was to be made, and could not be.
+    pub audit_failed: bool,
+    /// The first differences that an audit has found, in words.
+    pub audit_findings: Vec<String>,
     /// Reasons of failed logins and lost circuits, with their counts.
     pub failures: BTreeMap<String, u32>,
 }
 
 impl RunReport {
-    /// True if every login succeeded, no circuit was lost and every ping was answered.
+    /// True if every login succeeded, no circuit was lost, every ping was answered, and no audit has found a difference.
     #[must_use]
     pub const fn is_clean(&self) -> bool {
-        self.logins_failed == 0 && self.circuits_lost == 0 && self.pings_unanswered == 0
+        let is_kept = self.lost + self.doubled + self.vanished == 0 && !self.audit_failed;
+        is_kept && self.logins_failed == 0 && self.circuits_lost == 0 && self.pings_unanswered == 0
     }
 
     /// One JSON object on one line.
@@ -155,6 +174,25 @@ impl fmt::Display for RunReport {
                 number(self.edit_observed_ms_p50),
                 number(self.edit_observed_ms_p99),
             )?;
+        }
+        if self.acknowledged > 0 {
+            writeln!(
+                f,
+                "carried    {} acknowledged; transfers p50 {} ms, p99 {} ms",
+                self.acknowledged,
+                number(self.transfer_ms_p50),
+                number(self.transfer_ms_p99),
+            )?;
+        }
+        if self.audited > 0 {
+            writeln!(
+                f,
+                "audit      {} compared: {} lost, {} doubled, {} vanished",
+                self.audited, self.lost, self.doubled, self.vanished
+            )?;
+        }
+        for finding in &self.audit_findings {
+            writeln!(f, "finding    {finding}")?;
         }
         let per_s = |count: u64| if self.window_s > 0.0 { count as f64 / self.window_s } else { 0.0 };
         writeln!(
@@ -227,6 +265,13 @@ mod tests {
             "edits_wrong",
             "edit_seen_ms_p50",
             "edit_seen_ms_p99",
+            "acknowledged",
+            "audited",
+            "lost",
+            "doubled",
+            "vanished",
+            "transfer_ms_p50",
+            "transfer_ms_p99",
         ] {
             assert!(object.contains_key(name), "{name}");
         }
@@ -243,6 +288,10 @@ mod tests {
             RunReport { logins_failed: 1, ..RunReport::default() },
             RunReport { circuits_lost: 1, ..RunReport::default() },
             RunReport { pings_unanswered: 1, ..RunReport::default() },
+            RunReport { lost: 1, ..RunReport::default() },
+            RunReport { doubled: 1, ..RunReport::default() },
+            RunReport { vanished: 1, ..RunReport::default() },
+            RunReport { audit_failed: true, ..RunReport::default() },
         ] {
             assert!(!unclean.is_clean());
         }

@@ -13,6 +13,7 @@ pub use privacy::{PrivacyError, create_privately, make_private};
 use lock::DirLock;
 use privacy::PRIVATE_FILE;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -61,14 +62,29 @@ impl RunFile {
 const DATABASE_FILE: &str = "throng.sqlite";
 const RUN_FILE: &str = "run.json";
 const TOKEN_FILE: &str = "admin.token";
+const HISTORY_FILE: &str = "console.history";
 /// Written and removed again, to see whether that can be done.
 const PROBE_FILE: &str = "probe";
 /// More than a file system stores inside its inode.
 const PROBE_BYTES: usize = 16 * 1024;
 /// Prefixes of the server's own files.
-const FILES: [&str; 5] = [DATABASE_FILE, RUN_FILE, TOKEN_FILE, "tuning.toml", lock::LOCK_FILE];
+const FILES: [&str; 7] =
+    [DATABASE_FILE, RUN_FILE, TOKEN_FILE, HISTORY_FILE, "tuning.toml", lock::LOCK_FILE, RESTORE_MARK];
 /// Names of the server's own directories.
-const DIRECTORIES: [&str; 6] = ["captures", "crashes", "recordings", "regions", "symbols", "terrain"];
+const DIRECTORIES: [&str; 7] =
+    ["archives", "captures", "crashes", "recordings", "regions", "symbols", "terrain"];
+
+/// The directory is the target of a restore that has not ended.
+const RESTORE_MARK: &str = "restore.unfinished";
+
+/// Names in a directory; none of one that is missing.
+fn names_in(path: &Path) -> io::Result<Vec<OsString>> {
+    match fs::read_dir(path) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.file_name())).collect(),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(why) => Err(why),
+    }
+}
 
 /// Reads the operator's token of the server on this directory.
 ///
@@ -90,10 +106,22 @@ pub fn regions_path(data: &Path) -> PathBuf {
     data.join("regions")
 }
 
+/// Archives of a data directory, on their way out or in.
+#[must_use]
+pub fn archives_path(data: &Path) -> PathBuf {
+    data.join("archives")
+}
+
 /// The directory of a data directory for grounds on their way between server and operator.
 #[must_use]
 pub fn terrain_path(data: &Path) -> PathBuf {
     data.join("terrain")
+}
+
+/// The lines that were typed at the console of a data directory.
+#[must_use]
+pub fn console_history_path(data: &Path) -> PathBuf {
+    data.join(HISTORY_FILE)
 }
 
 /// The captures of a data directory.
@@ -122,6 +150,12 @@ pub enum DataDirError {
         #[source]
         source: io::Error,
     },
+    /// It is to be the target of a restore, and has something in it.
+    #[error("{} is not empty; name another directory, or one that does not exist", .0.display())]
+    NotEmpty(PathBuf),
+    /// A restore into it has begun and did not end.
+    #[error("a restore into {} has not ended: repeat the `throng restore` that began it", .0.display())]
+    HalfRestored(PathBuf),
     /// No random numbers for the operator's token.
     #[error("the system gives no random numbers")]
     Random(#[source] getrandom::Error),
@@ -142,10 +176,58 @@ impl DataDir {
     pub fn open(path: &Path) -> Result<Self, DataDirError> {
         let tightened = make_private(path)?;
         let lock = DirLock::acquire(path)?;
+        if path.join(RESTORE_MARK).exists() {
+            return Err(DataDirError::HalfRestored(path.into()));
+        }
         if tightened {
             tracing::warn!(path = %path.display(), "the data directory was open to other users; it is closed now");
         }
         Ok(Self { path: path.into(), _lock: lock })
+    }
+
+    /// Takes a directory for a restore: one that is missing or empty, or that an interrupted restore has left, which is emptied. Until
+    /// [`end_restore`](Self::end_restore) no server starts on it.
+    ///
+    /// # Errors
+    /// When another server runs on it, or something is in it.
+    pub fn begin_restore(path: &Path) -> Result<Self, DataDirError> {
+        let failed = |step| move |source| DataDirError::File { step, path: path.into(), source };
+        let is_own = |name: &OsString| *name == *lock::LOCK_FILE || *name == *RESTORE_MARK;
+        let names = names_in(path).map_err(failed("read"))?;
+        // A directory of other things is not even closed to other users.
+        if !names.is_empty() && !names.iter().any(|name| *name == *lock::LOCK_FILE) {
+            return Err(DataDirError::NotEmpty(path.into()));
+        }
+        make_private(path)?;
+        let lock = DirLock::acquire(path)?;
+        let names = names_in(path).map_err(failed("read"))?;
+        let is_begun = names.iter().any(|name| *name == *RESTORE_MARK);
+        for name in names.iter().filter(|name| !is_own(name)) {
+            if !is_begun {
+                return Err(DataDirError::NotEmpty(path.into()));
+            }
+            let found = path.join(name);
+            let removed = match found.is_dir() && !found.is_symlink() {
+                true => fs::remove_dir_all(&found),
+                false => fs::remove_file(&found),
+            };
+            removed.map_err(failed("empty"))?;
+        }
+        let data = Self { path: path.into(), _lock: lock };
+        data.replace(RESTORE_MARK, "A restore into this directory has not ended.")?;
+        let sync = |path: &Path| fs::File::open(path)?.sync_all();
+        sync(&path.join(RESTORE_MARK)).and_then(|()| sync(path)).map_err(failed("write"))?;
+        Ok(data)
+    }
+
+    /// The restore has ended: servers may start.
+    ///
+    /// # Errors
+    /// When the mark cannot be removed.
+    pub fn end_restore(&self) -> Result<(), DataDirError> {
+        let path = self.path.join(RESTORE_MARK);
+        let removed = fs::remove_file(&path).and_then(|()| fs::File::open(&self.path)?.sync_all());
+        removed.map_err(|source| DataDirError::File { step: "remove", path, source })
     }
 
     /// The operator's token; made at the first start and kept.
@@ -221,6 +303,12 @@ impl DataDir {
         regions_path(&self.path)
     }
 
+    /// Directory of archives on their way between server and operator.
+    #[must_use]
+    pub fn archives(&self) -> PathBuf {
+        archives_path(&self.path)
+    }
+
     /// Directory of grounds on their way between server and operator.
     #[must_use]
     pub fn terrain(&self) -> PathBuf {
@@ -250,5 +338,44 @@ impl DataDir {
             fs::rename(&new, &path)
         };
         write().map_err(|source| DataDirError::File { step: "write", path: path.clone(), source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restore_begins_in_an_empty_directory_and_keeps_servers_out_until_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        let restore = DataDir::begin_restore(&path).unwrap();
+        assert!(matches!(DataDir::begin_restore(&path), Err(DataDirError::Lock(_))), "one at a time");
+        fs::create_dir(path.join("assets")).unwrap();
+        fs::write(path.join("assets/half"), b"half").unwrap();
+        drop(restore);
+        let refused = DataDir::open(&path).unwrap_err();
+        assert!(matches!(refused, DataDirError::HalfRestored(_)), "{refused}");
+        let again = DataDir::begin_restore(&path).unwrap();
+        assert!(!path.join("assets").exists(), "an interrupted restore begins anew");
+        fs::write(path.join(DATABASE_FILE), b"whole").unwrap();
+        again.end_restore().unwrap();
+        drop(again);
+        drop(DataDir::open(&path).unwrap());
+        assert!(matches!(DataDir::begin_restore(&path), Err(DataDirError::NotEmpty(_))));
+        assert_eq!(fs::read(path.join(DATABASE_FILE)).unwrap(), b"whole");
+    }
+
+    #[test]
+    fn a_restore_leaves_a_directory_with_other_things_and_one_in_use_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("letter.txt"), b"Dear Ada").unwrap();
+        assert!(matches!(DataDir::begin_restore(folder.path()), Err(DataDirError::NotEmpty(_))));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let used = tempfile::tempdir().unwrap();
+        let server = DataDir::open(used.path()).unwrap();
+        assert!(matches!(DataDir::begin_restore(used.path()), Err(DataDirError::Lock(_))));
+        drop(server);
+        drop(DataDir::begin_restore(used.path()).unwrap());
     }
 }

@@ -4,6 +4,7 @@ use crate::Run;
 use crate::child::{self, Running};
 use crate::error::ExperimentError;
 use crate::server::Server;
+use ids::Uuid;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -70,6 +71,46 @@ pub(crate) struct CommandReply {
     pub(crate) edits: Option<EditSums>,
     /// To `prims`: how many any observer displays at least.
     pub(crate) prims: Option<u64>,
+    /// To `carry`: requests of this process.
+    pub(crate) carry: Option<CarrySums>,
+    /// To `audit`: differences between the record and the server's state.
+    pub(crate) audit: Option<AuditFindings>,
+    /// To `audit`: the reason for which no comparison was possible.
+    pub(crate) trouble: Option<String>,
+    /// To `capabilities`: those of all bots.
+    pub(crate) capabilities: Option<Vec<BotCapabilities>>,
+}
+
+/// Requests of bots that carry.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub(crate) struct CarrySums {
+    pub(crate) acknowledged: u64,
+    pub(crate) pending: u64,
+    pub(crate) transfers: u64,
+    /// Of transfers since the command before.
+    pub(crate) times: TimeSummary,
+}
+
+/// Differences that an audit has found.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub(crate) struct AuditFindings {
+    pub(crate) audited: u64,
+    pub(crate) lost: u64,
+    pub(crate) doubled: u64,
+    pub(crate) vanished: u64,
+    /// The first of them, in words.
+    pub(crate) texts: Vec<String>,
+}
+
+/// Capabilities of a bot.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct BotCapabilities {
+    /// Its account.
+    pub(crate) agent: Uuid,
+    /// Root folder of its inventory.
+    pub(crate) root: Uuid,
+    /// By name.
+    pub(crate) addresses: BTreeMap<String, String>,
 }
 
 /// Edits of bots that build.

@@ -40,6 +40,18 @@ pub enum ExperimentError {
         /// The reason.
         reason: String,
     },
+    /// The inventory of an account could not be prepared.
+    #[error("cannot prepare an inventory: {reason}")]
+    Inventory {
+        /// The reason.
+        reason: String,
+    },
+    /// An archive of the experiment's own could not be written, or stored data could not be compared.
+    #[error("cannot prepare an archive or compare stored data: {reason}")]
+    Archive {
+        /// The reason.
+        reason: String,
+    },
     /// The sink `tun` is unavailable. There is no fallback to loopback, since figures of the two cannot be compared.
     #[error(
         "no TUN device between two network namespaces can be had here (--sink lo measures on loopback): {step}"
@@ -76,6 +88,15 @@ pub enum ExperimentError {
         /// The requested path.
         path: String,
         /// The system's error.
+        #[source]
+        source: io::Error,
+    },
+    /// A client's capability does not answer as it should.
+    #[error("a client's capability does not answer as it should: {name}")]
+    Capability {
+        /// Its name.
+        name: String,
+        /// The difference.
         #[source]
         source: io::Error,
     },

@@ -70,6 +70,16 @@ impl Findings {
         self.figures.insert(name.into(), value);
     }
 
+    /// Adds those of another part. Of two figures of one name the other part's stays.
+    pub(crate) fn add(&mut self, found: Self) {
+        let Self { figures, series, sections, failures, judged } = found;
+        self.figures.extend(figures);
+        self.series.extend(series);
+        self.sections.extend(sections);
+        self.failures.extend(failures);
+        self.judged.extend(judged);
+    }
+
     /// Keeps a chart under a name and gives its plot.
     pub(crate) fn chart(&mut self, name: &str, chart: Chart) -> LinePlot {
         let plot = chart.plot();

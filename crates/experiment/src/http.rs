@@ -1,5 +1,5 @@
-//! Requests to the operator's address, over a connection that is kept for the next one as programs do, and nothing that a library would be
-//! needed for.
+//! Requests to the operator's address and to clients' capabilities, over a connection that is kept for the next one as programs do, and nothing that
+//! a library would be needed for.
 
 use crate::clock;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -19,15 +19,18 @@ const REST_MAX: Duration = Duration::from_secs(1);
 /// Bytes of a line of an answer's head at most.
 const LINE_MAX: u64 = 8 << 10;
 
+/// Code of an answer without a length.
+const NO_CONTENT: u16 = 204;
+
 /// A request in its wire form.
 pub(crate) struct HttpRequest {
-    text: String,
+    bytes: Vec<u8>,
 }
 
 impl HttpRequest {
     /// A request without a token, for public resources of that address.
     pub(crate) fn get(addr: SocketAddr, path: &str) -> Self {
-        Self { text: format!("GET {path} HTTP/1.1\r\nHost: {addr}\r\n\r\n") }
+        Self::call(addr, path, None)
     }
 
     /// An operator's command; without a body for methods that have none.
@@ -45,7 +48,42 @@ impl HttpRequest {
              Content-Length: {}\r\n\r\n{body}",
             body.len()
         );
-        Self { text }
+        Self { bytes: text.into_bytes() }
+    }
+
+    /// A client's call: POST with the kind of its body, or GET without one.
+    pub(crate) fn call(addr: SocketAddr, path: &str, body: Option<(&str, &[u8])>) -> Self {
+        let (method, about, body): (_, _, &[u8]) = match body {
+            None => ("GET", String::new(), &[]),
+            Some((kind, body)) => {
+                ("POST", format!("Content-Type: {kind}\r\nContent-Length: {}\r\n", body.len()), body)
+            }
+        };
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: {addr}\r\n{about}\r\n");
+        Self { bytes: [head.as_bytes(), body].concat() }
+    }
+}
+
+/// An answer of any status.
+#[derive(Debug)]
+pub(crate) struct HttpAnswer {
+    /// Its first line.
+    status: String,
+    /// Code of the status; 0 if there is none.
+    pub(crate) code: u16,
+    pub(crate) body: Vec<u8>,
+}
+
+impl HttpAnswer {
+    /// The body, unless the status says that something is wrong.
+    fn into_text(self) -> io::Result<String> {
+        let Self { status, code, body } = self;
+        let body = String::from_utf8(body).map_err(io::Error::other)?;
+        if (200..300).contains(&code) {
+            Ok(body)
+        } else {
+            Err(io::Error::other(format!("{status}: {}", body.trim())))
+        }
     }
 }
 
@@ -65,9 +103,9 @@ impl HttpConnection {
         Ok(Self { stream: BufReader::new(stream), answered_at: clock::now() })
     }
 
-    /// Asks; the body that comes back, unless the status says that something is wrong.
-    fn ask(&mut self, request: &HttpRequest) -> io::Result<String> {
-        self.stream.get_mut().write_all(request.text.as_bytes())?;
+    /// Sends a request, and waits for its answer.
+    pub(crate) fn exchange(&mut self, request: &HttpRequest) -> io::Result<HttpAnswer> {
+        self.stream.get_mut().write_all(&request.bytes)?;
         let answer = answer(&mut self.stream);
         self.answered_at = clock::now();
         answer
@@ -75,7 +113,7 @@ impl HttpConnection {
 }
 
 /// Reads an answer, of the length that it says itself.
-fn answer(stream: &mut impl BufRead) -> io::Result<String> {
+fn answer(stream: &mut impl BufRead) -> io::Result<HttpAnswer> {
     let mut line = String::new();
     let mut next = |stream: &mut dyn BufRead| {
         line.clear();
@@ -99,17 +137,17 @@ fn answer(stream: &mut impl BufRead) -> io::Result<String> {
             length = Some(value.trim().parse().map_err(io::Error::other)?);
         }
     }
-    let code = status.split_ascii_whitespace().nth(1).unwrap_or_default();
+    let code = status.split_ascii_whitespace().nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
     let length: u64 = match length {
         Some(length) if length <= ANSWER_MAX => length,
-        None if code == "204" => 0,
+        None if code == NO_CONTENT => 0,
         _ => return Err(io::Error::other(format!("{status}: of no length that can be read"))),
     };
-    let mut body = String::new();
-    if stream.take(length).read_to_string(&mut body)? as u64 != length {
+    let mut body = Vec::with_capacity(length as usize);
+    if stream.take(length).read_to_end(&mut body)? as u64 != length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    if code.starts_with('2') { Ok(body) } else { Err(io::Error::other(format!("{status}: {}", body.trim()))) }
+    Ok(HttpAnswer { status, code, body })
 }
 
 /// The connection that is kept.
@@ -135,9 +173,9 @@ impl PersistentConnection {
         let kept = || self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = kept().take().filter(|connection| connection.answered_at.elapsed() < self.rest_max);
         let mut connection = fresh.map_or_else(connect, Ok)?;
-        let body = connection.ask(request)?;
+        let body = connection.exchange(request)?.into_text();
         *kept() = Some(connection);
-        Ok(body)
+        body
     }
 }
 
@@ -146,13 +184,35 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
 
+    fn text(stream: &mut impl BufRead) -> io::Result<String> {
+        answer(stream)?.into_text()
+    }
+
+    #[test]
+    fn a_call_with_a_body_says_its_kind_and_length() {
+        let addr = SocketAddr::from(([127, 0, 0, 1], 80));
+        let get = HttpRequest::call(addr, "/a?b=c", None);
+        assert_eq!(get.bytes, b"GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:80\r\n\r\n");
+        let post = HttpRequest::call(addr, "/a", Some(("x/y", &[1, 255])));
+        let head =
+            b"POST /a HTTP/1.1\r\nHost: 127.0.0.1:80\r\nContent-Type: x/y\r\nContent-Length: 2\r\n\r\n";
+        assert_eq!(post.bytes, [&head[..], &[1, 255]].concat());
+    }
+
+    #[test]
+    fn bytes_of_any_status_are_an_answer() {
+        let mut refused = &b"HTTP/1.1 503 Busy\r\nContent-Length: 2\r\n\r\n\x01\xff"[..];
+        let answer = answer(&mut refused).unwrap();
+        assert_eq!((answer.code, answer.body), (503, vec![1, 255]));
+    }
+
     #[test]
     fn an_answer_ends_where_it_says() {
         let ok = b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nyesHTTP/1.1";
         let mut two = &ok[..];
-        assert_eq!(answer(&mut two).unwrap(), "yes");
+        assert_eq!(text(&mut two).unwrap(), "yes");
         assert_eq!(two, b"HTTP/1.1");
-        assert_eq!(answer(&mut &b"HTTP/1.1 204 No Content\r\n\r\n"[..]).unwrap(), "");
+        assert_eq!(text(&mut &b"HTTP/1.1 204 No Content\r\n\r\n"[..]).unwrap(), "");
         for (bad, why) in [
             ("HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nnone\n", "HTTP/1.1 404 Not Found: none"),
             ("HTTP/1.1 200 OK\r\n\r\nyes", "HTTP/1.1 200 OK: of no length that can be read"),
@@ -160,7 +220,7 @@ mod tests {
             ("HTTP/1.1 200 OK\r\nContent-Le", "unexpected end of file"),
             ("", "unexpected end of file"),
         ] {
-            assert_eq!(answer(&mut bad.as_bytes()).unwrap_err().to_string(), why, "{bad:?}");
+            assert_eq!(text(&mut bad.as_bytes()).unwrap_err().to_string(), why, "{bad:?}");
         }
     }
 

@@ -10,12 +10,13 @@
 //! | a process that takes a part of a core | [`burner`] |
 //! | processes that end with us | [`child`], `server`, `bots`, `foreign` |
 //! | their resources | `usage`, `metrics`, together in `meter`; `stages` of a ping's way |
+//! | a file system without unsynchronised data; slow synchronisations; the disk's own time | `image`, `tracer`, `disk` |
 //! | results | `findings`, `budget`, `outcome`; of several runs together, `summary` |
 //!
 //! It knows the command line of the server, its operator's address and `/proc`, and nothing else: an operator could measure the same.
 //! Only `preflight` calls another crate, the one whose promises it checks, `freshness` replays a recording of the world for
-//! comparison with observers' views, and `build` fills and reads the databases of servers that do not run, as their keepers do. It judges only
-//! the budgets listed on the page of an experiment.
+//! comparison with observers' views, and `build` and `keep` fill and read the databases of servers that do not run, as these do; `keep` also writes
+//! archives by their own codec. It judges only the budgets listed on the page of an experiment.
 
 mod agent_updates;
 mod aggregation;
@@ -30,12 +31,15 @@ mod clock;
 mod crash;
 mod crowd;
 mod daily;
+mod disk;
 mod error;
 mod findings;
 mod foreign;
 mod freshness;
 mod http;
+mod image;
 mod journal;
+mod keep;
 mod latency;
 mod login_storm;
 mod machine;
@@ -51,6 +55,7 @@ mod server;
 pub mod sink;
 mod stages;
 mod summary;
+mod tracer;
 mod usage;
 mod worlds;
 
@@ -81,11 +86,19 @@ pub struct Experiment {
 }
 
 /// Beginnings of the names of figures that a quick run need not yield: the few walkers of its seconds need not stop, its worlds need not journal,
-/// and it may run without loop devices.
-const OF_WHOLE_RUNS: [&str; 3] = ["stop_error_", "journal_lag_s_", "lost_edits_power_"];
+/// and it may run without loop devices and without a tracer.
+const OF_WHOLE_RUNS: [&str; 7] = [
+    "stop_error_",
+    "journal_lag_s_",
+    "lost_edits_power_",
+    "lost_acknowledged_power",
+    "lost_acknowledged_full",
+    "lost_acknowledged_slow",
+    "fsyncs_per_1000_uploads",
+];
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 14] = [
+pub const EXPERIMENTS: [Experiment; 16] = [
     agent_updates::EXPERIMENT,
     aggregation::EXPERIMENT,
     bot_fidelity::EXPERIMENT,
@@ -94,6 +107,8 @@ pub const EXPERIMENTS: [Experiment; 14] = [
     crash::EXPERIMENT,
     crowd::EXPERIMENT,
     daily::EXPERIMENT,
+    keep::EXPERIMENT,
+    keep::KILLS,
     latency::EXPERIMENT,
     login_storm::EXPERIMENT,
     neighbours::EXPERIMENT,
@@ -117,9 +132,9 @@ pub struct RunParameters {
     pub duration: Option<Duration>,
     /// Percent of a core that another process takes in a second part of `crowd`.
     pub starve: Option<u32>,
-    /// Kills of `kills`, if their number differs from the default.
+    /// Kills of `kills`, `keep` and `keep-kills`, if their number differs from the default.
     pub kills: Option<u32>,
-    /// The one part of `build` to run; all when `None`.
+    /// The one part of `build` or `keep` to run; all when `None`.
     pub part: Option<String>,
     /// The executable that is server and bots.
     pub executable: PathBuf,
@@ -173,10 +188,12 @@ pub fn run(request: &RunParameters) -> Result<ExperimentReport, ExperimentError>
     if request.starve.is_some() && request.name != crowd::EXPERIMENT.name {
         return Err(ExperimentError::Option { option: "--starve", name: request.name.clone() });
     }
-    if request.kills.is_some() && request.name != build::KILLS.name {
+    let kills = [build::KILLS.name, keep::EXPERIMENT.name, keep::KILLS.name];
+    if request.kills.is_some() && !kills.contains(&request.name.as_str()) {
         return Err(ExperimentError::Option { option: "--kills", name: request.name.clone() });
     }
-    if request.part.is_some() && request.name != build::EXPERIMENT.name {
+    let in_parts = [build::EXPERIMENT.name, keep::EXPERIMENT.name];
+    if request.part.is_some() && !in_parts.contains(&request.name.as_str()) {
         return Err(ExperimentError::Option { option: "--part", name: request.name.clone() });
     }
     // This precedes all writing: a request for an unavailable sink leaves no files.

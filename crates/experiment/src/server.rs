@@ -6,9 +6,11 @@ use crate::error::ExperimentError;
 use crate::http::{HttpConnection, HttpRequest, PersistentConnection};
 use crate::metrics::MetricScrape;
 use crate::sink::Sink;
+use crate::tracer::Tracer;
 use serde::Deserialize;
+use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -39,7 +41,8 @@ struct RunFileExtract {
 }
 
 const RUN_FILE: &str = "run.json";
-const CONFIG_FILE: &str = "throng.toml";
+/// Its configuration, in its data directory.
+pub(crate) const CONFIG_FILE: &str = "throng.toml";
 
 /// An error about a file.
 fn failed(path: &Path) -> impl FnOnce(io::Error) -> ExperimentError {
@@ -187,6 +190,27 @@ impl Server {
         if status.success() { Ok(()) } else { Err(import.error(format!("ended with {status}"))) }
     }
 
+    /// Verifies the stored data of a directory whose server has ended: `throng verify --deep`. Gives its output if it has found a fault.
+    pub(crate) fn verify(run: &Run, data: &Path) -> Result<Option<String>, ExperimentError> {
+        let log = data.join("verify.log");
+        let mut command = child::command(&run.executable, run.executable.as_os_str(), &log)?;
+        command.args(["verify", "--deep", "--json", "--data"]).arg(data);
+        command.arg("--config").arg(data.join(CONFIG_FILE));
+        command.stdout(Stdio::piped());
+        let child = run
+            .sink
+            .server
+            .run(move || command.spawn())
+            .map_err(|source| ExperimentError::Start { what: "the verification".to_owned(), source })?;
+        let mut verification = Running { what: "the verification".to_owned(), child, log };
+        let mut text = String::new();
+        let output = verification.child.stdout.take().expect("it is piped");
+        // Text that cannot be read leaves the exit status.
+        let _ = BufReader::new(output).read_to_string(&mut text);
+        let status = verification.wait()?;
+        Ok((!status.success()).then(|| format!("{status}: {}", text.trim())))
+    }
+
     /// Begins to record its world; the child ends when the recording does.
     pub(crate) fn record(&self, run: &Run, seconds: u64, out: &Path) -> Result<Running, ExperimentError> {
         let log = self.data.join("record.log");
@@ -213,10 +237,27 @@ impl Server {
         make_data(data, &format!("{CONFIG_LOGIN}{CONFIG_REGION}{region}"), &[])
     }
 
+    /// Gives a data directory of [`Self::prepare`] other settings, for the next start.
+    pub(crate) fn configure(data: &Path, region: &str) -> Result<(), ExperimentError> {
+        let path = data.join(CONFIG_FILE);
+        fs::write(&path, format!("{CONFIG_LOGIN}{CONFIG_REGION}{region}")).map_err(failed(&path))
+    }
+
     /// Starts one with a data directory that exists, perhaps after another one that had it. `what` names it in messages.
     pub(crate) fn start_in(run: &Run, what: &str, data: &Path) -> Result<Self, ExperimentError> {
         let any = SocketAddr::from((run.sink.server.ip, 0));
-        Self::launch(run, what, data.to_owned(), [any; 3], &[])
+        Self::launch(run, what, data.to_owned(), [any; 3], &[], None)
+    }
+
+    /// As [`Self::start_in`], under a tracer of its synchronisations.
+    pub(crate) fn start_traced(
+        run: &Run,
+        what: &str,
+        data: &Path,
+        tracer: &Tracer,
+    ) -> Result<Self, ExperimentError> {
+        let any = SocketAddr::from((run.sink.server.ip, 0));
+        Self::launch(run, what, data.to_owned(), [any; 3], &[], Some(tracer))
     }
 
     fn start_at(
@@ -229,7 +270,7 @@ impl Server {
     ) -> Result<Self, ExperimentError> {
         let data = run.out.join(name);
         make_data(&data, settings, files)?;
-        Self::launch(run, name, data, addresses, flags)
+        Self::launch(run, name, data, addresses, flags, None)
     }
 
     fn launch(
@@ -238,10 +279,15 @@ impl Server {
         data: PathBuf,
         [http, udp, admin]: [SocketAddr; 3],
         flags: &[&str],
+        tracer: Option<&Tracer>,
     ) -> Result<Self, ExperimentError> {
         let config = data.join(CONFIG_FILE);
         let log = data.join(LOG_FILE);
-        let mut command = child::command(&run.executable, run.executable.as_os_str(), &log)?;
+        let program = tracer.map_or(run.executable.as_os_str(), |_| OsStr::new(Tracer::PROGRAM));
+        let mut command = child::command(&run.executable, program, &log)?;
+        if let Some(tracer) = tracer {
+            command.args(tracer.arguments()).arg(&run.executable);
+        }
         command.args(["serve", "--open-registration", "--force-open-registration"]).args(flags);
         command.arg("--config").arg(&config).arg("--data").arg(&data);
         command.args(["--http", &http.to_string(), "--udp", &udp.to_string(), "--admin", &admin.to_string()]);

@@ -16,12 +16,17 @@ use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Addresses of server and clients in their common network. RFC 2544 sets it aside for measurements.
 const SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 const CLIENTS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
 const PREFIX_BITS: u8 = 24;
+
+/// Networks of hosts: those of 10.0.0.0/8 but for the first and the last. The first ones of a run are its own to the end, such as the calibrator's; the others are
+/// given away again.
+const NETWORKS: u32 = 254;
+const NETWORKS_KEPT: u32 = 16;
 
 /// Kind of network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +92,7 @@ pub struct Sink {
     pub(crate) server: ProcessNamespace,
     pub(crate) clients: ProcessNamespace,
     /// Networks of bots that were given away.
-    networks: AtomicU8,
+    networks: AtomicU32,
     /// Carries packets for as long as this exists.
     _relay: Option<Running>,
 }
@@ -106,7 +111,7 @@ impl Sink {
                     uso: false,
                     server: here(),
                     clients: here(),
-                    networks: AtomicU8::new(0),
+                    networks: AtomicU32::new(0),
                     _relay: None,
                 })
             }
@@ -114,15 +119,12 @@ impl Sink {
         }
     }
 
-    /// An unused network for hosts behind a device in the server's namespace; none on loopback.
-    ///
-    /// # Panics
-    /// If a run asks for more than 254.
+    /// A network for hosts behind a device in the server's namespace; none on loopback. It is free, or that of a process of bots behind which two hundred others were
+    /// started: of a crash long ago.
     pub(crate) fn next_network(&self) -> Option<Network> {
         (self.kind == SinkKind::Tun).then(|| {
-            let network = self.networks.fetch_add(1, Ordering::Relaxed) + 1;
-            assert!(network < u8::MAX, "a run has at most 254 processes of bots");
-            Network::of(Ipv4Addr::new(10, network, 0, 0))
+            let number = network_number(self.networks.fetch_add(1, Ordering::Relaxed));
+            Network::of(Ipv4Addr::new(10, number, 0, 0))
         })
     }
 
@@ -153,10 +155,17 @@ impl Sink {
             uso,
             server,
             clients,
-            networks: AtomicU8::new(0),
+            networks: AtomicU32::new(0),
             _relay: Some(relay),
         })
     }
+}
+
+/// Number of the network that is given away after `n` others.
+const fn network_number(n: u32) -> u8 {
+    let in_turn =
+        if n < NETWORKS_KEPT { n } else { NETWORKS_KEPT + (n - NETWORKS_KEPT) % (NETWORKS - NETWORKS_KEPT) };
+    in_turn as u8 + 1
 }
 
 /// Carries packets between the devices that are standard input and standard output, until it is killed: the work of [`RELAY_COMMAND`].
@@ -174,4 +183,17 @@ pub fn relay() -> io::Error {
         return error;
     }
     carry(io::stdout().as_fd(), io::stdin().as_fd())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_come_in_turn_behind_those_of_the_whole_run() {
+        assert_eq!([0, 1, 253].map(network_number), [1, 2, 254]);
+        let again = (254..2_000).map(network_number);
+        assert!(again.clone().all(|number| number > NETWORKS_KEPT as u8));
+        assert_eq!(again.take(2).collect::<Vec<_>>(), [17, 18]);
+    }
 }

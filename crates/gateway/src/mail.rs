@@ -2,12 +2,13 @@
 //! it on virtual time.
 
 use crate::places::PlaceId;
-use assets::{Asset, AssetKind};
+use assets::{Asset, AssetKind, Landmark};
 use glam::Vec3;
-use grid::inventory::InventoryRequest;
+use grid::inventory::InventoryTask;
 use ids::{AgentId, CircuitCode, Instant, RegionHandle, SessionId, Uuid, WorldId};
 use link::{Appearance, CircuitKey, EntryRefusal, Event, LandEdit, ObjectCommand};
 use std::sync::Arc;
+use store::{StoredAppearance, StoredBake};
 use wire::llsd::Llsd;
 use wire::messages::{MessageNumber, RequestImageRequestImage, TransferRequestTransferInfo};
 
@@ -61,14 +62,43 @@ pub struct Ticket {
     pub position: Vec3,
     /// Direction to face.
     pub look_at: Vec3,
-    /// Appearance, if it comes from another region.
-    pub appearance: Option<Arc<Appearance>>,
+    /// Appearance, of the account or as the client has sent it in another region.
+    pub look: Option<Look>,
     /// Outfit as inventory items.
     pub wearables: Arc<[Wearable]>,
     /// The next sequence number of this (session, port) pair: a client remembers ids it has seen for a minute.
     pub first_sequence: u32,
     /// Void after this.
     pub expires_at: Instant,
+}
+
+/// Appearance of an avatar, and the textures that its client has baked for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Look {
+    /// As all clients get it.
+    pub appearance: Arc<Appearance>,
+    /// By their faces.
+    pub bakes: Arc<[StoredBake]>,
+}
+
+impl From<StoredAppearance> for Look {
+    fn from(stored: StoredAppearance) -> Self {
+        let StoredAppearance { height_m, texture_entry, visual_params, bakes } = stored;
+        let appearance = Appearance { texture_entry, visual_params, cof_version: 0, height_m };
+        Self { appearance: Arc::new(appearance), bakes: bakes.into() }
+    }
+}
+
+impl From<&Look> for StoredAppearance {
+    fn from(Look { appearance, bakes }: &Look) -> Self {
+        let Appearance { texture_entry, visual_params, height_m, .. } = &**appearance;
+        Self {
+            height_m: *height_m,
+            texture_entry: texture_entry.clone(),
+            visual_params: visual_params.clone(),
+            bakes: bakes.to_vec(),
+        }
+    }
 }
 
 /// A row of AgentWearablesUpdate.
@@ -93,6 +123,8 @@ pub enum ToShard {
     Send(CircuitKey, Arc<[u8]>),
     /// Send a message to all clients.
     SendAll(Arc<[u8]>),
+    /// Send a message to all clients whose avatars are in a world.
+    SendIn(WorldId, Arc<[u8]>),
     /// Move the avatar inside its world; TeleportLocal follows.
     Teleport {
         /// The circuit.
@@ -128,6 +160,22 @@ pub enum ToShard {
     Land(CircuitKey, Vec<LandEdit>),
     /// An asset that was read for a client; none if there is none.
     Asset(CircuitKey, Box<AssetRequest>, Option<Asset>),
+    /// End of an upload: the asset is on the disk, or was refused.
+    Uploaded {
+        /// The circuit.
+        circuit: CircuitKey,
+        /// The asset.
+        asset: Uuid,
+        /// False if it was refused.
+        is_stored: bool,
+    },
+    /// An item of the inventory has not come into a prim, for a reason outside of the world.
+    NotPut {
+        /// The circuit.
+        circuit: CircuitKey,
+        /// Id of the prim.
+        object: Uuid,
+    },
     /// Events of a world.
     Events(WorldId, Arc<[Event]>),
 }
@@ -173,7 +221,7 @@ pub enum FromShard {
         next_sequence: u32,
     },
     /// The avatar wears something else.
-    Appeared(CircuitKey, Arc<Appearance>),
+    Appeared(CircuitKey, Look),
     /// The client wants something that a shard cannot give.
     Request(CircuitKey, Request),
 }
@@ -223,6 +271,8 @@ pub enum Request {
     TeleportHome,
     /// Follow another user's invitation.
     TeleportLure(Uuid),
+    /// Follow a landmark; none if its asset is missing, or is no landmark.
+    TeleportLandmark(Option<Landmark>),
     /// Stay after all.
     TeleportCancel,
     /// Invite others to where one is.
@@ -240,8 +290,8 @@ pub enum Request {
     Names(Vec<Uuid>),
     /// A question that the store answers.
     LookUp(StoreQuery),
-    /// Change the user's inventory.
-    Inventory(Box<InventoryRequest>),
+    /// Change the user's inventory, or store an upload for it.
+    Inventory(Box<InventoryTask>),
     /// Make this spot home; none when the avatar is in an instance, which may end.
     SetHome(Option<Spot>),
     /// A teleport was refused as one too many: the client waits for its end.
@@ -330,6 +380,8 @@ pub enum AssetRequest {
     },
     /// A texture in parts.
     Image(RequestImageRequestImage),
+    /// A landmark, for a teleport to its place.
+    Landmark(Uuid),
 }
 
 impl AssetRequest {
@@ -339,6 +391,7 @@ impl AssetRequest {
         match self {
             Self::Transfer { id, kind, .. } => (*id, *kind),
             Self::Image(row) => (row.image, AssetKind::Texture),
+            Self::Landmark(id) => (*id, AssetKind::Landmark),
         }
     }
 }
@@ -357,6 +410,8 @@ pub(crate) mod dialog {
     pub(crate) const MESSAGE: u8 = 0;
     pub(crate) const GROUP_INVITATION: u8 = 3;
     pub(crate) const INVENTORY_OFFERED: u8 = 4;
+    pub(crate) const INVENTORY_ACCEPTED: u8 = 5;
+    pub(crate) const INVENTORY_DECLINED: u8 = 6;
     pub(crate) const SESSION_GROUP_START: u8 = 15;
     pub(crate) const SESSION_CONFERENCE_START: u8 = 16;
     pub(crate) const SESSION_SEND: u8 = 17;
@@ -380,6 +435,11 @@ pub(crate) mod dialog {
             LURE_REQUEST => Some("request for a teleport"),
             _ => None,
         }
+    }
+
+    /// True for messages about gifts, which change inventories.
+    pub(crate) const fn is_of_gift(dialog: u8) -> bool {
+        matches!(dialog, INVENTORY_OFFERED | INVENTORY_ACCEPTED | INVENTORY_DECLINED)
     }
 
     /// True if messages of this kind are passed on to the user that they name. Others are the server's to send, or belong to missing

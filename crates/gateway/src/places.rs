@@ -15,7 +15,7 @@ use crate::lock_order::PLACES;
 use crate::region_map::{MapScene, RegionMap};
 use arc_swap::ArcSwapOption;
 use glam::Vec3;
-use ids::{Epoch, RegionHandle, Uuid, WorldId};
+use ids::{Epoch, RegionHandle, Uuid, WELCOME_REGION, WorldId};
 use link::{GroundSpec, Scenery, Terrain, WorldSpec};
 use replicate::Replica;
 use replicate::scenery::{self, StaticObjects};
@@ -421,6 +421,15 @@ impl Places {
     #[must_use]
     pub fn by_handle(&self, handle: RegionHandle) -> Option<&Arc<Place>> {
         self.places.iter().find(|place| place.contains(handle.x_m(), handle.y_m()))
+    }
+
+    /// By the id of its region; the first place for [`WELCOME_REGION`].
+    #[must_use]
+    pub fn by_region_id(&self, id: Uuid) -> Option<&Arc<Place>> {
+        if id == WELCOME_REGION {
+            return self.places.first();
+        }
+        self.places.iter().find(|place| place.region_id == id)
     }
 
     /// Avatars behind circuits: all in the shared worlds, and the sessions in instances. All shards count the same.

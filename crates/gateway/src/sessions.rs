@@ -202,7 +202,7 @@ mod tests {
     use crate::mail::{FromShard, Request, ShardIndex, Spot};
     use crate::testing::{HARBOUR, Node, OFFLINE_AGENT};
     use glam::Vec3;
-    use grid::inventory::{InventoryReplies, InventoryRequest};
+    use grid::inventory::{InventoryReplies, InventoryTask};
     use ids::{Instant, Uuid, WorldId};
     use std::sync::mpsc::{Receiver, sync_channel};
     use wire::messages::RemoveInventoryItem;
@@ -339,7 +339,7 @@ mod tests {
         while let Ok(Some(order)) = ordered.try_recv() {
             let mut request = RemoveInventoryItem::default();
             request.agent_data.agent_id = Uuid::from_u128(expected);
-            assert_eq!(order.request, InventoryRequest::from(request));
+            assert_eq!(order.task, InventoryTask::from(request));
             expected += 1;
             let replies = InventoryReplies { refusal: Some("no".into()), ..InventoryReplies::default() };
             sessions.with(|hub| hub.handle_inventory_reply(&order, replies));

@@ -9,7 +9,10 @@
 pub mod asset_sources;
 pub mod attempts;
 pub mod capability;
+pub mod contents;
 pub mod inventory;
+mod kinds;
+mod library;
 pub mod login;
 pub mod names;
 pub mod password;

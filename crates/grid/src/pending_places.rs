@@ -1,4 +1,4 @@
-//! Last places and homes on their way to the database, and the health of the media.
+//! Last places, homes and appearances on their way to the database, and the health of the media.
 //!
 //! No thread and no clock: the `store` thread of the server keeps the hub's records here, writes it, and probes the media on a
 //! schedule.
@@ -6,34 +6,42 @@
 use ids::AgentId;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use store::{Location, Store, StoreError};
+use store::{Location, Store, StoreError, StoredAppearance};
 
 /// Places of each kind that wait for a database that refuses them.
 const UNWRITTEN_MAX: usize = 65_536;
+/// The same of appearances, which take up to 3 KiB each.
+const APPEARANCES_MAX: usize = 4_096;
 
-/// Places that are not written yet: of each account the newest last place and the newest home.
+/// Places that are not written yet: of each account the newest last place, the newest home, and the newest appearance beside them.
 #[derive(Debug, Default)]
 pub struct PendingPlaces {
     last: BTreeMap<AgentId, Location>,
     homes: BTreeMap<AgentId, Location>,
+    appearances: BTreeMap<AgentId, StoredAppearance>,
     dropped: usize,
 }
 
 impl PendingPlaces {
     /// Keeps an account's last place until it is written.
     pub fn keep_last(&mut self, agent: AgentId, place: Location) {
-        self.dropped += usize::from(!keep_place(&mut self.last, agent, place));
+        self.dropped += usize::from(!keep(&mut self.last, UNWRITTEN_MAX, agent, place));
     }
 
     /// Keeps an account's home until it is written.
     pub fn keep_home(&mut self, agent: AgentId, home: Location) {
-        self.dropped += usize::from(!keep_place(&mut self.homes, agent, home));
+        self.dropped += usize::from(!keep(&mut self.homes, UNWRITTEN_MAX, agent, home));
     }
 
-    /// Places that wait.
+    /// Keeps the appearance of an account's avatar until it is written.
+    pub fn keep_appearance(&mut self, agent: AgentId, appearance: StoredAppearance) {
+        self.dropped += usize::from(!keep(&mut self.appearances, APPEARANCES_MAX, agent, appearance));
+    }
+
+    /// Places and appearances that wait.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.last.len() + self.homes.len()
+        self.last.len() + self.homes.len() + self.appearances.len()
     }
 
     /// True if none waits.
@@ -61,15 +69,21 @@ impl PendingPlaces {
             self.last.iter().map(|(agent, place)| (*agent, place.clone())).collect();
         store.save_last_locations(&all)?;
         self.last.clear();
+        if !self.appearances.is_empty() {
+            let all: Vec<(AgentId, StoredAppearance)> =
+                self.appearances.iter().map(|(agent, look)| (*agent, look.clone())).collect();
+            store.save_appearances(&all)?;
+            self.appearances.clear();
+        }
         Ok(())
     }
 }
 
 /// False when there is no room: the table is bounded while writes fail.
-fn keep_place(places: &mut BTreeMap<AgentId, Location>, agent: AgentId, place: Location) -> bool {
-    let has_room = places.len() < UNWRITTEN_MAX || places.contains_key(&agent);
+fn keep<T>(kept: &mut BTreeMap<AgentId, T>, max: usize, agent: AgentId, newest: T) -> bool {
+    let has_room = kept.len() < max || kept.contains_key(&agent);
     if has_room {
-        places.insert(agent, place);
+        kept.insert(agent, newest);
     }
     has_room
 }
@@ -154,6 +168,27 @@ mod tests {
         let account = store.account(ada).unwrap().unwrap();
         let x_of = |place: Option<Location>| place.unwrap().position.x;
         assert_eq!((x_of(account.last_location), x_of(account.home)), (2.0, 20.0));
+    }
+
+    #[test]
+    fn the_newest_appearance_of_an_account_is_written() {
+        let store = Store::open_in_memory().unwrap();
+        let cost = Cost { memory_kib: 64, passes: 1 };
+        let ada = Users::new(&store, cost).add("Ada", "Lovelace", "secret", 0).unwrap();
+        let look = |height_m| StoredAppearance {
+            height_m,
+            texture_entry: vec![1, 2],
+            visual_params: vec![3; 218],
+            bakes: Vec::new(),
+        };
+        let mut pending = PendingPlaces::default();
+        for height_m in [1.5, 1.75] {
+            pending.keep_appearance(ada, look(height_m));
+        }
+        assert_eq!(pending.len(), 1);
+        pending.write(&store).unwrap();
+        assert!(pending.is_empty());
+        assert_eq!(store.appearance(ada).unwrap(), Some(Ok(look(1.75))));
     }
 
     #[test]

@@ -27,18 +27,36 @@ pub enum TokenScope {
     RegionsRead,
     /// To return and delete objects, and to save, export and import regions. Includes [`TokenScope::RegionsRead`].
     RegionsWrite,
-    /// Everything else: captures, tuning, recordings, faults, alerts and kicks.
+    /// To see assets: kinds, those in quarantine, those that nothing names.
+    AssetsRead,
+    /// To have assets in quarantine verified again. Includes [`TokenScope::AssetsRead`].
+    AssetsWrite,
+    /// To see inventories: folders, counts, and items without content.
+    InventoryRead,
+    /// To give items and assets to accounts. Includes [`TokenScope::InventoryRead`].
+    InventoryWrite,
+    /// To load archives of regions and inventories, to save them, and to see and cancel that.
+    Archives,
+    /// To make backups, to rehearse them, to have all that is stored looked through, and to see and cancel jobs.
+    Backup,
+    /// Everything else: captures, tuning, recordings, faults, present users, logins, alerts, kicks, and the server's end.
     Operate,
 }
 
 impl TokenScope {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 12] = [
         Self::WorldsRead,
         Self::WorldsWrite,
         Self::TemplatesWrite,
         Self::RegionsRead,
         Self::RegionsWrite,
+        Self::AssetsRead,
+        Self::AssetsWrite,
+        Self::InventoryRead,
+        Self::InventoryWrite,
+        Self::Archives,
+        Self::Backup,
         Self::Operate,
     ];
 
@@ -51,6 +69,12 @@ impl TokenScope {
             Self::TemplatesWrite => "templates:write",
             Self::RegionsRead => "regions.read",
             Self::RegionsWrite => "regions.write",
+            Self::AssetsRead => "assets.read",
+            Self::AssetsWrite => "assets.write",
+            Self::InventoryRead => "inventory.read",
+            Self::InventoryWrite => "inventory.write",
+            Self::Archives => "archives",
+            Self::Backup => "backup",
             Self::Operate => "operate",
         }
     }
@@ -60,7 +84,10 @@ impl TokenScope {
         self as u8 == needed as u8
             || matches!(
                 (self, needed),
-                (Self::WorldsWrite, Self::WorldsRead) | (Self::RegionsWrite, Self::RegionsRead)
+                (Self::WorldsWrite, Self::WorldsRead)
+                    | (Self::RegionsWrite, Self::RegionsRead)
+                    | (Self::AssetsWrite, Self::AssetsRead)
+                    | (Self::InventoryWrite, Self::InventoryRead)
             )
     }
 }
@@ -274,16 +301,26 @@ mod tests {
         let shown = tokens.create(&new("back-end", &[TokenScope::WorldsWrite]), 1_000).unwrap();
         let caller = tokens.caller(&shown, 1_000).unwrap();
         assert_eq!((caller.name.as_str(), caller.worlds_max), ("back-end", Some(5)));
-        let may = TokenScope::ALL.map(|scope| caller.has_scope(scope));
-        assert_eq!(may, [true, true, false, false, false, false]);
-        let shown = tokens.create(&new("builder", &[TokenScope::RegionsWrite]), 1_000).unwrap();
-        let may = TokenScope::ALL.map(|scope| tokens.caller(&shown, 1_000).unwrap().has_scope(scope));
-        assert_eq!(may, [false, false, false, true, true, false]);
+        let opened = |caller: &Caller| -> Vec<&'static str> {
+            TokenScope::ALL
+                .into_iter()
+                .filter(|scope| caller.has_scope(*scope))
+                .map(TokenScope::name)
+                .collect()
+        };
+        assert_eq!(opened(&caller), ["worlds:read", "worlds:write"]);
+        for (name, scope, read) in [
+            ("builder", TokenScope::RegionsWrite, "regions.read"),
+            ("mender", TokenScope::AssetsWrite, "assets.read"),
+            ("giver", TokenScope::InventoryWrite, "inventory.read"),
+        ] {
+            let shown = tokens.create(&new(name, &[scope]), 1_000).unwrap();
+            assert_eq!(opened(&tokens.caller(&shown, 1_000).unwrap()), [read, scope.name()]);
+        }
         let shown =
             tokens.create(&new("page", &[TokenScope::WorldsRead, TokenScope::Operate]), 1_000).unwrap();
         let caller = tokens.caller(&shown, 1_000).unwrap();
-        let may = TokenScope::ALL.map(|scope| caller.has_scope(scope));
-        assert_eq!(may, [true, false, false, false, false, true]);
+        assert_eq!(opened(&caller), ["worlds:read", "operate"]);
         assert!(TokenScope::ALL.into_iter().all(|scope| Caller::operator().has_scope(scope)));
         assert!(Caller::operator().is_operator() && !caller.is_operator());
     }
@@ -345,7 +382,8 @@ mod tests {
         let twice = tokens.create(&new("a", &[TokenScope::Operate]), 0).unwrap_err();
         assert_eq!(twice.to_string(), "there is already a token named a");
         let scope = "world:read".parse::<TokenScope>().unwrap_err();
-        let all = "worlds:read, worlds:write, templates:write, regions.read, regions.write, operate";
+        let all = "worlds:read, worlds:write, templates:write, regions.read, regions.write, assets.read, \
+                   assets.write, inventory.read, inventory.write, archives, backup, operate";
         assert!(scope.contains(&format!("there are: {all}")), "{scope}");
     }
 }

@@ -78,18 +78,34 @@ pub const GROUND_TEXTURES: u64 = 0x7468_726f_6e67_4005;
 /// The texture of a plain box. Viewers know the id as that of plywood.
 pub const PLYWOOD_TEXTURE: Uuid = Uuid::from_u128(0x8955_6747_24cb_43ed_920b_47ca_ed15_465f);
 
+/// Stands for the region in which newcomers arrive, on each grid another one. Servers read it as that region's id, so that one landmark can lead there on all
+/// grids. No region has it.
+pub const WELCOME_REGION: Uuid = Uuid::from_u128(0x7468_726f_6e67_4000_ffff_ffff_ffff_ffff);
+
 /// Number of a transfer between a world and the store, counted from 1 by the world; 0 stands for none. A world gives no number to two transfers, in
 /// whichever of its lives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Ticket(pub u32);
 
-/// A linkset that the store holds, unique on the grid: the world that it left, and the ticket with which it did.
+/// An object that the store holds, unique on the grid: the world that it left, and the ticket with which it did. Or an item of an inventory on its way into
+/// a world: [`HeldKey::ITEMS`], and a number that the store counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct HeldKey {
     /// The world that it left, a shared one.
     pub region: WorldId,
     /// The ticket.
     pub ticket: Ticket,
+}
+
+impl HeldKey {
+    /// In the place of the world: an item of an inventory. No world has this number.
+    pub const ITEMS: WorldId = WorldId(0);
+
+    /// True for an item of an inventory.
+    #[must_use]
+    pub const fn is_of_item(self) -> bool {
+        self.region.0 == Self::ITEMS.0
+    }
 }
 
 impl fmt::Display for HeldKey {

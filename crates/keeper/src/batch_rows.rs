@@ -4,7 +4,7 @@ use crate::load::{RegionIds, RowContents};
 use crate::rows::{content_of, push_body, push_state};
 use ids::LocalId;
 use link::{PrimMotion, VersionedBody};
-use store::{LandChanges, RegionChanges};
+use store::{DocumentChanges, LandChanges, RegionChanges};
 
 /// Memory of a batch is reused if it has at most this many prims; that of an import is freed.
 pub(crate) const SPARE_PRIMS_MAX: usize = 4_096;
@@ -67,7 +67,7 @@ impl Values {
 
 /// Empties the changes of a batch, and keeps their memory as far as it is that of an ordinary one.
 pub(crate) fn recycle(mut changes: RegionChanges) -> RegionChanges {
-    let RegionChanges { row, bodies, states, gone, land, held, aside } = &mut changes;
+    let RegionChanges { row, bodies, states, gone, land, documents, held, worn, aside } = &mut changes;
     let n_bytes = bodies.n_bytes() + states.n_bytes();
     if n_bytes > SPARE_BYTES_MAX || bodies.len().max(states.len()).max(gone.len()) > SPARE_PRIMS_MAX {
         return RegionChanges::default();
@@ -77,7 +77,9 @@ pub(crate) fn recycle(mut changes: RegionChanges) -> RegionChanges {
     states.clear();
     gone.clear();
     *land = LandChanges::default();
+    *documents = DocumentChanges::default();
     held.clear();
+    worn.clear();
     aside.clear();
     changes
 }

@@ -1,64 +1,145 @@
-//! Transfers between a region and the store: their effects on the held objects as far as the disk lacks them, and the node's orders that belong to them.
+//! Transfers between a region and the store: their effects on held objects and inventories as far as the disk lacks them, and the node's orders that belong to them.
 //!
 //! Effects are a log in the order of the tickets. A batch has all of it, with the objects of the same frame, so that a ticket has all of its effects on the
-//! disk or none. [`Escrow`] forgets them once they are on the disk, and lets the world forget them, too.
+//! disk or none. [`Escrow`] forgets them once they are on the disk, and lets the world forget them, too. What it remembers beyond that, for a world that goes back
+//! to a checkpoint, is in `recent`.
 
-use crate::rows::{RowError, Versions, push_held, read_held};
-use ids::{HeldKey, Instant, Ticket, Uuid, WorldId};
-use link::{Action, EditRefusal, Event, HeldLinkset, Restoration, Transfer};
+mod recent;
+
+use crate::items::{content_transfer, item_of, origin_of};
+use crate::rows::{RowError, held_object, push_held};
+use crate::worn::{TrackedWorn, WornEffect, WornObject, arrival};
+use ids::{AgentId, HeldKey, Instant, Ticket, Uuid, WorldId};
+use link::{
+    Action, ContentReplacement, EditRefusal, Event, HeldItem, HeldObject, ItemRestoration, Restoration,
+    RestorePlace, Transfer, WornTransfer,
+};
+use recent::{RecentTransfers, RecentWorn, RecentWornChange, Undone};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
-use store::{HeldChange, HeldRow};
+use store::{HeldChange, HeldRow, Item, ItemEffect, ItemOrigin};
 
-/// Orders to restore linksets of one region that the world has not answered, at most.
+/// Orders to put objects into one region that the world has not answered, at most.
 pub(crate) const ORDERS_MAX: usize = 256;
 
-/// Time for which a world may take a transfer back: it goes back to a checkpoint of at most 34 s ago.
-const UNDO_TIME: Duration = Duration::from_secs(60);
-/// Linksets of answered orders that are remembered for that time, at most. Beyond it the oldest are forgotten, and an undo does not restore them.
-const UNDO_MAX: usize = 4_096;
-
-/// An order for a linkset that the store holds: [`Keeper::order_restore`](crate::Keeper::order_restore).
+/// An order for an object that the store holds, or that an item describes: [`Keeper::order_restore`](crate::Keeper::order_restore).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RestoreOrder {
-    /// The linkset, marked for this region: [`store::Store::take_held`].
-    pub row: HeldRow,
-    /// As in [`Restoration::position`].
-    pub position: Option<glam::Vec3>,
-    /// As in [`Restoration::ids`].
+    /// The object.
+    pub source: RestoreSource,
+    /// As in [`Restoration::place`].
+    pub place: RestorePlace,
+    /// As in [`Restoration::ids`]. No two orders have the same.
     pub ids: Uuid,
 }
 
-/// Reasons for which an order is not taken. The mark of the linkset is to be taken back, unless it is that of another order.
+/// The object of an order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RestoreSource {
+    /// One that the store holds in a row, marked for this region: [`store::Store::take_held`].
+    Held(HeldRow),
+    /// That of an item that goes with it, marked for this region: [`store::Store::mark_item`].
+    Item {
+        /// Key of the mark.
+        key: HeldKey,
+        /// Owner of the item.
+        owner: AgentId,
+        /// The item as it is.
+        item: Box<Item>,
+        /// The object.
+        object: Arc<HeldObject>,
+    },
+    /// That of an item that stays.
+    Copy(Arc<HeldObject>),
+}
+
+/// An order for an item that goes into a prim: [`Keeper::order_item`](crate::Keeper::order_item).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ItemOrder {
+    /// The item as it is with its owner, marked for this region: [`store::Store::mark_item`]. `None` for a copy of one that stays, and for a new one: then
+    /// `restoration` has no mark, either.
+    pub marked: Option<(AgentId, Box<Item>)>,
+    /// Prim, user, mark, and the item as it comes into the prim: [`content_of`](crate::content_of).
+    pub restoration: ItemRestoration,
+}
+
+/// An order, by the mark of its object or item; without a mark by [`RestoreOrder::ids`], by the item's id in the prim, or by the asset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OrderKey {
+    /// Of a marked one.
+    Marked(HeldKey),
+    /// Of another one.
+    Copy(Uuid),
+}
+
+/// An order of any kind: [`Keeper::order`](crate::Keeper::order).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Order {
+    /// For an object.
+    Object(RestoreOrder),
+    /// For an item that goes into a prim.
+    Item(ItemOrder),
+    /// For other content of an item of a prim.
+    Content(ContentReplacement),
+}
+
+impl Order {
+    /// Its key.
+    #[must_use]
+    pub fn key(&self) -> OrderKey {
+        match self {
+            Self::Object(order) => order.key(),
+            Self::Item(order) => order.key(),
+            Self::Content(order) => OrderKey::Copy(order.asset),
+        }
+    }
+}
+
+impl ItemOrder {
+    /// Its key.
+    #[must_use]
+    pub fn key(&self) -> OrderKey {
+        let ItemRestoration { key, item, .. } = &self.restoration;
+        key.map_or(OrderKey::Copy(item.id), OrderKey::Marked)
+    }
+}
+
+impl RestoreOrder {
+    /// Its key.
+    #[must_use]
+    pub const fn key(&self) -> OrderKey {
+        match &self.source {
+            RestoreSource::Held(row) => OrderKey::Marked(row.key),
+            RestoreSource::Item { key, .. } => OrderKey::Marked(*key),
+            RestoreSource::Copy(_) => OrderKey::Copy(self.ids),
+        }
+    }
+}
+
+/// Reasons for which an order is not taken. The mark of the object is to be taken back, unless it is that of another order.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     /// Too many orders are under way.
-    #[error("{ORDERS_MAX} held objects are on their way into the region; try again in a moment")]
+    #[error("{ORDERS_MAX} objects are on their way into the region; try again in a moment")]
     Busy,
     /// It is on its way already, and the mark is that of the order under way.
     #[error("it is on its way into the region")]
     Twice,
-    /// The value of the linkset cannot be decoded.
+    /// The item came by a ticket that is undone: the region has its object, and the disk loses the item.
+    #[error("the region has gone back to a time when the object lay there")]
+    Undone,
+    /// The value of the object cannot be decoded.
     #[error("it cannot be read: {0}")]
     Row(#[from] RowError),
 }
 
-/// Outcome of an order, once it is on the disk.
+/// Outcome of an order: of a marked object or item, and of content, once it is on the disk; of another one once a frame has shown it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoreOutcome {
-    /// The linkset.
-    pub key: HeldKey,
-    /// The world's reason to refuse it; `None` if it is in the region.
+    /// The order.
+    pub order: OrderKey,
+    /// The world's reason to refuse it; `None` if the object is in the region.
     pub refusal: Option<EditRefusal>,
-}
-
-/// The linkset of a row.
-///
-/// # Errors
-/// [`RowError`].
-pub fn held_linkset(row: &HeldRow) -> Result<HeldLinkset, RowError> {
-    read_held(&row.value, Versions::Recent)
 }
 
 /// Transfers of one region.
@@ -72,9 +153,8 @@ pub(crate) struct Escrow {
     /// The last one with its effects on the disk.
     stored: Ticket,
     log: Vec<Logged>,
-    orders: BTreeMap<HeldKey, Ordered>,
-    /// Linksets of orders that were carried out, the oldest first.
-    restored: VecDeque<Restored>,
+    orders: BTreeMap<OrderKey, Ordered>,
+    recent: RecentTransfers,
     outcomes: VecDeque<RestoreOutcome>,
     /// The world is to be told that all up to `stored` is on the disk.
     is_settle_due: bool,
@@ -91,21 +171,25 @@ struct Logged {
 /// An order without an answer.
 #[derive(Debug)]
 struct Ordered {
-    row: HeldRow,
-    restoration: Restoration,
+    former: Former,
+    action: Action,
     is_sent: bool,
 }
 
+/// The former place of what an order puts into the region. It goes back there if the order is undone.
 #[derive(Debug)]
-struct Restored {
-    seen_at: Instant,
-    ticket: Ticket,
-    row: HeldRow,
+enum Former {
+    /// A row.
+    Row(HeldRow),
+    /// An item of this owner's that goes.
+    Item(AgentId, Box<Item>),
+    /// An item that stays.
+    Copy,
 }
 
 impl Escrow {
     /// Of a region whose rows have the effects up to this ticket.
-    pub(crate) const fn new(region: WorldId, unix_start_s: i64, stored: Ticket) -> Self {
+    pub(crate) fn new(region: WorldId, unix_start_s: i64, stored: Ticket) -> Self {
         Self {
             region,
             unix_start_s,
@@ -113,35 +197,48 @@ impl Escrow {
             stored,
             log: Vec::new(),
             orders: BTreeMap::new(),
-            restored: VecDeque::new(),
+            recent: RecentTransfers::default(),
             outcomes: VecDeque::new(),
             is_settle_due: false,
         }
     }
 
-    /// Takes the transfers of a frame that follows the one before.
-    pub(crate) fn take_events(&mut self, now: Instant, events: &[Event]) {
+    /// Takes the transfers of a frame that follows the one before; those of worn objects with the objects of the region.
+    pub(crate) fn take_events(&mut self, now: Instant, events: &[Event], worn: &mut TrackedWorn) {
         for event in events {
-            if let Event::Transfer(ticket, transfer) = event {
-                self.take(now, *ticket, transfer);
+            match event {
+                Event::Transfer(ticket, transfer) => self.take(now, *ticket, transfer, worn),
+                Event::Rezzed { order, refusal } => {
+                    let order = OrderKey::Copy(*order);
+                    // An order that went out again is answered again.
+                    if self.orders.remove(&order).is_some() {
+                        self.outcomes.push_back(RestoreOutcome { order, refusal: *refusal });
+                    }
+                }
+                _ => {}
             }
         }
     }
 
     /// Takes all transfers that the world has not forgotten, after a gap or in a later epoch. Orders that have no answer among them may be lost, and go
-    /// out again: the world answers each once.
-    pub(crate) fn take_snapshot(&mut self, now: Instant, transfers: &[(Ticket, Transfer)]) {
+    /// out again: the world carries each out once.
+    pub(crate) fn take_snapshot(
+        &mut self,
+        now: Instant,
+        transfers: &[(Ticket, Transfer)],
+        worn: &mut TrackedWorn,
+    ) {
         self.is_settle_due |= transfers.first().is_some_and(|(ticket, _)| *ticket <= self.stored);
         for (ticket, transfer) in transfers {
-            self.take(now, *ticket, transfer);
+            self.take(now, *ticket, transfer, worn);
         }
         self.orders.values_mut().for_each(|order| order.is_sent = false);
     }
 
-    /// The last ticket that was seen, with all effects that the disk lacks.
-    pub(crate) fn batch(&self) -> (Ticket, Vec<(Ticket, HeldChange)>) {
+    /// The last ticket that was seen, with all effects that the disk lacks, and the times at which they were seen.
+    pub(crate) fn batch(&self) -> (Ticket, Vec<(Ticket, HeldChange)>, Vec<Instant>) {
         let changes = self.log.iter().map(|logged| (logged.ticket, logged.change.clone()));
-        (self.last, changes.collect())
+        (self.last, changes.collect(), self.log.iter().map(|logged| logged.seen_at).collect())
     }
 
     /// Notes that the effects up to a ticket are on the disk.
@@ -153,6 +250,25 @@ impl Escrow {
         self.is_settle_due = true;
         let n_saved = self.log.partition_point(|logged| logged.ticket <= ticket);
         self.outcomes.extend(self.log.drain(..n_saved).filter_map(|logged| logged.outcome));
+        self.settle_without_effects();
+    }
+
+    /// Notes the effects of a save on inventories.
+    pub(crate) fn note_items(&mut self, effects: &[ItemEffect]) {
+        effects.iter().for_each(|effect| self.recent.note_item(effect));
+    }
+
+    /// True if an effect on a worn object of the user is not on the disk.
+    pub(crate) fn has_worn_of(&self, owner: AgentId) -> bool {
+        self.log.iter().any(|logged| match &logged.change {
+            HeldChange::PutOn(arrival) => arrival.origin.owner == owner,
+            HeldChange::Worn(save) => save.row.owner == owner,
+            HeldChange::PutDown { owner: other, .. } | HeldChange::UndoPutOn { owner: other, .. } => {
+                *other == owner
+            }
+            HeldChange::WearAgain(row, _) => row.owner == owner,
+            _ => false,
+        })
     }
 
     /// Time of the first transfer that is not on the disk.
@@ -162,22 +278,52 @@ impl Escrow {
 
     /// Takes an order, which [`Self::send_orders`] hands to the world.
     pub(crate) fn order(&mut self, order: RestoreOrder) -> Result<(), RestoreError> {
-        let RestoreOrder { row, position, ids } = order;
-        if self.orders.contains_key(&row.key) {
+        let key = order.key();
+        let item = match &order.source {
+            RestoreSource::Item { item, .. } => Some(item.id),
+            RestoreSource::Held(_) | RestoreSource::Copy(_) => None,
+        };
+        self.check_order(key, item)?;
+        let RestoreOrder { source, place, ids } = order;
+        let (mark, object, former) = match source {
+            RestoreSource::Held(row) => (Some(row.key), Arc::new(held_object(&row)?), Former::Row(row)),
+            RestoreSource::Item { key, owner, item, object } => {
+                (Some(key), object, Former::Item(owner, item))
+            }
+            RestoreSource::Copy(object) => (None, object, Former::Copy),
+        };
+        let action = Action::Restore(Box::new(Restoration { key: mark, object, place, ids }));
+        self.orders.insert(key, Ordered { former, action, is_sent: false });
+        Ok(())
+    }
+
+    /// Likewise for an item of a prim.
+    pub(crate) fn order_item(&mut self, order: ItemOrder) -> Result<(), RestoreError> {
+        let key = order.key();
+        self.check_order(key, order.marked.as_ref().map(|(_, item)| item.id))?;
+        let ItemOrder { marked, restoration } = order;
+        let former = marked.map_or(Former::Copy, |(owner, item)| Former::Item(owner, item));
+        let action = Action::RestoreItem(Box::new(restoration));
+        self.orders.insert(key, Ordered { former, action, is_sent: false });
+        Ok(())
+    }
+
+    fn check_order(&self, key: OrderKey, item: Option<Uuid>) -> Result<(), RestoreError> {
+        if self.orders.contains_key(&key) {
             return Err(RestoreError::Twice);
+        }
+        if item.is_some_and(|item| self.recent.is_undone(item)) {
+            return Err(RestoreError::Undone);
         }
         if self.orders.len() >= ORDERS_MAX {
             return Err(RestoreError::Busy);
         }
-        let linkset = Arc::new(held_linkset(&row)?);
-        let restoration = Restoration { key: row.key, linkset, position, ids };
-        self.orders.insert(row.key, Ordered { row, restoration, is_sent: false });
         Ok(())
     }
 
     /// Hands out the commands that are due, until there is no room for more.
     ///
-    /// An order waits until the last transfer of its linkset is settled: until then the world ignores it as answered. Such an order exists if the store
+    /// An order waits until the last transfer of its object is settled: until then the world ignores it as answered. Such an order exists if the store
     /// carried out a save that counts as failed.
     pub(crate) fn send_orders(&mut self, mut send: impl FnMut(Action) -> bool) {
         if self.is_settle_due {
@@ -187,10 +333,12 @@ impl Escrow {
             self.is_settle_due = false;
         }
         let answers = self.log.iter().filter_map(|logged| logged.outcome.as_ref());
-        let unsettled: Vec<HeldKey> = answers.map(|outcome| outcome.key).collect();
-        let is_due = |order: &&mut Ordered| !order.is_sent && !unsettled.contains(&order.row.key);
-        for order in self.orders.values_mut().filter(is_due) {
-            if !send(Action::Restore(Box::new(order.restoration.clone()))) {
+        let unsettled: Vec<OrderKey> = answers.map(|outcome| outcome.order).collect();
+        for (key, order) in &mut self.orders {
+            if order.is_sent || unsettled.contains(key) {
+                continue;
+            }
+            if !send(order.action.clone()) {
                 return;
             }
             order.is_sent = true;
@@ -202,43 +350,145 @@ impl Escrow {
         self.outcomes.pop_front()
     }
 
-    fn take(&mut self, now: Instant, ticket: Ticket, transfer: &Transfer) {
+    fn take(&mut self, now: Instant, ticket: Ticket, transfer: &Transfer, worn: &mut TrackedWorn) {
         if ticket <= self.last {
             return;
         }
         self.last = ticket;
-        self.forget_restored(now);
+        self.recent.forget_old(now);
         match transfer {
-            Transfer::Held(linkset) => {
-                let row = self.row_of(now, ticket, linkset);
+            Transfer::Held(object) => {
+                let row = self.row_of(now, ticket, object);
+                self.recent.note_made(now, origin_of(&row));
                 self.log(now, HeldChange::Insert(row), None);
             }
+            Transfer::HeldItem(held) => self.hold_item(now, ticket, held),
             Transfer::Restored(key) => {
-                if let Some(Ordered { row, .. }) = self.orders.remove(key) {
-                    self.restored.push_back(Restored { seen_at: now, ticket, row });
+                let order = OrderKey::Marked(*key);
+                let mut change = HeldChange::Remove(*key);
+                if let Some(Ordered { former, .. }) = self.orders.remove(&order) {
+                    if let Former::Item(owner, item) = &former {
+                        change = HeldChange::RemoveItem { key: *key, owner: *owner, item: item.id };
+                    }
+                    self.recent.note_restored(now, ticket, former);
                 }
-                let outcome = RestoreOutcome { key: *key, refusal: None };
-                self.log(now, HeldChange::Remove(*key), Some(outcome));
+                self.log(now, change, Some(RestoreOutcome { order, refusal: None }));
             }
             Transfer::Refused(key, why) => {
-                self.orders.remove(key);
-                let outcome = RestoreOutcome { key: *key, refusal: Some(*why) };
+                let order = OrderKey::Marked(*key);
+                self.orders.remove(&order);
+                let outcome = RestoreOutcome { order, refusal: Some(*why) };
                 self.log(now, HeldChange::Release(*key), Some(outcome));
             }
-            Transfer::Undone { first, last } => self.undo(now, *first, *last),
+            Transfer::Undone { first, last } => self.undo(now, *first, *last, worn),
+            Transfer::Worn(transfer) => self.take_worn(now, transfer, worn),
         }
     }
 
-    /// Takes the effects of tickets back: linksets that had left the region are in it, and those that had come into it are held again.
-    fn undo(&mut self, now: Instant, first: Ticket, last: Ticket) {
+    fn take_worn(&mut self, now: Instant, transfer: &WornTransfer, tracked: &mut TrackedWorn) {
+        let Some(effect) = tracked.take_transfer(now, transfer) else {
+            self.settle_without_effects();
+            return;
+        };
+        let ticket = self.last;
+        let (owner, item) = (transfer.object.owner, transfer.item);
+        let change = match effect {
+            WornEffect::PutOn(worn) => {
+                let key = HeldKey { region: self.region, ticket };
+                let origin = ItemOrigin { key, owner, held_s: self.unix_s(now) };
+                let change = HeldChange::PutOn(Box::new(arrival(origin, &worn)));
+                self.recent.note_worn(now, ticket, worn, RecentWornChange::PutOn);
+                change
+            }
+            WornEffect::Saved(save) => {
+                if save.ends {
+                    let worn = worn_of(transfer, save.row.point, save.row.revision);
+                    self.recent.note_worn(now, ticket, worn, RecentWornChange::TakenOff);
+                }
+                HeldChange::Worn(Box::new(save))
+            }
+            WornEffect::PutDown(worn) => {
+                let made = Item { id: item, ..item_of(&worn.object, self.unix_s(now)) };
+                self.recent.note_worn(now, ticket, worn, RecentWornChange::PutDown(Box::new(made)));
+                HeldChange::PutDown { owner, item }
+            }
+        };
+        self.log(now, change, None);
+    }
+
+    /// Settles tickets without effects, if the disk has all effects of those before them: no batch is written for their sake. Tickets that no row has are
+    /// given again after the end of the process.
+    fn settle_without_effects(&mut self) {
+        if self.log.is_empty() && self.stored < self.last {
+            self.stored = self.last;
+            self.is_settle_due = true;
+        }
+    }
+
+    fn hold_item(&mut self, now: Instant, ticket: Ticket, held: &HeldItem) {
+        let key = HeldKey { region: self.region, ticket };
+        let origin = ItemOrigin { key, owner: held.owner, held_s: self.unix_s(now) };
+        self.recent.note_made(now, origin);
+        self.log(now, HeldChange::InsertItem(Box::new(content_transfer(origin, held))), None);
+    }
+
+    /// Takes the effects of tickets back: objects that had left the region are in it, and those that had come into it are held again, or are items again.
+    ///
+    /// An order for an item that had come by one of these tickets is refused: the region has the object. So is a later one, since the disk has the item until the
+    /// undo is saved.
+    fn undo(&mut self, now: Instant, first: Ticket, last: Ticket, tracked: &mut TrackedWorn) {
         self.log(now, HeldChange::Undo { first, last }, None);
         let undone = first..=last;
-        for Restored { seen_at, ticket, row } in std::mem::take(&mut self.restored) {
-            if !undone.contains(&ticket) {
-                self.restored.push_back(Restored { seen_at, ticket, row });
-            } else if row.key.region != self.region || !undone.contains(&row.key.ticket) {
-                self.log(now, HeldChange::Insert(row), None);
+        let Undone { made, restored, worn } = self.recent.take(&undone);
+        let put_on = worn.iter().filter(|recent| matches!(recent.change, RecentWornChange::PutOn));
+        let put_on = put_on.map(|recent| recent.worn.item);
+        let items: Vec<Uuid> = made.iter().filter_map(|made| made.item).chain(put_on).collect();
+        let is_doubled = |order: &Ordered| match &order.former {
+            Former::Item(_, item) => items.contains(&item.id),
+            Former::Row(_) | Former::Copy => false,
+        };
+        for (order, _) in self.orders.extract_if(.., |_, order| is_doubled(&*order)) {
+            self.outcomes.push_back(RestoreOutcome { order, refusal: Some(EditRefusal::Unknown) });
+        }
+        items.into_iter().for_each(|item| self.recent.note_undone(now, item));
+        for made in made {
+            self.log(now, HeldChange::UndoItem(made.origin), None);
+        }
+        for former in restored {
+            match former {
+                Former::Row(row) => {
+                    if row.key.region != self.region || !undone.contains(&row.key.ticket) {
+                        self.log(now, HeldChange::Insert(row), None);
+                    }
+                }
+                Former::Item(owner, item) => {
+                    self.log(now, HeldChange::ReturnItem { owner, item }, None);
+                }
+                Former::Copy => {}
             }
+        }
+        self.undo_worn(now, worn, tracked);
+    }
+
+    /// Takes changes of hands back: objects that were put on lie on the ground, and others are worn.
+    fn undo_worn(&mut self, now: Instant, undone: Vec<RecentWorn>, tracked: &mut TrackedWorn) {
+        let (put_on, ended): (Vec<RecentWorn>, Vec<RecentWorn>) =
+            undone.into_iter().partition(|recent| matches!(recent.change, RecentWornChange::PutOn));
+        let from_ground: Vec<Uuid> = put_on.iter().map(|recent| recent.worn.item).collect();
+        for RecentWorn { worn: WornObject { owner, item, .. }, .. } in put_on {
+            tracked.give_up(owner, item);
+            self.log(now, HeldChange::UndoPutOn { owner, item }, None);
+        }
+        for RecentWorn { worn, change, .. } in ended {
+            if from_ground.contains(&worn.item) {
+                continue;
+            }
+            let item = match change {
+                RecentWornChange::PutDown(item) => Some(item),
+                RecentWornChange::PutOn | RecentWornChange::TakenOff => None,
+            };
+            let worn = tracked.take_back(now, worn);
+            self.log(now, HeldChange::WearAgain(Box::new(worn.row()), item), None);
         }
     }
 
@@ -246,24 +496,26 @@ impl Escrow {
         self.log.push(Logged { ticket: self.last, seen_at: now, change, outcome });
     }
 
-    fn row_of(&self, now: Instant, ticket: Ticket, linkset: &HeldLinkset) -> HeldRow {
+    fn row_of(&self, now: Instant, ticket: Ticket, object: &HeldObject) -> HeldRow {
         let mut value = Vec::new();
-        push_held(&mut value, linkset);
-        let passed = now.since(Instant::ZERO).as_secs();
+        push_held(&mut value, object);
         HeldRow {
             key: HeldKey { region: self.region, ticket },
-            owner: linkset.owner,
-            kind: linkset.kind.code(),
-            by: linkset.by,
-            held_s: self.unix_start_s.saturating_add_unsigned(passed),
+            owner: object.owner,
+            kind: object.kind.code(),
+            by: object.by,
+            held_s: self.unix_s(now),
             value: value.into(),
         }
     }
 
-    fn forget_restored(&mut self, now: Instant) {
-        let is_final = |restored: &Restored| now.since(restored.seen_at) > UNDO_TIME;
-        while self.restored.len() >= UNDO_MAX || self.restored.front().is_some_and(is_final) {
-            self.restored.pop_front();
-        }
+    const fn unix_s(&self, now: Instant) -> i64 {
+        self.unix_start_s.saturating_add_unsigned(now.since(Instant::ZERO).as_secs())
     }
+}
+
+/// The object of a transfer, of which its row had this state.
+fn worn_of(transfer: &WornTransfer, point: u8, revision: i64) -> WornObject {
+    let (owner, item, object) = (transfer.object.owner, transfer.item, Arc::new(transfer.object.clone()));
+    WornObject { owner, item, point, revision, is_ahead: true, object }
 }

@@ -78,7 +78,10 @@ pub fn import(
                 imported.n_renamed += 1;
             }
             versioned.version = (random() as u32).max(1);
-            let flags = place.flags.with(PrimFlags::TEMPORARY, PrimFlags::default());
+            let is_filled = versioned.body.n_items() > 0;
+            let emptiness = if is_filled { PrimFlags::INVENTORY_EMPTY } else { PrimFlags::default() };
+            let cleared = PrimFlags(PrimFlags::TEMPORARY.0 | emptiness.0);
+            let flags = place.flags.with(cleared, PrimFlags::default());
             let motion = PrimMotion { parent: root, link_number, flags, ..place };
             if link_number == 0 {
                 root = id;

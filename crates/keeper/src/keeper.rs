@@ -1,17 +1,19 @@
 //! The core: frames in, batches out.
 
 use crate::batch_rows::{SPARE_PRIMS_MAX, recycle};
-use crate::escrow::{Escrow, RestoreError, RestoreOrder, RestoreOutcome};
+use crate::content_orders::ReplacementOrders;
+use crate::escrow::{Escrow, ItemOrder, Order, RestoreError, RestoreOrder, RestoreOutcome};
 use crate::land::{FlownLand, TakenLand, TrackedLand, WholeLand};
 use crate::load::{LoadError, LoadedObjects, LoadedRegion, Loading, RegionIds, load, rows_aside};
 use crate::load_land::{LoadedLand, NewLand, load_land};
 use crate::rows::push_region;
 use crate::tracked::{FlownObjects, Required, SeenPrim, TrackedObjects};
-use ids::{Epoch, Instant, Ticket, Uuid, WorldId};
-use link::{Action, Frame, ObjectChange, ObjectPage, SnapshotChunk};
+use crate::worn::{FlownWorn, TrackedWorn, WearTask, WornNews, WornObject};
+use ids::{AgentId, Epoch, Instant, Ticket, Uuid, WorldId};
+use link::{Action, Event, Frame, ObjectChange, ObjectPage, SnapshotChunk};
 use std::sync::Arc;
 use std::time::Duration;
-use store::{RegionChanges, RowAside, StoredRegion};
+use store::{DocumentChanges, ItemEffect, RegionChanges, RowAside, StoredRegion};
 
 /// Pauses after failed saves: the first one, doubled with each further failure, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
@@ -63,6 +65,8 @@ pub struct Batch {
     pub changes: RegionChanges,
     /// Time of its first change other than a movement; `None` if it has movements only.
     pub since: Option<Instant>,
+    /// Times of the frames with the transfers in [`RegionChanges::held`], one for each.
+    pub held_at: Vec<Instant>,
 }
 
 /// Follows one region's frames and keeps its objects and its land on the disk.
@@ -77,7 +81,9 @@ pub struct Keeper {
     name: String,
     save: Duration,
     objects: TrackedObjects,
+    worn: TrackedWorn,
     escrow: Escrow,
+    contents: ReplacementOrders,
     land: TrackedLand,
     flight: Option<Flight>,
     /// Memory for the next batch.
@@ -85,6 +91,8 @@ pub struct Keeper {
     spare_flown: FlownObjects,
     /// Damaged rows, until a batch has set them aside.
     aside: Vec<RowAside>,
+    /// Documents that no batch has.
+    documents: DocumentChanges,
     cache_id: Uuid,
     /// Time of the last frame.
     last_at: Option<Instant>,
@@ -112,7 +120,9 @@ pub struct Keeper {
 struct Flight {
     id: u64,
     objects: FlownObjects,
+    worn: FlownWorn,
     land: FlownLand,
+    documents: DocumentChanges,
     since: Option<Instant>,
     is_ordered: bool,
     ticket: Ticket,
@@ -158,12 +168,15 @@ impl Keeper {
             name: name.clone(),
             save: *save,
             objects: TrackedObjects::new(ids, rows, &state, *moving_bytes_per_s),
+            worn: TrackedWorn::new(ids, *unix_start_s),
             escrow: Escrow::new(*number, *unix_start_s, objects.transfers.last),
+            contents: ReplacementOrders::default(),
             land: TrackedLand::new(Arc::clone(&new_land.terrain), land.last_number, disk),
             flight: None,
             spare: RegionChanges::default(),
             spare_flown: Vec::new(),
             aside,
+            documents: DocumentChanges::default(),
             cache_id,
             last_at: None,
             expected: None,
@@ -193,9 +206,12 @@ impl Keeper {
             return self.take_whole(now, frame, &prims_of_changes(&frame.objects), None);
         }
         if is_next && self.lost_at.is_none() {
-            frame.objects.iter().for_each(|change| self.objects.take_change(now, change));
+            for change in &frame.objects {
+                self.objects.take_change(now, change);
+                self.worn.take_change(change);
+            }
             self.land.take_frame(now, frame);
-            self.escrow.take_events(now, &frame.events);
+            self.take_events(now, &frame.events);
             self.cut = Some((frame.epoch, frame.sequence));
             return Following::Current;
         }
@@ -228,8 +244,13 @@ impl Keeper {
         let since = self.objects.take_batch(now, is_ordered, &mut changes, &mut objects);
         let TakenLand { changes: land, flown, since: land_since } = self.land.take_batch();
         self.next_moving_at = now + self.save;
-        let (ticket, held) = self.escrow.batch();
-        if objects.is_empty() && flown.is_empty() && held.is_empty() && !is_ordered {
+        let (ticket, held, held_at) = self.escrow.batch();
+        let worn_since = self.worn.since();
+        let (worn, flown_worn) = self.worn.take_batch(now);
+        let is_empty = objects.is_empty() && flown.is_empty() && held.is_empty() && worn.is_empty();
+        // Content that the rows have already is answered by the end of a batch, too.
+        let contents_since = self.contents.since();
+        if is_empty && !is_ordered && contents_since.is_none() {
             self.recycle(changes);
             self.spare_flown = objects;
             return None;
@@ -238,15 +259,21 @@ impl Keeper {
         self.next_batch += 1;
         // Rows that turned out to be as on the disk do not count.
         let land_since = land_since.filter(|_| !flown.is_empty());
-        let since = [since, land_since, self.escrow.since()].into_iter().flatten().min();
-        self.flight = Some(Flight { id, objects, land: flown, since, is_ordered, ticket });
+        let worn_since = worn_since.filter(|_| !worn.is_empty());
+        let since = [since, land_since, worn_since, contents_since, self.escrow.since()];
+        let since = since.into_iter().flatten().min();
+        self.contents.begin_batch();
+        let documents = std::mem::take(&mut self.documents);
+        changes.documents.clone_from(&documents);
+        self.flight =
+            Some(Flight { id, objects, worn: flown_worn, land: flown, documents, since, is_ordered, ticket });
         let row = &mut changes.row;
         (row.epoch, row.sequence, row.cache_id, row.ticket) = (epoch, sequence, self.cache_id, ticket);
         push_region(&mut row.state, &self.objects.region_state());
         row.name.clone_from(&self.name);
-        (changes.land, changes.held) = (land, held);
+        (changes.land, changes.held, changes.worn) = (land, held, worn);
         changes.aside.clone_from(&self.aside);
-        Some(Batch { id, region: self.region, changes, since })
+        Some(Batch { id, region: self.region, changes, since, held_at })
     }
 
     /// Reuses the memory of a batch that is not needed any more.
@@ -262,6 +289,7 @@ impl Keeper {
     pub fn handle_saved(&mut self, now: Instant, id: u64, is_saved: bool) {
         let flight = self.flight.take().filter(|flight| flight.id == id);
         let mut flight = flight.expect("an outcome is that of the batch under way");
+        self.contents.end_batch(is_saved);
         if is_saved {
             self.failures = 0;
             self.rests_until = now;
@@ -276,7 +304,10 @@ impl Keeper {
             self.is_ordered |= flight.is_ordered;
             let since = flight.since.unwrap_or(now);
             flight.objects.drain(..).for_each(|(id, flown)| self.objects.put_back(id, flown, since));
+            self.worn.put_back(flight.worn);
             self.land.put_back(flight.land, since);
+            let later = std::mem::replace(&mut self.documents, flight.documents);
+            self.documents.append(later);
         }
         if flight.objects.capacity() <= SPARE_PRIMS_MAX {
             self.spare_flown = flight.objects;
@@ -307,6 +338,12 @@ impl Keeper {
         self.is_ordered = true;
     }
 
+    /// Orders a batch at once that has these documents of an archive with everything that has changed.
+    pub fn order_documents(&mut self, documents: DocumentChanges) {
+        self.documents.append(documents);
+        self.is_ordered = true;
+    }
+
     /// Changes the pace of saves: [`KeeperConfig::save`] and [`KeeperConfig::moving_bytes_per_s`].
     pub const fn set_pace(&mut self, save: Duration, moving_bytes_per_s: u64) {
         self.save = save;
@@ -330,24 +367,89 @@ impl Keeper {
         self.is_ordered = true;
     }
 
-    /// Orders the world to insert a held linkset that the store has marked for this region. [`Self::send_orders`] sends the order, again after lost
-    /// frames, and [`Self::poll_outcome`] returns its outcome once that is on the disk.
+    /// Orders the world to insert an object: one that the store has marked for this region, or that of an item that stays. [`Self::send_orders`] sends the order,
+    /// again after lost frames, and [`Self::poll_outcome`] returns its outcome.
     ///
     /// # Errors
-    /// [`RestoreError`]; then this order is not under way. The linkset's mark is to be taken back, but for [`RestoreError::Twice`].
+    /// [`RestoreError`]; then this order is not under way. The object's mark is to be taken back, but for [`RestoreError::Twice`].
     pub fn order_restore(&mut self, order: RestoreOrder) -> Result<(), RestoreError> {
         self.escrow.order(order)
     }
 
-    /// Hands out commands of the node for the world, until `send` has no room for one; the rest comes with the next call. To be called after each frame,
-    /// each saved batch and each order.
-    pub fn send_orders(&mut self, send: impl FnMut(Action) -> bool) {
-        self.escrow.send_orders(send);
+    /// Orders the world to put an item into a prim, likewise.
+    ///
+    /// # Errors
+    /// [`RestoreError::Busy`], [`RestoreError::Twice`], [`RestoreError::Undone`]; as for [`Self::order_restore`].
+    pub fn order_item(&mut self, order: ItemOrder) -> Result<(), RestoreError> {
+        self.escrow.order_item(order)
     }
 
-    /// The next outcome of an order that is on the disk.
+    /// Any of them, or an order to give an item of a prim other content, whose outcome comes when that is on the disk.
+    ///
+    /// # Errors
+    /// Those of the one that it is.
+    pub fn order(&mut self, order: Order) -> Result<(), RestoreError> {
+        match order {
+            Order::Object(order) => self.order_restore(order),
+            Order::Item(order) => self.order_item(order),
+            Order::Content(order) => self.contents.add(order),
+        }
+    }
+
+    /// Hands out commands of the node for the world, until `send` has no room for one; the rest comes with the next call. To be called after each frame,
+    /// each saved batch and each order.
+    pub fn send_orders(&mut self, mut send: impl FnMut(Action) -> bool) {
+        self.escrow.send_orders(&mut send);
+        self.contents.send(&mut send);
+        self.worn.send_orders(send);
+    }
+
+    /// Orders the world to let an avatar wear an item. [`Self::send_orders`] sends the order, again after lost frames, and [`Self::poll_worn`] returns its
+    /// outcome. The item is followed from now on, until it is in [`WornNews`] that it left, ended, was refused or lost. False, and nothing, if too many orders
+    /// are under way, or nothing of the world would be saved.
+    pub fn wear(&mut self, task: WearTask) -> bool {
+        !self.is_emptied && self.worn.order(task)
+    }
+
+    /// Takes items of a user off that are worn in the region.
+    pub fn take_off(&mut self, owner: AgentId, items: &[Uuid]) {
+        self.worn.take_off(owner, items);
+    }
+
+    /// Takes an item off that is worn in no region: its row goes with the next batch, and it gets the state as its asset.
+    pub fn end_worn(&mut self, now: Instant, worn: &WornObject) {
+        self.worn.end(now, worn);
+    }
+
+    /// Ignores a worn item from now on: it is worn in another region.
+    pub fn disown_worn(&mut self, owner: AgentId, item: Uuid) {
+        self.worn.disown(owner, item);
+    }
+
+    /// The next news of a worn object.
+    pub fn poll_worn(&mut self) -> Option<WornNews> {
+        self.worn.poll_news()
+    }
+
+    /// True if a state of a worn object of the user is not on the disk.
+    #[must_use]
+    pub fn has_unsaved_worn(&self, owner: AgentId) -> bool {
+        let is_flown = self.flight.as_ref().is_some_and(|flight| {
+            let (changed, ended) = &flight.worn;
+            changed.iter().any(|((other, _), _)| *other == owner)
+                || ended.iter().any(|(_, save)| save.row.owner == owner)
+        });
+        is_flown || self.worn.is_unsaved(owner) || self.escrow.has_worn_of(owner)
+    }
+
+    /// Takes the effects of a saved batch on inventories, in case that its world goes back to a checkpoint.
+    pub fn note_items(&mut self, effects: &[ItemEffect]) {
+        self.escrow.note_items(effects);
+    }
+
+    /// The next outcome of an order: of a marked object, and of content, once it is on the disk.
     pub fn poll_outcome(&mut self) -> Option<RestoreOutcome> {
-        self.escrow.poll_outcome()
+        self.escrow.poll_outcome().or_else(|| self.contents.poll_outcome())
     }
 
     /// Time of the first change, movements apart, that is not on the disk; or time since which frames are missing.
@@ -359,8 +461,10 @@ impl Keeper {
 
     /// Time of the first change that is not in the batch under way. Transfers count until they are saved, also those in the batch.
     fn edited_since(&self) -> Option<Instant> {
-        let since = [self.objects.unsaved().since(), self.land.since(), self.escrow.since()];
-        since.into_iter().flatten().min()
+        let objects = self.objects.unsaved().since();
+        let others = [self.worn.since(), self.land.since(), self.escrow.since(), self.contents.since()];
+        let since = std::iter::once(objects).chain(others);
+        since.flatten().min()
     }
 
     /// The last frame applied, as of which a batch saves the region; none before the first one.
@@ -405,6 +509,14 @@ impl Keeper {
         (self.objects.unsaved().len(), self.objects.movers().len())
     }
 
+    /// Takes the events of a frame behind its changes.
+    fn take_events(&mut self, now: Instant, events: &[Event]) {
+        self.escrow.take_events(now, events, &mut self.worn);
+        self.contents.take_events(now, events);
+        self.worn.take_events(events);
+        self.worn.end_frame(now);
+    }
+
     /// Takes all objects and the land of a world, as they are after a frame: the first one, or one with this part of a snapshot.
     fn take_whole(
         &mut self,
@@ -426,14 +538,20 @@ impl Keeper {
         self.is_emptied = !self.objects.take_whole(now, whole, required);
         if self.is_emptied {
             self.lost_at.get_or_insert(now);
+            self.worn.lose_all(now);
             return Following::Emptied;
         }
+        self.worn.take_whole(whole);
         if let Some(land) = part.map_or_else(|| WholeLand::of_first_frame(frame), WholeLand::of_snapshot) {
             self.land.take_whole(now, land);
         }
         match part {
-            Some(part) => self.escrow.take_snapshot(now, &part.transfers),
-            None => self.escrow.take_events(now, &frame.events),
+            Some(part) => {
+                self.escrow.take_snapshot(now, &part.transfers, &mut self.worn);
+                self.contents.take_snapshot();
+                self.worn.end_frame(now);
+            }
+            None => self.take_events(now, &frame.events),
         }
         self.lost_at = None;
         self.frames_waited = 0;

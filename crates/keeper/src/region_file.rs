@@ -10,16 +10,16 @@
 //!
 //! tag     body                                                                     any number of
 //! "ABOT"  RegionAbout (postcard)
-//! "PRIM"  some prims, one behind the other, at most 256 KiB + one prim             yes
+//! "PRIM"  some prims, one behind the other: 256 KiB of them, or a longer one        yes
 //! "LAND"  some rows of the land, one behind the other, at most 256 KiB + one row   yes
 //! "END "  number of prims u32 (postcard)
 //!
 //! offset  size  record
 //! 0       4     tag
-//! 4       2     version of the part: 1
+//! 4       2     version of the part: 1, or 2 of "PRIM"
 //! 6       2     flags: bit 0 the body is deflated (zlib)
 //! 8       4     n, bytes of the body as stored
-//! 12      4     bytes of the body inflated, at most 1 MiB
+//! 12      4     bytes of the body inflated, at most 2 MiB
 //! 16      4     checksum: CRC-32 of the checksum before it, the 16 bytes before it and the stored body
 //! 20      n     body
 //!
@@ -75,9 +75,10 @@ use std::ops::Range;
 use store::{LandKey, LandRows};
 
 const FORMAT: Format =
-    Format { magic: *b"THRO", number: 1, reads: "1", name: "region file", body_bytes_max: 1 << 20 };
+    Format { magic: *b"THRO", number: 1, reads: "1", name: "region file", body_bytes_max: 2 << 20 };
 const ABOUT: Part = Part::new(*b"ABOT", "about");
-const PRIMS: Part = Part::new(*b"PRIM", "prims");
+/// Version 2 has bodies of version 2.
+const PRIMS: Part = Part { upgrades: &[record::unchanged], ..Part::new(*b"PRIM", "prims") };
 const LAND: Part = Part::new(*b"LAND", "land");
 
 /// Bytes of prims or rows after which a record ends.
@@ -181,24 +182,26 @@ pub fn write(
 ) -> io::Result<()> {
     let mut buffer = RecordBuffer::new(&FORMAT);
     buffer.push(&ABOUT, about);
-    let (mut part, mut value, mut n_prims) = (Vec::new(), Vec::new(), 0_u32);
+    let (mut part, mut prim, mut value, mut n_prims) = (Vec::new(), Vec::new(), Vec::new(), 0_u32);
     for (id, place, versioned) in objects.pages.iter().flat_map(ObjectPage::prims) {
         if !is_kept(ids, id, place) {
             continue;
         }
         n_prims += 1;
-        part.extend_from_slice(&(id.0 - ids.kept.start).to_le_bytes());
+        prim.clear();
+        prim.extend_from_slice(&(id.0 - ids.kept.start).to_le_bytes());
         value.clear();
         push_body(&mut value, &versioned.body);
-        push_sized(&mut part, &value);
+        push_sized(&mut prim, &value);
         value.clear();
         push_state(&mut value, &ids.kept, place, versioned);
-        push_sized(&mut part, &value);
-        if part.len() >= PART_BYTES {
+        push_sized(&mut prim, &value);
+        if !part.is_empty() && part.len() + prim.len() > PART_BYTES {
             buffer.push_deflated(&PRIMS, &part);
             part.clear();
             out.write_all(&buffer.take_bytes())?;
         }
+        part.extend_from_slice(&prim);
     }
     if !part.is_empty() {
         buffer.push_deflated(&PRIMS, &part);

@@ -8,9 +8,9 @@ use link::{
     Terrain, VersionedBody,
 };
 use prim::{
-    Body, ExtraParam, ExtraParams, HoverText, LoopedSound, Material, MaterialOverride, MaterialOverrides,
-    Media, MediaEntry, Names, Ownership, PhysicsShape, PrimPhysics, Sale, SaleKind, Shape, ShapeKind,
-    SitTarget,
+    Body, Carried, ContentItem, Contents, ExtraParam, ExtraParams, HoverText, LoopedSound, Material,
+    MaterialOverride, MaterialOverrides, Media, MediaEntry, Names, Ownership, PhysicsShape, PrimPhysics,
+    Sale, SaleKind, Shape, ShapeKind, SitTarget,
 };
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -115,6 +115,38 @@ pub(crate) fn body_with_media(n: u128) -> VersionedBody {
     let body =
         Body { media_url: media.address().into(), media: Some(Arc::new(media)), ..(*rich.body).clone() };
     VersionedBody { body: Arc::new(body), ..rich }
+}
+
+/// The same with two items, and data of an archive.
+pub(crate) fn body_with_contents(n: u128) -> VersionedBody {
+    let rich = rich_body(n);
+    let contents = Contents { serial: 9, items: vec![item(1, "Script"), item(2, "Zettel, schön")] };
+    let (contents, carried) = (Some(Arc::new(contents)), Some(Arc::new(carried(20))));
+    let body = Body { contents, carried, ..(*rich.body).clone() };
+    VersionedBody { body: Arc::new(body), ..rich }
+}
+
+/// An item of the owner of [`rich_body`] with something in every field.
+pub(crate) fn item(n: u128, name: &str) -> Arc<ContentItem> {
+    let ownership = *rich_body(n).body.ownership;
+    Arc::new(ContentItem {
+        id: Uuid::from_u128(n << 64),
+        asset: Uuid::from_u128(n << 65),
+        asset_type: 10,
+        inventory_type: -1,
+        name: name.into(),
+        description: "Öffnet die Tür".into(),
+        flags: 1 << 20,
+        ownership,
+        sale: Sale { kind: SaleKind::Original, price: 3 },
+        created_s: 1_700_000_000,
+        carried: carried(3),
+    })
+}
+
+/// Data of an archive, of this length.
+pub(crate) fn carried(len: usize) -> Carried {
+    Carried::new(vec![0xA5; len]).expect("few bytes")
 }
 
 /// Overrides of one face.

@@ -7,8 +7,9 @@ use crate::chat::ChatKind;
 use crate::effect::Effect;
 use crate::land_command::LandCommand;
 use crate::object_command::{EditRights, ObjectCommand, ObjectLimits};
+use crate::solid::KnownSolid;
 use crate::touch::TouchCommand;
-use crate::transfer::Restoration;
+use crate::transfer::{ContentReplacement, ItemRestoration, Restoration, TakeOffOrder, WearOrder};
 use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, SessionKey, Ticket, Uuid};
 use serde::{Deserialize, Serialize};
@@ -131,20 +132,31 @@ pub enum Action {
     Touch(Box<TouchCommand>),
     /// Show others an effect.
     Effect(Box<Effect>),
-    /// Put a linkset that the store holds into the world. The answer is a transfer: [`Transfer::Restored`] or [`Transfer::Refused`].
+    /// Put an object that the store holds into the world. The answer is a transfer, [`Transfer::Restored`] or [`Transfer::Refused`]; for a copy of one that stays,
+    /// [`crate::Event::Rezzed`].
     ///
     /// [`Transfer::Restored`]: crate::Transfer::Restored
     /// [`Transfer::Refused`]: crate::Transfer::Refused
     Restore(Box<Restoration>),
     /// The effects of this transfer and of those before it are on the disk: the world forgets them.
     Settle(Ticket),
-    /// The store holds as many linksets for this user as it may, or does so no more.
+    /// The store holds as many objects for this user as it may, or does so no more.
     HeldFull {
         /// The user.
         owner: AgentId,
         /// True if it takes no more.
         is_full: bool,
     },
+    /// Put an item of an inventory into a prim. The answer is that to [`Action::Restore`], and [`crate::Event::Contents`] for its user.
+    RestoreItem(Box<ItemRestoration>),
+    /// A solid of an asset is this: prims that collide as it have it from now on ([`crate::Event::SolidsWanted`]). Ignored if no prim does.
+    PutSolid(Box<KnownSolid>),
+    /// Let a user's avatar wear an item.
+    Wear(Box<WearOrder>),
+    /// Take items off a user's avatar.
+    TakeOff(Box<TakeOffOrder>),
+    /// Give an item of a prim other content. The answer is [`crate::Event::Rezzed`], and [`crate::Event::Contents`] for its user.
+    ReplaceContent(Box<ContentReplacement>),
 }
 
 impl Action {
@@ -162,6 +174,11 @@ impl Action {
                 | Self::Restore(_)
                 | Self::Settle(_)
                 | Self::HeldFull { .. }
+                | Self::RestoreItem(_)
+                | Self::PutSolid(_)
+                | Self::Wear(_)
+                | Self::TakeOff(_)
+                | Self::ReplaceContent(_)
         )
     }
 
@@ -306,8 +323,9 @@ mod tests {
     use super::*;
     use crate::land_command::{GroundEdit, LandEdit};
     use crate::touch::TouchPhase;
-    use crate::{DerezKind, HeldLinkset};
+    use crate::{DerezKind, HeldObject, RestorePlace, WornItems};
     use ids::{HeldKey, WorldId};
+    use prim::{AssetSolid, Carried, ContentItem, Ownership, Permissions, Sale, SolidKey, SolidPart};
 
     #[test]
     fn a_command_of_every_kind_survives_its_encoding() {
@@ -328,13 +346,38 @@ mod tests {
             appearance: Some(Arc::clone(&appearance)),
         };
         let control = Control { flags: ControlFlags(1 << 31), body_rotation: Quat::IDENTITY };
-        let linkset = HeldLinkset {
+        let object = HeldObject {
             owner: AgentId(Uuid::from_u128(5)),
             by: SessionKey::NODE,
             kind: DerezKind::Take,
             folder: Uuid::nil(),
             transaction: Uuid::nil(),
-            prims: Vec::new(),
+            is_worn: false,
+            linksets: Vec::new(),
+        };
+        let user = AgentId(Uuid::from_u128(5));
+        let (group, permissions) = (Uuid::nil(), Permissions::NEW);
+        let item = ContentItem {
+            id: Uuid::from_u128(1),
+            asset: Uuid::from_u128(2),
+            asset_type: 7,
+            inventory_type: 7,
+            name: "hé".into(),
+            description: "".into(),
+            flags: 0,
+            ownership: Ownership { creator: user, owner: user, last_owner: user, group, permissions },
+            sale: Sale::default(),
+            created_s: 0,
+            carried: Carried::default(),
+        };
+        let object = Arc::new(object);
+        let wear = WearOrder {
+            session: SessionKey(4),
+            item: Uuid::from_u128(6),
+            point: 31,
+            replaces: true,
+            object: Arc::clone(&object),
+            ids: Uuid::from_u128(8),
         };
         let actions = [
             Action::Enter(Box::new(enter)),
@@ -356,9 +399,9 @@ mod tests {
             Action::ObjectLimits(ObjectLimits::default()),
             Action::Land(Box::new(LandCommand { at_s: 7, edit: LandEdit::Ground(GroundEdit::Undo) })),
             Action::Restore(Box::new(Restoration {
-                key: HeldKey { region: WorldId(1), ticket: Ticket(7) },
-                linkset: Arc::new(linkset),
-                position: Some(position),
+                key: Some(HeldKey { region: WorldId(1), ticket: Ticket(7) }),
+                object,
+                place: RestorePlace::At(position),
                 ids: Uuid::from_u128(8),
             })),
             Action::Settle(Ticket(u32::MAX)),
@@ -371,6 +414,28 @@ mod tests {
                 surface: None,
             })),
             Action::Effect(Box::new(Effect::Sound { id: Uuid::from_u128(9), gain: 1.0 })),
+            Action::RestoreItem(Box::new(ItemRestoration {
+                key: Some(HeldKey { region: HeldKey::ITEMS, ticket: Ticket(7) }),
+                session: SessionKey(4),
+                object: Uuid::from_u128(6),
+                item: Arc::new(item),
+            })),
+            Action::PutSolid(Box::new(KnownSolid {
+                key: SolidKey { asset: Uuid::from_u128(9), part: SolidPart::MeshHull },
+                solid: AssetSolid::FULL,
+            })),
+            Action::Wear(Box::new(wear)),
+            Action::TakeOff(Box::new(TakeOffOrder {
+                owner: user,
+                items: WornItems::AllBut(vec![Uuid::from_u128(6)]),
+            })),
+            Action::ReplaceContent(Box::new(ContentReplacement {
+                session: SessionKey(4),
+                object: Uuid::from_u128(6),
+                item: Uuid::from_u128(7),
+                asset_type: -1,
+                asset: Uuid::from_u128(9),
+            })),
         ];
         for (action, sequence) in actions.into_iter().zip(1..) {
             let session = SessionKey(1 << 48);

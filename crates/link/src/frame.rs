@@ -5,6 +5,7 @@
 
 use crate::chat::Chat;
 use crate::command::Appearance;
+use crate::contents::ContentsEvent;
 use crate::effect::EffectEvent;
 use crate::game::GameEvent;
 use crate::land::{GroundPatch, LandChange, LandEvent, LandState};
@@ -16,6 +17,7 @@ use crate::touch::Touch;
 use crate::transfer::Transfer;
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, LocalId, SessionKey, Tick, Ticket, Uuid, WorldId};
+use prim::SolidKey;
 use serde::{Deserialize, Deserializer, Serialize};
 use smallvec::{Array, SmallVec};
 use std::sync::Arc;
@@ -260,6 +262,28 @@ pub enum Event {
     Touched(Arc<Touch>),
     /// An effect, for the clients of avatars near by.
     Effect(Arc<EffectEvent>),
+    /// Outcome of a request for an item of a prim, for its author.
+    Contents(Arc<ContentsEvent>),
+    /// Answer to an order for an object or an item that the store has not marked ([`crate::Restoration::key`], [`crate::ItemRestoration::key`]), or for other content of
+    /// an item ([`crate::ContentReplacement`]).
+    Rezzed {
+        /// [`crate::Restoration::ids`] of the order, or the id of the item, or of the asset.
+        order: Uuid,
+        /// The reason for which nothing of it is in the world; `None` if all of it is.
+        refusal: Option<EditRefusal>,
+    },
+    /// Solids of assets that prims of the world collide as and that it has not: those that have come into use in this tick, and beside part 0 of a snapshot all of them. Until
+    /// [`crate::Action::PutSolid`] brings one, its prims are boxes.
+    SolidsWanted(Arc<[SolidKey]>),
+    /// Answer to an order to wear an item ([`crate::WearOrder`]): the avatar does not wear it.
+    WearRefused {
+        /// The user.
+        owner: AgentId,
+        /// The item.
+        item: Uuid,
+        /// The reason.
+        reason: EditRefusal,
+    },
 }
 
 /// Reasons for which a session cannot be in a world.
@@ -297,8 +321,12 @@ pub struct SnapshotChunk {
 mod tests {
     use super::*;
     use crate::land::{Estate, LandRefusal, PATCH_SAMPLES, ParcelNumber, SquareSet};
-    use crate::{ChatKind, DerezKind, HeldLinkset, PrimMotion, VersionedBody};
+    use crate::{
+        ChatKind, ContentsOutcome, DerezKind, HeldItem, HeldObject, PrimMotion, VersionedBody, WornChange,
+        WornTransfer,
+    };
     use ids::HeldKey;
+    use prim::SolidPart;
 
     fn appearance() -> Arc<Appearance> {
         let (texture_entry, visual_params) = (vec![1, 2, 3], vec![7; 218]);
@@ -322,17 +350,44 @@ mod tests {
         Arc::new(Entity { id: LocalId(u32::MAX), audience, motion, seat, avatar })
     }
 
-    fn held() -> HeldLinkset {
+    fn held() -> HeldObject {
         let owner = AgentId(Uuid::from_u128(3));
         let body = prim::Body::new(Uuid::from_u128(9), prim::Shape::BOX, Arc::default(), owner, 0);
-        HeldLinkset {
+        HeldObject {
             owner,
             by: SessionKey::NODE,
             kind: DerezKind::Return,
             folder: Uuid::nil(),
             transaction: Uuid::nil(),
-            prims: vec![(PrimMotion::NONE, VersionedBody { version: 1, body: Arc::new(body) })],
+            is_worn: false,
+            linksets: vec![vec![(PrimMotion::NONE, VersionedBody { version: 1, body: Arc::new(body) })]],
         }
+    }
+
+    fn held_item() -> HeldItem {
+        let owner = AgentId(Uuid::from_u128(3));
+        let ownership = prim::Ownership {
+            creator: owner,
+            owner,
+            last_owner: owner,
+            group: Uuid::nil(),
+            permissions: prim::Permissions::NEW,
+        };
+        let item = prim::ContentItem {
+            id: Uuid::from_u128(7),
+            asset: Uuid::from_u128(8),
+            asset_type: 7,
+            inventory_type: 7,
+            name: "note".into(),
+            description: "".into(),
+            flags: 0,
+            ownership,
+            sale: prim::Sale::default(),
+            created_s: -1,
+            carried: prim::Carried::default(),
+        };
+        let new_folder = Some("Box".into());
+        HeldItem { owner, by: SessionKey::NODE, folder: Uuid::nil(), new_folder, item: Arc::new(item) }
     }
 
     #[test]
@@ -401,6 +456,22 @@ mod tests {
             Event::SitRefused { session, reason: SitRefusal::Far },
             Event::Touched(Arc::new(touch)),
             Event::Effect(Arc::new(effect)),
+            Event::Contents(Arc::new(ContentsEvent {
+                session,
+                sequence: 9,
+                id,
+                object: Uuid::from_u128(8),
+                outcome: ContentsOutcome::Edited(Uuid::from_u128(5)),
+            })),
+            Event::Rezzed { order: Uuid::from_u128(6), refusal: Some(EditRefusal::Full) },
+            Event::WearRefused {
+                owner: AgentId(Uuid::from_u128(3)),
+                item: Uuid::from_u128(7),
+                reason: EditRefusal::Full,
+            },
+            Event::SolidsWanted(
+                [SolidKey { asset: Uuid::from_u128(7), part: SolidPart::MeshSurface }].into_iter().collect(),
+            ),
         ]);
         let key = HeldKey { region: WorldId(1), ticket: Ticket(3) };
         let transfers = [
@@ -408,6 +479,12 @@ mod tests {
             Transfer::Restored(key),
             Transfer::Refused(key, EditRefusal::Full),
             Transfer::Undone { first: Ticket(1), last: Ticket(3) },
+            Transfer::HeldItem(Arc::new(held_item())),
+            Transfer::Worn(Arc::new(WornTransfer {
+                item: Uuid::from_u128(7),
+                change: WornChange::TakenOff,
+                object: held(),
+            })),
         ];
         let transfers: Vec<(Ticket, Transfer)> = (1..).map(Ticket).zip(transfers).collect();
         events.extend(transfers.iter().cloned().map(|(ticket, transfer)| Event::Transfer(ticket, transfer)));

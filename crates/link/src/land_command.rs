@@ -4,8 +4,8 @@
 //! Commands of the node ([`crate::Author::Node`]) have an operator's rights, also those that it gives in the name of a session.
 
 use crate::land::{
-    AccessEntry, Environment, EstateList, GroundPatch, GroundTextures, ParcelNumber, ParcelSettings,
-    RegionOptions, Sun, Telehub, WaterAndLimits,
+    AccessEntry, Environment, Estate, EstateList, GroundPatch, GroundTextures, Parcel, ParcelNumber,
+    ParcelSettings, RegionOptions, Sun, Telehub, WaterAndLimits,
 };
 use glam::{Vec2, Vec3};
 use ids::{AgentId, Uuid};
@@ -41,6 +41,58 @@ pub enum LandEdit {
     Join(LandRect),
     /// The estate.
     Estate(EstateEdit),
+    /// Other land as a whole, such as that of an archive; by an operator.
+    Replace(Box<LandReplacement>),
+}
+
+impl LandEdit {
+    /// True if it may change heights of the ground.
+    #[must_use]
+    pub const fn is_of_ground(&self) -> bool {
+        match self {
+            Self::Ground(_) => true,
+            Self::Replace(new) => new.ground.is_some(),
+            Self::Clock | Self::Parcel(..) | Self::Divide { .. } | Self::Join(_) | Self::Estate(_) => false,
+        }
+    }
+}
+
+/// Land in place of the present one. Parts that it lacks stay as they are; all others change in one step, or none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LandReplacement {
+    /// All parcels.
+    pub parcels: Option<ReplacedParcels>,
+    /// The estate.
+    pub estate: Option<Arc<Estate>>,
+    /// The ground.
+    pub ground: Option<ReplacedGround>,
+}
+
+impl LandReplacement {
+    /// True without any part.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        let Self { parcels, estate, ground } = self;
+        parcels.is_none() && estate.is_none() && ground.is_none()
+    }
+}
+
+/// Parcels in place of all present ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReplacedParcels {
+    /// By ascending number.
+    pub parcels: Vec<Arc<Parcel>>,
+    /// The parcel of each square, row by row from the south-west.
+    pub squares: Arc<[ParcelNumber]>,
+}
+
+/// A ground in place of the present one, as far as it differs from that of the world's description.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReplacedGround {
+    /// The ground itself.
+    pub patches: Vec<GroundPatch>,
+    /// The baked one, from which edits are limited and to which they revert.
+    pub baked: Vec<GroundPatch>,
 }
 
 /// A rectangle in metres from the region's corner.

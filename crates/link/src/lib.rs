@@ -8,6 +8,7 @@
 mod census;
 mod chat;
 mod command;
+mod contents;
 mod effect;
 mod frame;
 mod game;
@@ -25,6 +26,7 @@ mod object_command;
 mod object_outcome;
 mod scenery;
 mod seat;
+mod solid;
 mod spec;
 mod stored_objects;
 mod terrain;
@@ -35,6 +37,7 @@ mod travel;
 pub use census::WorldCensus;
 pub use chat::{CHAT_BYTES_MAX, Chat, ChatKind};
 pub use command::{Action, Appearance, Author, Command, Control, ControlFlags, Enter};
+pub use contents::{ContentsEvent, ContentsOutcome};
 pub use effect::{Effect, EffectEvent, ShownEffect};
 pub use frame::{
     Animation, Animations, Audience, Avatar, Change, Entity, EntryRefusal, Event, Frame, SnapshotChunk,
@@ -54,8 +57,8 @@ pub use land::{
     StoredStroke, Sun, Telehub, WaterAndLimits,
 };
 pub use land_command::{
-    AccessList, Brush, EstateEdit, GroundEdit, LandCommand, LandEdit, LandRect, ParcelEdit, ReturnKinds,
-    Stroke, StrokeArea, TelehubEdit,
+    AccessList, Brush, EstateEdit, GroundEdit, LandCommand, LandEdit, LandRect, LandReplacement, ParcelEdit,
+    ReplacedGround, ReplacedParcels, ReturnKinds, Stroke, StrokeArea, TelehubEdit,
 };
 pub use looks::{Looks, LooksError};
 pub use motion::Motion;
@@ -69,16 +72,21 @@ pub use object::{
     VersionedBody, index_in_page, page_of,
 };
 pub use object_command::{
-    CopyPlace, Derez, DerezKind, Duplicates, EDIT_OBJECTS_MAX, EditRights, ExtraParamEdit, FaceMaterial,
-    FlagsEdit, INSERT_PRIMS_MAX, InsertedLinkset, Insertion, MaskEdit, Navigation, NewObject, ObjectCommand,
-    ObjectLimits, Offer, PhysicsEdit, Placement, Ray, RenderMaterialEdit, Textures,
+    CopyPlace, DEREZ_OBJECTS_MAX, Derez, DerezKind, Duplicates, EDIT_OBJECTS_MAX, EditRights, ExtraParamEdit,
+    FaceMaterial, FlagsEdit, INSERT_PRIMS_MAX, InsertedLinkset, Insertion, ItemEdit, MaskEdit, Navigation,
+    NewObject, ObjectCommand, ObjectLimits, Offer, PhysicsEdit, Placement, Ray, RenderMaterialEdit, Textures,
 };
 pub use object_outcome::{EditRefusal, StoppedObject};
 pub use scenery::{PlacedBody, Prim, Scenery, SceneryError, StaticObject, is_arch, plain_texture};
 pub use seat::{Seat, SitRefusal};
+pub use solid::KnownSolid;
 pub use spec::{BOX_NAME, GroundSpec, Portal, PortalTo, WorldSpec};
 pub use stored_objects::{RestingIds, StoredObjects};
 pub use terrain::{CEILING_M, Terrain, TerrainError, is_region_size};
 pub use touch::{SurfacePoint, Touch, TouchCommand, TouchPhase};
-pub use transfer::{HeldLinkset, Restoration, StoredTransfers, Transfer};
+pub use transfer::{
+    ATTACHMENT_POINT_ADDS, ATTACHMENT_POINT_DEFAULT, ATTACHMENT_POINT_MAX, ContentReplacement, HeldItem,
+    HeldObject, ItemRestoration, PlacedLinkset, Restoration, RestorePlace, Rezzing, StoredTransfers,
+    TakeOffOrder, Transfer, WORN_MAX, WearOrder, WornChange, WornItems, WornTransfer,
+};
 pub use travel::{CircuitKey, Passage, PassageRefusal, TravelOrder};

@@ -96,8 +96,10 @@ pub enum CommandSeries {
     Edits,
     /// Settled tickets, and held objects that come back.
     Transfers,
-    /// Orders to the ground.
+    /// Orders to the ground and to the estate.
     Terrain,
+    /// Solids of assets.
+    Solids,
 }
 
 impl CommandSeries {
@@ -132,8 +134,8 @@ mod tests {
 
     #[test]
     fn series_of_commands_are_far_apart() {
-        use CommandSeries::{Bounds, Edits, Snapshots, Terrain, Transfers};
-        let first = [Snapshots, Bounds, Edits, Transfers, Terrain].map(CommandSeries::first);
+        use CommandSeries::{Bounds, Edits, Snapshots, Solids, Terrain, Transfers};
+        let first = [Snapshots, Bounds, Edits, Transfers, Terrain, Solids].map(CommandSeries::first);
         assert!(first[0] == 0 && first.windows(2).all(|two| two[1] - two[0] == 1 << 56), "{first:?}");
     }
 

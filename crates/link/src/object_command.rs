@@ -6,14 +6,17 @@
 use crate::object::{PrimFlags, PrimMotion};
 use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, Uuid};
-use prim::{Body, MaterialOverride, MediaEntry, Shape};
+use prim::{Body, ContentItem, MaterialOverride, MediaEntry, Permissions, Shape};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Objects that one request names, as many as a message has blocks.
 pub const EDIT_OBJECTS_MAX: usize = 255;
 
-/// Prims that one [`ObjectCommand::Insert`] adds: those of the largest linkset.
+/// Linksets that one [`ObjectCommand::Derez`] names: a client sends a longer list in several messages, and an object in an inventory has no more prims.
+pub const DEREZ_OBJECTS_MAX: usize = 2_048;
+
+/// Prims that one [`ObjectCommand::Insert`] or [`ObjectCommand::InsertWithIds`] adds: those of the largest linkset.
 pub const INSERT_PRIMS_MAX: usize = 256;
 
 /// One request to change objects. The avatar of the command's session acts, the node for [`ids::SessionKey::NODE`].
@@ -106,13 +109,51 @@ pub enum ObjectCommand {
     },
     /// Let go of the linkset that the acting user pulls.
     Release,
+    /// Put an item into a prim; for the node only, which has taken it out of an inventory. Owner, masks and id are judged there. With the session of a user,
+    /// the world judges the prim as for that user.
+    PutItem(LocalId, Box<ContentItem>),
+    /// Change an item of a prim.
+    EditItem(LocalId, Box<ItemEdit>),
+    /// Take an item out of a prim, by its id.
+    RemoveItem(LocalId, Uuid),
+    /// Ask for an item of a prim, by its id, to put it elsewhere. It stays.
+    ReadItem(LocalId, Uuid),
+    /// Give an item of a prim to the acting user's inventory ([`crate::Transfer::HeldItem`]). It stays in the prim if its owner may copy it.
+    TakeItem {
+        /// The prim.
+        object: LocalId,
+        /// Id of the item.
+        item: Uuid,
+        /// Folder of the inventory; null for that of the item's kind.
+        folder: Uuid,
+    },
+    /// Take worn linksets off, back into the inventory.
+    TakeOff(Vec<LocalId>),
+    /// Delete linksets for good, by their roots and the ids of these: all of them, or none if one is not there as it is named. For the node only.
+    Clear(Vec<(LocalId, Uuid)>),
+    /// As [`Self::Insert`], with the ids that the prims have: a linkset with an id that another object has is refused, in place of getting another id. For the
+    /// node only.
+    InsertWithIds(Box<Insertion>),
 }
 
 impl ObjectCommand {
     /// True if no session may ask for it.
     #[must_use]
     pub const fn is_of_node(&self) -> bool {
-        matches!(self, Self::Insert(_))
+        matches!(self, Self::Insert(_) | Self::InsertWithIds(_) | Self::PutItem(..) | Self::Clear(_))
+    }
+
+    /// True if it concerns items of a prim. [`crate::Event::Contents`] is its outcome.
+    #[must_use]
+    pub const fn is_of_contents(&self) -> bool {
+        matches!(
+            self,
+            Self::PutItem(..)
+                | Self::EditItem(..)
+                | Self::RemoveItem(..)
+                | Self::ReadItem(..)
+                | Self::TakeItem { .. }
+        )
     }
 
     /// Name in lists for operators.
@@ -150,6 +191,14 @@ impl ObjectCommand {
             Self::FaceMaterial(_) => "face_material",
             Self::Drag { .. } => "drag",
             Self::Release => "release",
+            Self::PutItem(..) => "put_item",
+            Self::EditItem(..) => "edit_item",
+            Self::RemoveItem(..) => "remove_item",
+            Self::ReadItem(..) => "read_item",
+            Self::TakeItem { .. } => "take_item",
+            Self::TakeOff(_) => "take_off",
+            Self::Clear(_) => "clear",
+            Self::InsertWithIds(_) => "insert_with_ids",
         }
     }
 
@@ -170,20 +219,29 @@ impl ObjectCommand {
             Self::Sale(offers) | Self::Buy { offers, .. } => offers.first().map(|(id, _)| *id),
             Self::Group { objects, .. } | Self::Owner { objects, .. } => objects.first().copied(),
             Self::Attach(objects) => objects.first().map(|(id, _)| *id),
-            Self::Link(objects) | Self::Delink(objects) | Self::PutDown(objects) => objects.first().copied(),
+            Self::Link(objects) | Self::Delink(objects) => objects.first().copied(),
+            Self::PutDown(objects) | Self::TakeOff(objects) => objects.first().copied(),
+            Self::Clear(objects) => objects.first().map(|(id, _)| *id),
             Self::Derez(derez) => derez.objects.first().copied(),
             Self::Media(id, _) | Self::Navigate(id, _) => Some(*id),
             Self::RenderMaterial(faces) => faces.first().map(|(id, _)| *id),
             Self::FaceMaterial(faces) => faces.first().map(|(id, _)| *id),
-            Self::Drag { object, .. } => Some(*object),
-            Self::Create(_) | Self::Undo(_) | Self::Redo(_) | Self::Insert(_) | Self::Release => None,
+            Self::Drag { object, .. } | Self::TakeItem { object, .. } => Some(*object),
+            Self::PutItem(id, _) | Self::EditItem(id, _) => Some(*id),
+            Self::RemoveItem(id, _) | Self::ReadItem(id, _) => Some(*id),
+            Self::Create(_) | Self::Undo(_) | Self::Redo(_) | Self::Release => None,
+            Self::Insert(_) | Self::InsertWithIds(_) => None,
         }
     }
 
     /// Objects that it may name.
     #[must_use]
     pub const fn n_objects_max(&self) -> usize {
-        if matches!(self, Self::Insert(_)) { INSERT_PRIMS_MAX } else { EDIT_OBJECTS_MAX }
+        match self {
+            Self::Insert(_) | Self::InsertWithIds(_) => INSERT_PRIMS_MAX,
+            Self::Derez(_) => DEREZ_OBJECTS_MAX,
+            _ => EDIT_OBJECTS_MAX,
+        }
     }
 
     /// Objects that it names, prims that it adds.
@@ -191,6 +249,8 @@ impl ObjectCommand {
     pub fn n_objects(&self) -> usize {
         match self {
             Self::Create(_) | Self::Flags(..) | Self::Media(..) | Self::Navigate(..) | Self::Drag { .. } => 1,
+            Self::PutItem(..) | Self::EditItem(..) | Self::RemoveItem(..) | Self::ReadItem(..) => 1,
+            Self::TakeItem { .. } => 1,
             Self::Release => 0,
             Self::Duplicate(duplicates) => duplicates.copies.len(),
             Self::Place(objects) => objects.len(),
@@ -204,10 +264,14 @@ impl ObjectCommand {
             Self::Group { objects, .. } | Self::Owner { objects, .. } => objects.len(),
             Self::Sale(offers) | Self::Buy { offers, .. } => offers.len(),
             Self::Attach(objects) => objects.len(),
-            Self::Link(objects) | Self::Delink(objects) | Self::PutDown(objects) => objects.len(),
+            Self::Link(objects) | Self::Delink(objects) => objects.len(),
+            Self::PutDown(objects) | Self::TakeOff(objects) => objects.len(),
+            Self::Clear(objects) => objects.len(),
             Self::Derez(derez) => derez.objects.len(),
             Self::Undo(objects) | Self::Redo(objects) => objects.len(),
-            Self::Insert(insertion) => insertion.linksets.iter().map(|linkset| linkset.prims.len()).sum(),
+            Self::Insert(insertion) | Self::InsertWithIds(insertion) => {
+                insertion.linksets.iter().map(|linkset| linkset.prims.len()).sum()
+            }
             Self::RenderMaterial(faces) => faces.len(),
             Self::FaceMaterial(faces) => faces.len(),
         }
@@ -393,6 +457,21 @@ pub struct FaceMaterial {
     pub material: Uuid,
 }
 
+/// Change of an item of a prim. Asset, kind, flags and makers stay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ItemEdit {
+    /// The item.
+    pub item: Uuid,
+    /// Its new name; an empty one keeps the former. Longer names than [`prim::body::NAME_MAX`] are cut.
+    pub name: String,
+    /// Its new description. Longer ones than [`prim::body::DESCRIPTION_MAX`] are cut.
+    pub description: String,
+    /// Its new masks, of which those count that the acting user may change.
+    pub masks: Permissions,
+    /// Its new offer for sale.
+    pub offer: Offer,
+}
+
 /// Change of a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MaskEdit {
@@ -420,13 +499,13 @@ pub struct Derez {
     pub objects: Vec<LocalId>,
     /// Their destination.
     pub kind: DerezKind,
-    /// Folder of an inventory; null without one.
+    /// Folder of an inventory; null without one. For [`DerezKind::Save`] the item.
     pub folder: Uuid,
     /// The client's number of the request; null without one.
     pub transaction: Uuid,
 }
 
-/// Destinations of linksets that are taken out of the world.
+/// Destinations of linksets that are taken out of the world. Variants are appended, never moved: snapshots have their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum DerezKind {
     /// None: they are gone.
@@ -439,6 +518,8 @@ pub enum DerezKind {
     Take,
     /// The acting user gets a copy, and the linkset stays.
     TakeCopy,
+    /// An item of the acting user gets the linkset as its content, and the linkset stays.
+    Save,
 }
 
 impl DerezKind {
@@ -451,10 +532,11 @@ impl DerezKind {
             Self::Return => "return",
             Self::Take => "take",
             Self::TakeCopy => "take_copy",
+            Self::Save => "save",
         }
     }
 
-    /// The kind with this destination code of DeRezObject. Codes of attachments, contents of prims and saved items have none.
+    /// The kind with this code.
     #[must_use]
     pub const fn of_code(code: u8) -> Option<Self> {
         match code {
@@ -462,11 +544,13 @@ impl DerezKind {
             4 => Some(Self::Take),
             6 => Some(Self::Trash),
             9 => Some(Self::Return),
+            16 => Some(Self::Save),
             _ => None,
         }
     }
 
-    /// Its destination code in DeRezObject; 0 for [`Self::Delete`], which has none there.
+    /// Its code in rows of the store: that of DeRezObject, where another one names it. [`Self::Delete`], of which the store has none, is 0. [`Self::Save`] is a
+    /// number that clients have no meaning for, since theirs is 0.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -475,7 +559,14 @@ impl DerezKind {
             Self::Take => 4,
             Self::Trash => 6,
             Self::Return => 9,
+            Self::Save => 16,
         }
+    }
+
+    /// True if the linksets stay in the world, and what leaves it is a copy.
+    #[must_use]
+    pub const fn is_copy(self) -> bool {
+        matches!(self, Self::TakeCopy | Self::Save)
     }
 }
 
@@ -530,7 +621,41 @@ impl Default for ObjectLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prim::{Carried, Ownership, Sale};
     use std::collections::BTreeSet;
+
+    fn item() -> ContentItem {
+        let user = AgentId(Uuid::from_u128(3));
+        ContentItem {
+            id: Uuid::from_u128(7),
+            asset: Uuid::from_u128(8),
+            asset_type: 7,
+            inventory_type: 7,
+            name: "note".into(),
+            description: "".into(),
+            flags: 0,
+            ownership: Ownership {
+                creator: user,
+                owner: user,
+                last_owner: user,
+                group: Uuid::nil(),
+                permissions: Permissions::NEW,
+            },
+            sale: Sale::default(),
+            created_s: -1,
+            carried: Carried::default(),
+        }
+    }
+
+    #[test]
+    fn an_insertion_has_the_bytes_of_recordings_before_archives() {
+        let body =
+            Arc::new(Body::new(Uuid::from_u128(7), Shape::BOX, Arc::default(), AgentId(Uuid::nil()), 0));
+        let linksets = vec![InsertedLinkset { prims: vec![(PrimMotion::NONE, body)] }];
+        let insertion = Insertion { ids: Uuid::from_u128(9), linksets };
+        let former = postcard::to_stdvec(&(insertion.ids, &insertion.linksets)).unwrap();
+        assert_eq!(postcard::to_stdvec(&insertion), Ok(former));
+    }
 
     #[test]
     fn a_request_of_every_kind_survives_its_encoding_and_counts_its_objects() {
@@ -560,10 +685,18 @@ mod tests {
         let derez = Derez { objects: vec![id], kind: DerezKind::Return, folder: uuid, transaction: uuid };
         let body = Arc::new(Body::new(uuid, Shape::BOX, Arc::new([3]), AgentId(uuid), 1 << 50));
         let linkset = InsertedLinkset { prims: vec![(PrimMotion::NONE, body)] };
+        let insertion = Insertion { ids: uuid, linksets: vec![linkset] };
         let shiny = RenderMaterialEdit {
             face: None,
             material: Some(uuid),
             changes: Some(Box::new(MaterialOverride { metallic: Some(1.0), ..MaterialOverride::default() })),
+        };
+        let edit = ItemEdit {
+            item: uuid,
+            name: "nöte".into(),
+            description: String::new(),
+            masks: Permissions::NEW,
+            offer,
         };
         let requests = [
             ObjectCommand::Create(Box::new(new)),
@@ -595,13 +728,21 @@ mod tests {
             ObjectCommand::Derez(derez),
             ObjectCommand::Undo(vec![uuid]),
             ObjectCommand::Redo(vec![uuid]),
-            ObjectCommand::Insert(Box::new(Insertion { ids: uuid, linksets: vec![linkset] })),
+            ObjectCommand::Insert(Box::new(insertion.clone())),
             ObjectCommand::Media(id, vec![None, Some(MediaEntry::default())]),
             ObjectCommand::Navigate(id, Navigation { face: 1, address: "http://a/".into() }),
             ObjectCommand::RenderMaterial(vec![(id, shiny)]),
             ObjectCommand::FaceMaterial(vec![(id, FaceMaterial { face: Some(1), material: uuid })]),
             ObjectCommand::Drag { object: id, grip: Vec3::X, target: Vec3::splat(50.0) },
             ObjectCommand::Release,
+            ObjectCommand::PutItem(id, Box::new(item())),
+            ObjectCommand::EditItem(id, Box::new(edit)),
+            ObjectCommand::RemoveItem(id, uuid),
+            ObjectCommand::ReadItem(id, uuid),
+            ObjectCommand::TakeItem { object: id, item: uuid, folder: uuid },
+            ObjectCommand::TakeOff(vec![id]),
+            ObjectCommand::Clear(vec![(id, uuid)]),
+            ObjectCommand::InsertWithIds(Box::new(insertion)),
         ];
         let labels: BTreeSet<&str> = requests.iter().map(ObjectCommand::label).collect();
         assert_eq!(labels.len(), requests.len(), "{labels:?}");
@@ -612,6 +753,7 @@ mod tests {
                     | ObjectCommand::Undo(_)
                     | ObjectCommand::Redo(_)
                     | ObjectCommand::Insert(_)
+                    | ObjectCommand::InsertWithIds(_)
                     | ObjectCommand::Release
             );
             assert_eq!(request.first_object(), is_named.then_some(id), "{request:?}");
@@ -621,7 +763,15 @@ mod tests {
                 _ => 1,
             };
             assert_eq!(request.n_objects(), n, "{request:?}");
-            assert_eq!(request.is_of_node(), matches!(request, ObjectCommand::Insert(_)));
+            let is_of_node = matches!(
+                request,
+                ObjectCommand::Insert(_)
+                    | ObjectCommand::InsertWithIds(_)
+                    | ObjectCommand::PutItem(..)
+                    | ObjectCommand::Clear(_)
+            );
+            assert_eq!(request.is_of_node(), is_of_node);
+            assert_eq!(request.is_of_contents(), request.label().ends_with("_item"), "{request:?}");
             let bytes = postcard::to_stdvec(&request).unwrap();
             assert_eq!(postcard::from_bytes(&bytes), Ok(request));
         }
@@ -632,6 +782,7 @@ mod tests {
         assert_eq!(DerezKind::of_code(4), Some(DerezKind::Take));
         assert_eq!([0, 2, 3, 5, 7, 8, 10, 255].map(DerezKind::of_code), [None; 8]);
         let of = |code| DerezKind::of_code(code).map(DerezKind::code);
-        assert_eq!([1, 4, 6, 9].map(of), [1, 4, 6, 9].map(Some));
+        assert_eq!([1, 4, 6, 9, 16].map(of), [1, 4, 6, 9, 16].map(Some));
+        assert!(DerezKind::Save.is_copy() && !DerezKind::Take.is_copy());
     }
 }

@@ -59,11 +59,15 @@ pub enum EditRefusal {
     TooManyPhysical,
     /// Earlier edits are not on the disk, for longer than the operator allows.
     NotSaved,
+    /// The prim has no item with this id.
+    NoItem,
+    /// The prim has as many items as it may have, or the region as many in all of its prims.
+    ContentsFull,
 }
 
 impl EditRefusal {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 28] = [
         Self::NotBuiltOn,
         Self::Unknown,
         Self::Rights,
@@ -90,7 +94,45 @@ impl EditRefusal {
         Self::HeldFull,
         Self::TooManyPhysical,
         Self::NotSaved,
+        Self::NoItem,
+        Self::ContentsFull,
     ];
+
+    /// A sentence for the acting user.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::NotBuiltOn => "Objects cannot be built or changed here.",
+            Self::Unknown => "That object is not there any more.",
+            Self::Rights => "You are not allowed to change that object in this way.",
+            Self::BadNumber | Self::BadValue => "Your viewer has sent a value that no object can have.",
+            Self::TooManyObjects => "Your viewer has named more objects than a request can have.",
+            Self::Full => "This region has as many objects as it can hold.",
+            Self::TooFast => "You are building too fast. Try again in a moment.",
+            Self::TooManyParts => "An object cannot have that many parts.",
+            Self::Itself => "An object cannot be linked to itself.",
+            Self::OtherOwner => "Objects of different owners cannot be linked.",
+            Self::TooFar => "The parts of an object cannot be that far from each other.",
+            Self::Outside => "That place is outside of the region.",
+            Self::NotForSale => "That object is not for sale under these terms.",
+            Self::NoHistory => "There is nothing to undo or redo.",
+            Self::Part => "That is possible for whole objects only, not for their parts.",
+            Self::Attached => "That object is worn.",
+            Self::NoOwner => "You have no avatar here that could own the object.",
+            Self::Twice => "There is an object with that id already.",
+            Self::Unsupported => "This server does not have what your viewer has just asked for.",
+            Self::NoBuilding => "The owner of this land does not let you build here.",
+            Self::NoEntry => "The owner of that land does not let objects of others enter it.",
+            Self::ParcelFull => "That parcel has as many objects as it can hold.",
+            Self::TooManyPhysical => "This region has as many physical objects as it can hold.",
+            Self::NotSaved => {
+                "The server cannot save changes of objects at the moment. Please try again later."
+            }
+            Self::NoItem => "That item is not in the object any more.",
+            Self::ContentsFull => "There is no room for more items in objects.",
+            Self::HeldFull => "The server holds as many objects for their owner as it can. They stay here.",
+        }
+    }
 
     /// Name in metrics.
     #[must_use]
@@ -122,6 +164,8 @@ impl EditRefusal {
             Self::TooManyPhysical => "too_many_physical",
             Self::NotSaved => "not_saved",
             Self::HeldFull => "held_full",
+            Self::NoItem => "no_item",
+            Self::ContentsFull => "contents_full",
         }
     }
 }

@@ -2,12 +2,19 @@
 //!
 //! Long and often equal fields are behind `Arc`, so that a copy with one field changed is cheap and equal parts can be shared.
 
+mod encoding;
+
+pub use crate::ownership::{DESCRIPTION_MAX, NAME_MAX, Ownership, Sale, SaleKind};
+pub use encoding::{RareFields, RareParts};
+
+use crate::contents::{CARRIED_MAX, Carried, Contents, ContentsError};
 use crate::extra_params::ExtraParams;
 use crate::material_override::{MaterialOverrides, OverrideError};
 use crate::media::{Media, MediaError};
-use crate::permissions::Permissions;
+use crate::permissions::{Mask, Permissions};
 use crate::physics::PrimPhysics;
 use crate::shape::Shape;
+use encoding::EncodedBody;
 use glam::{Quat, Vec3};
 use ids::{AgentId, Uuid};
 use serde::{Deserialize, Serialize};
@@ -20,10 +27,6 @@ use thiserror::Error;
 pub const SIZE_RANGE_M: (f32, f32) = (0.01, 64.0);
 /// Bytes of a texture entry: those of 45 faces that differ in everything take fewer.
 pub const TEXTURE_ENTRY_MAX: usize = 2_048;
-/// Bytes of a name and of a description, without a closing zero.
-pub const NAME_MAX: usize = 63;
-/// Bytes of a description.
-pub const DESCRIPTION_MAX: usize = 127;
 /// Bytes of a hover text.
 pub const HOVER_TEXT_MAX: usize = 254;
 /// Bytes of a media address.
@@ -124,59 +127,6 @@ pub struct Names {
     pub sit: Arc<str>,
 }
 
-/// Users with a claim on a prim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Ownership {
-    /// Its maker, for ever.
-    pub creator: AgentId,
-    /// Its owner.
-    pub owner: AgentId,
-    /// The owner before.
-    pub last_owner: AgentId,
-    /// Its group; null for none.
-    pub group: Uuid,
-    /// Masks.
-    pub permissions: Permissions,
-}
-
-/// Kinds of sale.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[repr(u8)]
-pub enum SaleKind {
-    /// Not for sale.
-    #[default]
-    No = 0,
-    /// The object itself.
-    Original = 1,
-    /// A copy of it.
-    Copy = 2,
-    /// Its contents.
-    Contents = 3,
-}
-
-impl SaleKind {
-    /// The kind with this code.
-    #[must_use]
-    pub const fn of_code(code: u8) -> Option<Self> {
-        match code {
-            0 => Some(Self::No),
-            1 => Some(Self::Original),
-            2 => Some(Self::Copy),
-            3 => Some(Self::Contents),
-            _ => None,
-        }
-    }
-}
-
-/// Offer of a prim for sale.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Sale {
-    /// The thing that is sold.
-    pub kind: SaleKind,
-    /// In the grid's currency; not negative.
-    pub price: i32,
-}
-
 /// Text above a prim.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct HoverText {
@@ -210,6 +160,7 @@ pub struct SitTarget {
 
 /// A prim but for its place and movement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "EncodedBody", into = "EncodedBody")]
 pub struct Body {
     /// Its id in every region, for ever; `FullID` in messages.
     pub id: Uuid,
@@ -255,10 +206,16 @@ pub struct Body {
     pub physics: PrimPhysics,
     /// Place for a sitting avatar.
     pub sit_target: Option<SitTarget>,
+    /// Its items, for prims that have or had any.
+    pub contents: Option<Arc<Contents>>,
+    /// Data of an archive that have no field here.
+    pub carried: Option<Arc<Carried>>,
+    /// Item of its owner's inventory as which its linkset is worn, in the root of one that is.
+    pub worn_item: Option<Uuid>,
 }
 
 /// Reasons to refuse a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BodyError {
     /// A size that is not a number.
     #[error("a size that is not a number")]
@@ -288,6 +245,9 @@ pub enum BodyError {
     /// Overrides of render materials that no prim can have.
     #[error(transparent)]
     Overrides(#[from] OverrideError),
+    /// Contents that no prim can have.
+    #[error(transparent)]
+    Contents(#[from] ContentsError),
     /// Another length than those of a texture animation.
     #[error("a texture animation of {0} bytes")]
     TextureAnimation(usize),
@@ -327,11 +287,65 @@ impl Body {
             sale: Sale::default(),
             physics: PrimPhysics::default(),
             sit_target: None,
+            contents: None,
+            carried: None,
+            worn_item: None,
         }
+    }
+
+    /// Number of its items.
+    #[must_use]
+    pub fn n_items(&self) -> usize {
+        self.contents.as_ref().map_or(0, |contents| contents.items.len())
+    }
+
+    /// Bytes of data of archives in it and in its items.
+    #[must_use]
+    pub fn carried_len(&self) -> usize {
+        let items = self.contents.iter().flat_map(|contents| &contents.items).map(|item| &item.carried);
+        let all = items.chain(self.carried.as_deref());
+        all.map(|carried| carried.as_bytes().len()).sum()
+    }
+
+    /// Rights that its owner has to all of its items; every right without any.
+    #[must_use]
+    pub fn contents_rights(&self) -> Mask {
+        self.contents.as_ref().map_or(Mask::ALL, |contents| contents.shared_rights())
+    }
+
+    /// True if clients are shown the same by both. Contents and the data of archives are not shown.
+    #[must_use]
+    pub fn shows_the_same_as(&self, other: &Self) -> bool {
+        let Self { contents, carried, .. } = other;
+        if (&self.contents, &self.carried) == (contents, carried) {
+            return self == other;
+        }
+        Self { contents: contents.clone(), carried: carried.clone(), ..self.clone() } == *other
     }
 
     /// Folds all of it into a hash of state.
     pub fn fold_into(&self, hasher: &mut StateHasher) {
+        self.fold_with(self.long_hash(), hasher);
+    }
+
+    /// Hash of contents and of data of archives; 0 without any. It takes long for a prim with many items, and those seldom change.
+    #[must_use]
+    pub fn long_hash(&self) -> u64 {
+        if self.contents.is_none() && self.carried.is_none() {
+            return 0;
+        }
+        let mut hasher = StateHasher::new();
+        if let Some(contents) = &self.contents {
+            contents.hash(&mut hasher);
+        }
+        if let Some(carried) = &self.carried {
+            hasher.bytes(carried.as_bytes());
+        }
+        hasher.finish()
+    }
+
+    /// As [`Self::fold_into`], with its [`Self::long_hash`].
+    pub fn fold_with(&self, long_hash: u64, hasher: &mut StateHasher) {
         let Self {
             id,
             p_code,
@@ -355,6 +369,9 @@ impl Body {
             sale,
             physics,
             sit_target,
+            contents: _,
+            carried: _,
+            worn_item,
         } = self;
         hasher.bytes(id.as_bytes());
         hasher.bytes(&[*p_code as u8, *state, *material as u8, *click_action]);
@@ -390,6 +407,18 @@ impl Body {
             hasher.vec3(*position);
             hasher.quat(*rotation);
         }
+        if let Some(item) = worn_item {
+            hasher.bytes(item.as_bytes());
+        }
+        if long_hash != 0 {
+            hasher.u64(long_hash);
+        }
+    }
+
+    /// Number of the attachment point of a worn linkset: viewers read it with its nibbles exchanged.
+    #[must_use]
+    pub const fn attachment_point(&self) -> u8 {
+        self.state.rotate_left(4)
     }
 
     /// Checks lengths and numbers, and clamps size, sound, price and matter into their ranges.
@@ -411,6 +440,14 @@ impl Body {
         }
         if let Some(overrides) = &self.overrides {
             overrides.check()?;
+        }
+        if let Some(contents) = &self.contents {
+            contents.check()?;
+        }
+        if let Some(carried) = &self.carried
+            && carried.as_bytes().len() > CARRIED_MAX
+        {
+            return Err(ContentsError::Carried(carried.as_bytes().len()).into());
         }
         let lengths = [
             ("texture entry", self.texture_entry.len(), TEXTURE_ENTRY_MAX),

@@ -4,17 +4,29 @@
 //! movement. Everything here is checked when it is made and plain afterwards: no world, no packets, no files. World, replica, store and
 //! archives share these types.
 
+mod asset_solid;
 pub mod body;
+mod contents;
 mod extra_params;
 mod material_override;
 mod media;
+mod ownership;
 mod permissions;
 mod physics;
 mod shape;
 mod texture_entry;
 
+pub use asset_solid::{
+    ASSET_REACH, ASSET_TRIANGLES_MAX, ASSET_VERTICES_MAX, AssetSolid, AssetSolidError, SolidBox, SolidKey,
+    SolidPart, SolidSurface,
+};
 pub use body::{
-    Body, BodyError, HoverText, LoopedSound, Material, Names, Ownership, PCode, Sale, SaleKind, SitTarget,
+    Body, BodyError, HoverText, LoopedSound, Material, Names, Ownership, PCode, RareFields, RareParts, Sale,
+    SaleKind, SitTarget,
+};
+pub use contents::{
+    CARRIED_MAX, CONTENT_ITEMS_MAX, CONTENTS_CARRIED_MAX, Carried, ContentItem, Contents, ContentsError,
+    item_flags,
 };
 pub use extra_params::{EXTRA_PARAMS_MAX, ExtraParam, ExtraParamError, ExtraParams};
 pub use material_override::{
@@ -26,7 +38,8 @@ pub use media::{
     MediaError, MediaUsers,
 };
 pub use permissions::{
-    Edit, LinksetPermissions, Mask, MaskField, Permissions, Role, allows, receiver_flags, update_flags,
+    Edit, ItemDrop, LinksetPermissions, Mask, MaskField, Permissions, Role, allows, allows_drop,
+    receiver_flags, update_flags,
 };
 pub use physics::{PhysicsShape, PrimPhysics};
 pub use shape::{Hole, Path, Profile, Shape, ShapeError, ShapeKind};

@@ -257,6 +257,12 @@ impl LinksetPermissions {
         Self { group: shared.group & limit, everyone: shared.everyone & limit, ..shared }
     }
 
+    /// True if its root lacks the right to move for its owner.
+    #[must_use]
+    pub const fn is_locked(&self) -> bool {
+        self.is_locked
+    }
+
     /// Rights of a user.
     #[must_use]
     pub fn rights(&self, role: Role, is_attached: bool) -> Mask {
@@ -350,6 +356,8 @@ pub enum Edit {
     Delete,
     /// A file outside of the grid.
     Export,
+    /// An item of its contents, in the acting user's inventory.
+    TakeItem,
 }
 
 /// True if a user in this role may do this, by the rights of [`LinksetPermissions::rights`]. Rules of the land, such as the right of its owner to
@@ -361,7 +369,7 @@ pub fn allows(edit: Edit, rights: Mask, role: Role) -> bool {
     match edit {
         Edit::Move => rights.has(Mask::MOVE),
         Edit::Modify => rights.has(Mask::MODIFY),
-        Edit::SetPermissions => is_owner,
+        Edit::SetPermissions | Edit::TakeItem => is_owner,
         Edit::SetOwner => is_operator,
         Edit::Link => (is_owner || role == Role::Friend) && rights.has(Mask::MODIFY),
         // A friend's copy changes hands. For members and others the copy right implies that.
@@ -374,11 +382,32 @@ pub fn allows(edit: Edit, rights: Mask, role: Role) -> bool {
     }
 }
 
+/// An item of a user on its way into a prim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemDrop {
+    /// It is a script.
+    pub is_script: bool,
+    /// The user may give it away.
+    pub is_transferable: bool,
+    /// The root of the linkset has the flag by which it takes items of all users.
+    pub is_open: bool,
+}
+
+/// True if a user in this role may put an item into a prim, by the rights of [`LinksetPermissions::rights`]. Nothing but an operator's comes into a locked
+/// linkset, and no script of another user than its owner. An item that changes hands with that has to be the giver's to give.
+#[must_use]
+pub fn allows_drop(item: ItemDrop, rights: Mask, role: Role, is_locked: bool) -> bool {
+    let ItemDrop { is_script, is_transferable, is_open } = item;
+    let is_free = matches!(role, Role::Operator { .. });
+    let may_give = role == Role::Owner || is_transferable && !is_script;
+    is_free || !is_locked && may_give && (is_open || rights.has(Mask::MODIFY))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const EDITS: [Edit; 9] = [
+    const EDITS: [Edit; 10] = [
         Edit::Move,
         Edit::Modify,
         Edit::SetPermissions,
@@ -388,6 +417,7 @@ mod tests {
         Edit::Take,
         Edit::Delete,
         Edit::Export,
+        Edit::TakeItem,
     ];
 
     const ROLES: [Role; 6] = [
@@ -408,42 +438,42 @@ mod tests {
 
     /// Objects, and for each a row per role in the order of [`ROLES`]: an `x` for each of [`EDITS`] that is allowed.
     ///
-    /// The columns: Move Modify SetPermissions SetOwner Link Copy Take Delete Export.
+    /// The columns: Move Modify SetPermissions SetOwner Link Copy Take Delete Export TakeItem.
     #[rustfmt::skip]
     const TABLE: &[(&str, [&str; 6], bool, [&str; 6])] = &[
         // A new prim: base, owner, group, everyone, next owner, contents; attached; rows.
         ("new", ["vmcte", "vmcte", "-----", "-----", "v--t-", "vmcte"], false,
-            ["xxxxxxxxx", "xxxxxxxxx", "xxx.xxxxx", "xx..xxxx.", ".........", "........."]),
+            ["xxxxxxxxxx", "xxxxxxxxxx", "xxx.xxxxxx", "xx..xxxx..", "..........", ".........."]),
         ("worn", ["vmcte", "vmcte", "vmc--", "v-c--", "v--t-", "vmcte"], true,
-            ["xxxxxxxxx", "xxxxxxxxx", "xxx.xxxxx", ".........", ".........", "........."]),
+            ["xxxxxxxxxx", "xxxxxxxxxx", "xxx.xxxxxx", "..........", "..........", ".........."]),
         ("locked", ["vmcte", "-mcte", "-----", "-----", "v--t-", "vmcte"], false,
-            ["xxxxxxxxx", "..xx.x..x", "..x..x..x", ".....x...", ".........", "........."]),
+            ["xxxxxxxxxx", "..xx.x..xx", "..x..x..xx", ".....x....", "..........", ".........."]),
         ("locked for all but its group", ["vmcte", "-mcte", "vmc--", "-----", "v--t-", "vmcte"], false,
-            ["xxxxxxxxx", "..xx.x..x", "..x..x..x", ".....x...", ".....x...", "........."]),
+            ["xxxxxxxxxx", "..xx.x..xx", "..x..x..xx", ".....x....", ".....x....", ".........."]),
         ("shared with its group", ["vmcte", "vmcte", "vmc--", "-----", "v--t-", "vmcte"], false,
-            ["xxxxxxxxx", "xxxxxxxxx", "xxx.xxxxx", "xx..xxxx.", "xx...x...", "........."]),
+            ["xxxxxxxxxx", "xxxxxxxxxx", "xxx.xxxxxx", "xx..xxxx..", "xx...x....", ".........."]),
         ("free to copy", ["vmcte", "vmcte", "-----", "--c--", "v--t-", "vmcte"], false,
-            ["xxxxxxxxx", "xxxxxxxxx", "xxx.xxxxx", "xx..xxxx.", ".....x...", ".....x..."]),
+            ["xxxxxxxxxx", "xxxxxxxxxx", "xxx.xxxxxx", "xx..xxxx..", ".....x....", ".....x...."]),
         ("free to move", ["vmcte", "vmcte", "-----", "v----", "v--t-", "vmcte"], false,
-            ["xxxxxxxxx", "xxxxxxxxx", "xxx.xxxxx", "xx..xxxx.", "x........", "x........"]),
+            ["xxxxxxxxxx", "xxxxxxxxxx", "xxx.xxxxxx", "xx..xxxx..", "x.........", "x........."]),
         ("free to export", ["vmcte", "vmcte", "-----", "--c-e", "v--t-", "vmcte"], false,
-            ["xxxxxxxxx", "xxxxxxxxx", "xxx.xxxxx", "xx..xxxx.", ".....x...", ".....x..x"]),
+            ["xxxxxxxxxx", "xxxxxxxxxx", "xxx.xxxxxx", "xx..xxxx..", ".....x....", ".....x..x."]),
         ("bought without copies", ["vm-t-", "vm-t-", "-----", "--c--", "v--t-", "vmcte"], false,
-            ["xxxxxxxxx", "xxxxxxxxx", "xxx.x.xx.", "xx..x.xx.", ".........", "........."]),
+            ["xxxxxxxxxx", "xxxxxxxxxx", "xxx.x.xx.x", "xx..x.xx..", "..........", ".........."]),
         ("bought without transfer", ["vmc--", "vmc--", "-----", "--c--", "vmc--", "vmcte"], false,
-            ["xxxxxxxxx", "xxxxxxxxx", "xxx.xxxx.", "xx..x..x.", ".........", "........."]),
+            ["xxxxxxxxxx", "xxxxxxxxxx", "xxx.xxxx.x", "xx..x..x..", "..........", ".........."]),
         ("bought without changes", ["v-ct-", "v-ct-", "vmc--", "v----", "v-ct-", "vmcte"], false,
-            ["xxxxxxxxx", "xxxxxxxxx", "x.x..xxx.", "x....xxx.", "x....x...", "x........"]),
+            ["xxxxxxxxxx", "xxxxxxxxxx", "x.x..xxx.x", "x....xxx..", "x....x....", "x........."]),
         ("with an item that is not copied", ["vmcte", "vmcte", "-----", "--c--", "v--t-", "vm-te"], false,
-            ["xxxxxxxxx", "xxxxxxxxx", "xxx.x.xxx", "xx..x.xx.", ".........", "........."]),
+            ["xxxxxxxxxx", "xxxxxxxxxx", "xxx.x.xxxx", "xx..x.xx..", "..........", ".........."]),
         ("with an item that is not given away", ["vmcte", "vmcte", "-----", "--c--", "v--t-", "vmc-e"], false,
-            ["xxxxxxxxx", "xxxxxxxxx", "xxx.xxxxx", "xx..x..x.", ".........", "........."]),
+            ["xxxxxxxxxx", "xxxxxxxxxx", "xxx.xxxxxx", "xx..x..x..", "..........", ".........."]),
         ("with an item that is not changed", ["vmcte", "vmcte", "-----", "v-c--", "v--t-", "--ct-"], false,
-            ["xxxxxxxxx", "xxxxxxxxx", "xxx.xxxxx", "xx..xxxx.", "x....x...", "x....x..."]),
+            ["xxxxxxxxxx", "xxxxxxxxxx", "xxx.xxxxxx", "xx..xxxx..", "x....x....", "x....x...."]),
         ("that its owner may not change", ["vmcte", "v-cte", "-----", "-----", "v--t-", "vmcte"], false,
-            ["xxxxxxxxx", "xxxxxxxxx", "x.x..xxxx", "x....xxx.", ".........", "........."]),
+            ["xxxxxxxxxx", "xxxxxxxxxx", "x.x..xxxxx", "x....xxx..", "..........", ".........."]),
         ("with an owner mask above its base", ["v----", "vmcte", "-----", "-----", "v--t-", "vmcte"], false,
-            ["xxxxxxxxx", "xxxxxxxxx", "x.x...xx.", "x......x.", ".........", "........."]),
+            ["xxxxxxxxxx", "xxxxxxxxxx", "x.x...xx.x", "x......x..", "..........", ".........."]),
     ];
 
     #[test]
@@ -465,6 +495,45 @@ mod tests {
             }
         }
         assert!(rows >= 400, "{rows}");
+    }
+
+    /// Linksets, and for each a row per item: an `x` for each of [`ROLES`] that may put it in.
+    #[rustfmt::skip]
+    const DROPS: &[(&str, &str, &str, bool, [&str; 5])] = &[
+        // Owner and everyone mask, whether it takes items of all users.
+        // Items: a notecard, one that is not given away, a script, a script that is not, a notecard into a worn linkset.
+        ("new", "vmcte", "-----", false, ["xxxx..", "xxx...", "xxx...", "xxx...", "xxx..."]),
+        ("open to all", "vmcte", "-----", true, ["xxxxxx", "xxx...", "xxx...", "xxx...", "xxxxxx"]),
+        ("open to all, not to be changed", "v-cte", "-----", true, ["xxxxxx", "xxx...", "xxx...", "xxx...", "xxxxxx"]),
+        ("not to be changed", "v-cte", "-----", false, ["xx....", "xx....", "xx....", "xx....", "xx...."]),
+        ("free to change", "vmcte", "-m---", false, ["xxxxxx", "xxx...", "xxx...", "xxx...", "xxx..."]),
+        ("locked", "-mcte", "-----", false, ["xx....", "xx....", "xx....", "xx....", "xx...."]),
+        ("locked and open", "-mcte", "-----", true, ["xx....", "xx....", "xx....", "xx....", "xx...."]),
+    ];
+
+    #[test]
+    fn the_table_of_drops_holds() {
+        for (what, owner, everyone, is_open, rows) in DROPS {
+            let permissions =
+                Permissions { owner: mask(owner), everyone: mask(everyone), ..Permissions::NEW };
+            let linkset = LinksetPermissions::of((&permissions, Mask::ALL), std::iter::empty());
+            let items = [
+                (false, true, false),
+                (false, false, false),
+                (true, true, false),
+                (true, false, false),
+                (false, true, true),
+            ];
+            for ((is_script, is_transferable, is_attached), expected) in items.into_iter().zip(rows) {
+                let item = ItemDrop { is_script, is_transferable, is_open: *is_open };
+                let may = |role| {
+                    let rights = linkset.rights(role, is_attached);
+                    if allows_drop(item, rights, role, linkset.is_locked()) { 'x' } else { '.' }
+                };
+                let row: String = ROLES.map(may).iter().collect();
+                assert_eq!(row, *expected, "{what}, {item:?}, {is_attached}");
+            }
+        }
     }
 
     #[test]

@@ -40,7 +40,7 @@ mod value;
 pub use buffer::RecordBuffer;
 pub use error::{RecordError, Unreadable};
 pub use layout::{Format, PREAMBLE_LEN, RECORD_HEAD_LEN};
-pub use part::{END, Part, Upgrade};
+pub use part::{END, Part, Upgrade, unchanged};
 pub use records::{Record, Records};
 pub use stream::{Head, RecordCursor};
 pub use tag::Tag;

@@ -8,7 +8,7 @@
 mod golden_name;
 
 use golden_name::golden_name;
-use recording::{Recording, Replay, Writer};
+use recording::{Recording, Replay, Writer, upgrade};
 use std::io::{self, Cursor};
 use std::path::{Path, PathBuf};
 use world::saved;
@@ -20,7 +20,10 @@ fn main() -> io::Result<()> {
     let directory: PathBuf =
         std::env::args_os().nth(1).ok_or_else(|| io::Error::other("usage: formats DIRECTORY"))?.into();
     let oldest = std::fs::read(directory.join("recording-4.throngrec"))?;
-    let mut recording = Recording::read(Cursor::new(oldest)).map_err(io::Error::other)?;
+    // It is older than what is read without an upgrade.
+    let mut newest = Vec::new();
+    upgrade(&mut Cursor::new(oldest), &mut newest).map_err(io::Error::other)?;
+    let mut recording = Recording::read(Cursor::new(newest)).map_err(io::Error::other)?;
     let mut replay = Replay::new(&recording).map_err(io::Error::other)?;
     let config = recording.config();
     let (about, end) = (recording.about().clone(), *recording.end());

@@ -39,8 +39,9 @@ pub(crate) const ABOUT: Part = Part::new(*b"ABOT", "about");
 pub(crate) const GROUND: Part = Part::new(*b"GRND", "ground");
 pub(crate) const OBJECTS: Part = Part::new(*b"OBJS", "objects");
 pub(crate) const SNAPSHOT: Part = Part::new(*b"WRLD", "world");
-/// Its version rises when a command or a step changes its form. Version 2: every command has an author.
-pub(crate) const STEPS: Part = Part { upgrades: &[steps1::upgrade], ..Part::new(*b"STEP", "steps") };
+/// Its version rises when a command or a step changes its form. Version 2: every command has an author. Version 3: prims in commands have contents; solids of assets are commands.
+pub(crate) const STEPS: Part =
+    Part { upgrades: &[steps1::upgrade, record::unchanged], ..Part::new(*b"STEP", "steps") };
 
 /// A later [`NpcCast`]. The tag is part of the file format, and keeps the name it was introduced with.
 pub(crate) const CAST: Part = Part::new(*b"CAST", "cast");

@@ -7,11 +7,11 @@ use glam::{Quat, Vec2, Vec3};
 use golden_name::{golden_name, parts};
 use ids::{AgentId, Epoch, SessionKey, Tick, Uuid, WorldId};
 use link::{
-    Action, Brush, Command, Enter, Estate, Frame, GroundEdit, InsertedLinkset, Insertion, LandCommand,
-    LandEdit, LandRect, LandState, Motion, NewObject, ObjectCommand, Placement, PrimFlags, PrimMotion,
-    StoredLand, StoredObjects, Stroke, StrokeArea, Terrain, plain_texture,
+    Action, Brush, Command, Enter, Estate, ExtraParamEdit, Frame, GroundEdit, InsertedLinkset, Insertion,
+    KnownSolid, LandCommand, LandEdit, LandRect, LandState, Motion, NewObject, ObjectCommand, Placement,
+    PrimFlags, PrimMotion, StoredLand, StoredObjects, Stroke, StrokeArea, Terrain, plain_texture,
 };
-use prim::{Body, Shape};
+use prim::{AssetSolid, Body, Profile, Shape, SolidKey, SolidPart};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +22,10 @@ const ADA: AgentId = AgentId(Uuid::from_u128(7));
 const SESSION: SessionKey = SessionKey(1);
 /// Prims of one tick, of which some wait for their colliders behind it.
 const HEAP: u32 = 200;
+/// Golden files of earlier builds.
+const EARLIER: [&str; 1] = ["snapshot-7"];
 /// Records that only a world that is built on has.
-const PARTS: [&str; 6] = ["BODY", "EDIT", "LAND", "OBJS", "SEAT", "SOLI"];
+const PARTS: [&str; 7] = ["ASOL", "BODY", "EDIT", "LAND", "OBJS", "SEAT", "SOLI"];
 
 fn config() -> WorldConfig {
     let estate = Estate::new("Hills", Some(ADA), 20.0);
@@ -82,9 +84,9 @@ fn land(edit: LandEdit) -> Action {
     Action::Land(Box::new(LandCommand { at_s: 1_700_000_000, edit }))
 }
 
-/// A box with walls: its collider takes more work than a plain one, so that a step builds a part of the heap only.
-fn hollow_box() -> Shape {
-    Shape { profile_hollow: 25_000, ..Shape::BOX }
+/// A tube: its collider takes more work than that of a box, so that a step builds a part of the heap only.
+fn tube() -> Shape {
+    Shape { profile_curve: Profile::Circle as u8, profile_hollow: 25_000, ..Shape::BOX }
 }
 
 fn heap() -> Action {
@@ -92,14 +94,26 @@ fn heap() -> Action {
         let position = Vec3::new(10.0 + (n % 20) as f32 * 2.0, 10.0 + (n / 20) as f32 * 2.0, 30.0);
         let motion = Motion { position, rotation: Quat::IDENTITY, ..Motion::default() };
         let id = Uuid::from_u128(1_000 + u128::from(n));
-        let body = Body::new(id, hollow_box(), Arc::new(plain_texture(9)), ADA, 1 << 50);
+        let body = Body::new(id, tube(), Arc::new(plain_texture(9)), ADA, 1 << 50);
         InsertedLinkset { prims: vec![(PrimMotion { motion, ..PrimMotion::NONE }, Arc::new(body))] }
     };
     let (ids, linksets) = (Uuid::from_u128(0xFE << 64), (0..HEAP).map(linkset).collect());
     object(ObjectCommand::Insert(Box::new(Insertion { ids, linksets })))
 }
 
-/// A world in which an avatar sits on a bench, a body falls, a temporary object is about to vanish, the ground was edited, and a heap has just come.
+/// The asset of a mesh, and its solid: a corner of a box.
+fn mesh_asset() -> (Uuid, Action) {
+    let asset = Uuid::from_u128(0xA55E7);
+    let low = Vec3::splat(-0.5);
+    let corners = vec![low, low + Vec3::X, low + Vec3::Y, low + Vec3::Z];
+    let triangles = vec![[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]];
+    let solid = AssetSolid::surface(corners, triangles, true).unwrap();
+    let key = SolidKey { asset, part: SolidPart::MeshSurface };
+    (asset, Action::PutSolid(Box::new(KnownSolid { key, solid })))
+}
+
+/// A world in which an avatar sits on a bench, a body falls, a temporary object is about to vanish, the ground was edited, and a heap and the
+/// solid of a mesh have just come.
 fn built() -> World {
     let mut world = World::new(config());
     let (mut frame, mut sequence) = (Frame::empty(), 0);
@@ -137,13 +151,24 @@ fn built() -> World {
             (SESSION, land(LandEdit::Divide { area: garden, id: Uuid::from_u128(0xB) })),
         ],
     );
+    let mesh =
+        step(&mut world, vec![(SESSION, create(4, Vec3::new(120.0, 128.0, 23.0), PrimFlags::default()))]);
+    let made = mesh.objects.iter().find_map(|change| match change {
+        link::ObjectChange::Set { id, body, .. } if body.body.id == Uuid::from_u128(4) => Some(*id),
+        _ => None,
+    });
+    let mesh = made.expect("it was made");
+    let (asset, solid) = mesh_asset();
+    let data = Some([&asset.as_bytes()[..], &[5]].concat());
+    let named = ObjectCommand::ExtraParam(vec![(mesh, ExtraParamEdit { kind: 0x30, data })]);
+    step(&mut world, vec![(SESSION, object(named))]);
     let turned =
         Placement { rotation: Some(Quat::from_rotation_z(0.5)), is_linked_set: true, ..Placement::default() };
     step(&mut world, vec![(SESSION, object(ObjectCommand::Place(vec![(bench, turned)])))]);
     let sit = Action::SitOn { object: bench, offset: Vec3::new(0.5, 0.0, 0.25) };
     step(&mut world, vec![(SESSION, sit)]);
     (0..10).for_each(|_| drop(step(&mut world, Vec::new())));
-    step(&mut world, vec![(SessionKey::NODE, heap())]);
+    step(&mut world, vec![(SessionKey::NODE, heap()), (SessionKey::NODE, solid)]);
     world
 }
 
@@ -178,7 +203,18 @@ fn a_world_that_is_built_on_is_read_written_alike_and_goes_on() {
     }
     assert_eq!(world.n_awake_bodies(), 0, "the body has fallen");
     let counts = world.object_counts();
-    assert_eq!((counts.prims, counts.temporary), (2 + HEAP as usize, 0), "a minute has passed");
+    assert_eq!((counts.prims, counts.temporary), (3 + HEAP as usize, 0), "a minute has passed");
+}
+
+#[test]
+fn a_snapshot_of_an_earlier_build_is_upgraded_to_what_this_build_writes() {
+    for name in EARLIER {
+        let bytes = std::fs::read(directory().join(name)).unwrap();
+        let upgraded =
+            World::upgrade_snapshot(&bytes).unwrap().expect("a part of it has another version now");
+        let world = World::restore(config(), &bytes).unwrap();
+        assert!(world.snapshot() == upgraded, "{name}");
+    }
 }
 
 #[test]

@@ -381,6 +381,7 @@ impl Node {
             start: self.last.get(&agent).copied().unwrap_or(start),
             home: None,
             wearables: Arc::new([]),
+            look: None,
         };
         self.hub.login(now, login)
     }
@@ -633,6 +634,8 @@ fn shard_config(seed: u64, setting: Setting) -> ShardConfig {
         filter: FilterMode::Significance,
         cache_after: setting.cache_after(),
         assets: Arc::new(AssetSources::in_memory()),
+        asset_limits: Default::default(),
+        attachments_max: 38,
         unix_start_s: 1_700_000_000,
         sending: Sending::default(),
         hash_keys: [seed, !seed],

@@ -119,6 +119,10 @@ const USE: Sql = Sql::same("UPDATE assets SET used_s = $1 WHERE asset = $2 AND u
 const KEEP: Sql = Sql::same("UPDATE assets SET used_s = NULL WHERE asset = $1 AND used_s IS NOT NULL");
 const EXPIRED: Sql =
     Sql::same("SELECT asset, hash FROM assets WHERE used_s < $1 ORDER BY used_s, asset LIMIT $2");
+/// One that is named by the appearance of an account.
+const BAKE: Sql = Sql::same("SELECT face FROM appearance_bakes WHERE asset = $1 LIMIT 1");
+/// Seconds until an expired asset is looked at again that an appearance names.
+const NAMED_S: i64 = 86_400;
 const REMOVE_EXPIRED: Sql = Sql::same("DELETE FROM assets WHERE asset = $1 AND used_s < $2");
 const REMOVE_UNNAMED_CONTENT: Sql = Sql::same(
     "DELETE FROM asset_contents WHERE hash = $1 AND NOT EXISTS (SELECT 1 FROM assets WHERE assets.hash = $1)",
@@ -195,7 +199,7 @@ impl Store {
         used.map_err(StoreError::query("recording the use of assets:", ids.len()))
     }
 
-    /// Removes up to `max` temporary assets that were last used before a time. Returns the contents that no asset names any more: their bytes are to be deleted.
+    /// Removes up to `max` temporary assets that were last used before a time, but for those that the appearance of an account names: they count as used. Returns the contents that no asset names any more: their bytes are to be deleted.
     ///
     /// # Errors
     /// [`StoreError::Query`]; then none was removed.
@@ -206,6 +210,10 @@ impl Store {
             })?;
             let mut unnamed = Vec::new();
             for (id, hash) in expired {
+                if session.query_row(BAKE, values![id], |row| row.get::<i64>(0))?.is_some() {
+                    session.execute(USE, values![before_s.saturating_add(NAMED_S), id])?;
+                    continue;
+                }
                 session.execute(REMOVE_EXPIRED, values![id, before_s])?;
                 if session.execute(REMOVE_UNNAMED_CONTENT, values![hash.0])? > 0 {
                     unnamed.push(hash);
@@ -275,10 +283,23 @@ impl Store {
     }
 }
 
+/// Hash and kind of an asset, which never change.
+pub(crate) fn asset_identity(
+    session: &mut Session<'_>,
+    id: Uuid,
+) -> Result<Option<(AssetHash, i8)>, EngineError> {
+    let read = |row: Row<'_>| Ok((AssetHash(row.get(0)?), row.get::<i8>(1)?));
+    session.query_row(IDENTITY, values![id], read)
+}
+
+/// Makes an asset lasting that was temporary, within a transaction.
+pub(crate) fn keep_asset(session: &mut Session<'_>, id: Uuid) -> Result<(), EngineError> {
+    session.execute(KEEP, values![id]).map(drop)
+}
+
 /// Adds one asset within a transaction.
 pub(crate) fn add_asset(session: &mut Session<'_>, row: &AssetRow) -> Result<AssetAdded, EngineError> {
-    let identity = |row: Row<'_>| Ok((AssetHash(row.get(0)?), row.get::<i8>(1)?));
-    if let Some((hash, kind)) = session.query_row(IDENTITY, values![row.id], identity)? {
+    if let Some((hash, kind)) = asset_identity(session, row.id)? {
         if (hash, kind) != (row.hash, row.kind) {
             return Ok(AssetAdded::Taken);
         }
@@ -332,6 +353,8 @@ fn read_count(row: Row<'_>) -> Result<AssetCount, EngineError> {
         bytes: count(4)?,
     })
 }
+
+mod lists;
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! Looks a whole database through, and changes nothing in it.
 
+use crate::appearance;
 use crate::damage::hexadecimal;
 use crate::engine::{Engine, EngineError, Session, Sql};
 use crate::held_objects::damaged;
@@ -10,8 +11,9 @@ use crate::region;
 use crate::region_objects::{damage, read_rows};
 use crate::schema;
 use crate::tables::{TableDigest, digest};
+use crate::worn_rows;
 use crate::{Store, StoreError, StoreUrl};
-use ids::LocalId;
+use ids::{AgentId, LocalId, Uuid};
 
 /// Problems reported of one kind at most.
 const PROBLEMS_MAX: usize = 100;
@@ -69,6 +71,7 @@ pub fn check(url: &StoreUrl) -> Result<CheckReport, StoreError> {
             problems.extend(instance_problems(session)?);
             problems.extend(object_problems(session)?);
             problems.extend(held_problems(session)?);
+            problems.extend(avatar_problems(session)?);
             // Cells that cannot be read are among the problems of the file.
             let tables =
                 if problems.is_empty() { digest(session)? } else { digest(session).unwrap_or_default() };
@@ -80,7 +83,7 @@ pub fn check(url: &StoreUrl) -> Result<CheckReport, StoreError> {
 }
 
 /// SQLite's own look at its pages, indexes and references.
-fn file_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> {
+pub(crate) fn file_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> {
     let integrity = Sql::same("PRAGMA integrity_check(100)");
     let mut problems = Vec::new();
     let looked = session.query(integrity, &[], |row| {
@@ -100,7 +103,7 @@ fn file_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> 
 }
 
 /// Damaged rows and states of instances.
-fn instance_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> {
+pub(crate) fn instance_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> {
     let ReadInstances { instances, broken, damaged_visits, .. } = read_all(session)?;
     let mut problems: Vec<String> =
         broken.iter().map(|(key, why)| format!("instance {}, row: {why}", hexadecimal(key))).collect();
@@ -157,5 +160,30 @@ fn held_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> 
         };
     }
     problems.truncate(PROBLEMS_MAX);
+    Ok(problems)
+}
+
+/// Damaged rows of worn objects and of appearances.
+fn avatar_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> {
+    let mut problems = Vec::new();
+    let limit = ROWS_AT_ONCE as u32;
+    let mut last = Some((AgentId(Uuid::nil()), Uuid::nil()));
+    while let Some(before) = last.filter(|_| problems.len() < PROBLEMS_MAX) {
+        let read = worn_rows::damaged(session, before, limit, |damage| problems.push(damage.to_string()));
+        last = match read {
+            Err(why) if why.is_damage() => None,
+            last => last?,
+        };
+    }
+    problems.truncate(PROBLEMS_MAX);
+    let (n_worn, mut last) = (problems.len(), Some(AgentId(Uuid::nil())));
+    while let Some(before) = last.filter(|_| problems.len() - n_worn < PROBLEMS_MAX) {
+        let read = appearance::damaged(session, before, limit, |damage| problems.push(damage.to_string()));
+        last = match read {
+            Err(why) if why.is_damage() => None,
+            last => last?,
+        };
+    }
+    problems.truncate(n_worn + PROBLEMS_MAX);
     Ok(problems)
 }

@@ -312,4 +312,4 @@ impl Copy<'_, '_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

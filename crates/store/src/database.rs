@@ -3,7 +3,7 @@
 use crate::engine::{Claim, Engine, EngineError, Patience, Pool, Session, Sql, Sqlite};
 use crate::schema::{self, Inspection, MigrateError};
 use crate::url::StoreLocation;
-use crate::{StoreError, StoreUrl};
+use crate::{InventoryLimits, StoreError, StoreUrl};
 use std::path::Path;
 use telemetry::{LockWait, Metrics};
 
@@ -14,6 +14,7 @@ pub struct Store {
     claim: Option<Claim>,
     engine: Engine,
     url: StoreUrl,
+    inventory_limits: InventoryLimits,
 }
 
 /// Changes no value; the transaction around it is taken back.
@@ -76,10 +77,36 @@ impl Store {
         match &url.0 {
             StoreLocation::File(path) if is_read_only => {
                 let sqlite = Sqlite::open_read_only(path).map_err(StoreError::open(url))?;
-                Ok(Self { claim: None, engine: Engine::Sqlite(sqlite), url: url.clone() })
+                Ok(Self::of_engine(Engine::Sqlite(sqlite), url.clone()))
             }
             _ => Self::connect(url, Patience::MAINTENANCE),
         }
+    }
+
+    /// Opens an existing database of the newest version, and changes nothing in it.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`], [`StoreError::NewerSchema`], [`StoreError::OlderSchema`], [`StoreError::HalfCopied`].
+    pub(crate) fn open_to_read(url: &StoreUrl) -> Result<Self, StoreError> {
+        let store = Self::open_for_maintenance(url, true)?;
+        let (Inspection { version, is_half_copied }, newest) = (store.inspect()?, schema::newest());
+        match version {
+            _ if is_half_copied => Err(StoreError::HalfCopied { url: url.clone() }),
+            found if found != newest => Err(StoreError::OlderSchema { url: url.clone(), found, newest }),
+            _ => Ok(store),
+        }
+    }
+
+    /// Opens an SQLite file of which nothing has to survive a crash, creating it when it is missing, and brings its tables up to date.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`], [`StoreError::Migrate`].
+    pub(crate) fn open_scratch(path: &Path) -> Result<Self, StoreError> {
+        let url = StoreUrl::file(path);
+        let sqlite = Sqlite::open_scratch(path).map_err(StoreError::open(&url))?;
+        let store = Self::of_engine(Engine::Sqlite(sqlite), url);
+        store.migrate_to(schema::newest())?;
+        Ok(store)
     }
 
     /// A database that lives as long as the value: for tests and simulations.
@@ -89,7 +116,7 @@ impl Store {
     pub fn open_in_memory() -> Result<Self, StoreError> {
         let url = StoreUrl::file(":memory:");
         let sqlite = Sqlite::open_in_memory().map_err(StoreError::open(&url))?;
-        let store = Self { claim: None, engine: Engine::Sqlite(sqlite), url };
+        let store = Self::of_engine(Engine::Sqlite(sqlite), url);
         store.migrate_to(schema::newest())?;
         Ok(store)
     }
@@ -105,6 +132,18 @@ impl Store {
         self
     }
 
+    /// Bounds each owner's inventory so from now on, in place of the default.
+    #[must_use]
+    pub const fn with_inventory_limits(mut self, limits: InventoryLimits) -> Self {
+        self.inventory_limits = limits;
+        self
+    }
+
+    /// Bounds of each owner's inventory: those of all changes that have none of their own.
+    pub const fn inventory_limits(&self) -> InventoryLimits {
+        self.inventory_limits
+    }
+
     /// Its address.
     pub fn url(&self) -> &StoreUrl {
         &self.url
@@ -112,6 +151,10 @@ impl Store {
 
     pub(crate) const fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    fn of_engine(engine: Engine, url: StoreUrl) -> Self {
+        Self { claim: None, engine, url, inventory_limits: InventoryLimits::default() }
     }
 
     fn connect(url: &StoreUrl, patience: Patience) -> Result<Self, StoreError> {
@@ -124,7 +167,7 @@ impl Store {
                 Pool::new(config.as_ref().clone(), patience).map(|pool| Engine::Postgres(Box::new(pool)))
             }
         };
-        Ok(Self { claim: None, engine: engine.map_err(StoreError::open(url))?, url: url.clone() })
+        Ok(Self::of_engine(engine.map_err(StoreError::open(url))?, url.clone()))
     }
 
     /// Identifies a database before its use. These are the first statements sent to a server.

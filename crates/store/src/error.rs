@@ -69,6 +69,18 @@ pub enum StoreError {
         /// Newest version this program can make.
         known: u32,
     },
+    /// The database is of an earlier version, and is not to be changed here.
+    #[error(
+        "the database {url} has schema version {found} instead of {newest}: run `throng store migrate` on it first"
+    )]
+    OlderSchema {
+        /// Its address.
+        url: StoreUrl,
+        /// Version in the database.
+        found: u32,
+        /// The version that is read.
+        newest: u32,
+    },
     /// A copy into the database has begun and did not end.
     #[error(
         "the database {url} is an unfinished copy: repeat the `throng store copy` that began it, which goes on where it ended"

@@ -1,4 +1,5 @@
-//! Linksets that have left the regions for their owners, until there are inventories: one row each, by the region and the ticket with which it left.
+//! Objects that have left the regions for their owners, and that no inventory has: one row each, by the region and the ticket with which it left. What inventories
+//! take, and give to regions, is in `held_items`.
 //!
 //! A row comes and goes in the transaction that saves its region ([`Store::save_region`]), with the objects of the same frame. The region's row has the
 //! ticket of the last transfer that it has the effects of, and no transfer up to that takes effect again: a save whose outcome was unknown may
@@ -6,56 +7,87 @@
 
 use crate::damage::first_half;
 use crate::engine::{ColumnValue, EngineError, Row, Session, Sql, Value, values};
+use crate::held_items::{ChangedInventories, ItemEffect, ItemOrigin, ItemTransfer};
+use crate::held_row::HeldRow;
+use crate::inventory::{Item, marks};
 use crate::object_damage::{ObjectDamage, ObjectPart, key_of, object_of, set_aside};
+use crate::worn_objects::{WornArrival, WornSave};
+use crate::worn_rows::WornRow;
 use crate::{Store, StoreError};
-use ids::{AgentId, HeldKey, LocalId, SessionKey, Ticket, WorldId};
-use std::sync::Arc;
+use ids::{AgentId, HeldKey, LocalId, SessionKey, Ticket, Uuid, WorldId};
+use std::collections::BTreeSet;
 
-/// A linkset that is held.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldRow {
-    /// Its key.
-    pub key: HeldKey,
-    /// The user who has it.
-    pub owner: AgentId,
-    /// Code of the reason for which it left.
-    pub kind: u8,
-    /// Session that ordered it, [`SessionKey::NODE`] for the node.
-    pub by: SessionKey,
-    /// Time at which it left, seconds since 1970.
-    pub held_s: i64,
-    /// The linkset, as a record.
-    pub value: Arc<[u8]>,
-}
+mod earlier;
 
-/// Effect of a transfer on the rows.
+/// Effect of a transfer on the rows, or on an inventory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeldChange {
-    /// A linkset has left its region, or is not in another one after all.
+    /// An object has left its region, or is not in another one after all.
     Insert(HeldRow),
-    /// A linkset is in a region again.
+    /// An object has left its region for an inventory, or an item has left a prim.
+    InsertItem(Box<ItemTransfer>),
+    /// An object is in a region: its row goes, or its item with the mark that has this key.
     Remove(HeldKey),
-    /// A linkset was not taken: others may take it.
+    /// The same of an item that is known, which is reported again if the save is repeated.
+    RemoveItem {
+        /// Key of its mark.
+        key: HeldKey,
+        /// Its owner.
+        owner: AgentId,
+        /// The item.
+        item: Uuid,
+    },
+    /// An object was not taken: others may take it, and its item may be changed.
     Release(HeldKey),
-    /// The linksets that left the region with these tickets are in it after all.
+    /// The objects that left the region with these tickets are in it after all: rows of them go.
     Undo {
         /// The first ticket.
         first: Ticket,
         /// The last one.
         last: Ticket,
     },
+    /// The same of an item. Its owner may have changed and moved it since; what was given away or is in another region by then stays there.
+    UndoItem(ItemOrigin),
+    /// An item that was removed by a ticket is not in the region after all. Without its former folder it comes into Lost and Found. Stands behind the undone items
+    /// of the same ticket: one of these stays gone.
+    ReturnItem {
+        /// Its owner.
+        owner: AgentId,
+        /// The item as it was.
+        item: Box<Item>,
+    },
+    /// An avatar wears an object that lay in the region: its rows have gone, and it is an item.
+    PutOn(Box<WornArrival>),
+    /// A worn object lies in the region: its item goes.
+    PutDown {
+        /// Its owner.
+        owner: AgentId,
+        /// The item.
+        item: Uuid,
+    },
+    /// A worn object has left the region with its avatar, or was taken off.
+    Worn(Box<WornSave>),
+    /// The object that came by [`Self::PutOn`] lies in the region after all: its item goes.
+    UndoPutOn {
+        /// Its owner.
+        owner: AgentId,
+        /// The item.
+        item: Uuid,
+    },
+    /// An object is worn after all, with this item if that had gone. Stands behind the undone items of the same ticket: one of these stays gone.
+    WearAgain(Box<WornRow>, Option<Box<Item>>),
 }
 
 /// A row of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldEntry {
-    /// The linkset.
+    /// The object.
     pub row: HeldRow,
     /// The region that it is on its way to.
     pub taken_by: Option<WorldId>,
 }
 
-/// Part of a list of linksets.
+/// Part of a list of held objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeldPage {
     /// By their keys.
@@ -66,7 +98,7 @@ pub struct HeldPage {
     pub next: Option<HeldKey>,
 }
 
-/// Linksets to be listed.
+/// Held objects to be listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeldFilter {
     /// Those of this user only.
@@ -184,7 +216,7 @@ impl Store {
         page.map_err(StoreError::query("listing", "held objects"))
     }
 
-    /// Number of linksets that a user has.
+    /// Number of objects that are held for a user.
     ///
     /// # Errors
     /// [`StoreError::Query`].
@@ -194,7 +226,7 @@ impl Store {
         Ok(n.map_or(0, i64::cast_unsigned))
     }
 
-    /// Users who have at least this number of linksets.
+    /// Users for whom at least this number of objects is held.
     ///
     /// # Errors
     /// [`StoreError::Query`].
@@ -203,7 +235,7 @@ impl Store {
         owners.map_err(StoreError::query("counting", "held objects"))
     }
 
-    /// Marks a linkset for a region, so that no other one takes it. A save of that region removes or releases it.
+    /// Marks an object for a region, so that no other one takes it. A save of that region removes or releases it.
     ///
     /// # Errors
     /// [`StoreError::Query`]; if the outcome is unknown, it may be marked: [`Store::release_held`].
@@ -227,7 +259,7 @@ impl Store {
         taken.map_err(StoreError::query("taking the held object", held))
     }
 
-    /// Takes a mark back; false if there is no such linkset.
+    /// Takes a mark back; false if there is no such object.
     ///
     /// # Errors
     /// [`StoreError::Query`]; then nothing has changed.
@@ -239,7 +271,7 @@ impl Store {
         n.map(|n| n > 0).map_err(StoreError::query("releasing the held object", held))
     }
 
-    /// Takes all marks back, of a server that begins: a region that had got the linkset would have removed the row with the same save. Their number. Each
+    /// Takes all marks back, of a server that begins: a region that had got the object would have removed the row with the same save. Their number. Each
     /// page with keys is read.
     ///
     /// # Errors
@@ -261,7 +293,7 @@ impl Store {
         n.map_err(StoreError::query("releasing", "held objects"))
     }
 
-    /// Deletes a linkset for good; false if there is none, or if it is on its way to a region.
+    /// Deletes an object for good; false if there is none, or if it is on its way to a region.
     ///
     /// # Errors
     /// [`StoreError::Query`]; then nothing has changed.
@@ -273,7 +305,31 @@ impl Store {
         n.map(|n| n > 0).map_err(StoreError::query("removing the held object", held))
     }
 
-    /// Sets a linkset aside: one with a value that is whole and means nothing.
+    /// Makes an item of an object, whose asset's bytes are on the disk already. `None`, and the row stays, if the inventory can take none, or if it is on its way to a
+    /// region.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`]; then nothing has changed, unless the outcome is unknown.
+    ///
+    /// # Panics
+    /// When the number of the region is that of an instance.
+    pub fn make_item(&self, transfer: &ItemTransfer) -> Result<Option<ItemEffect>, StoreError> {
+        let ItemOrigin { key: held, owner, .. } = transfer.origin;
+        let made = self.write(|session| {
+            if session.execute(REMOVE_FREE, values![key(held)])? == 0 {
+                return Ok(None);
+            }
+            let mut inventories = ChangedInventories::begin(session, BTreeSet::from([owner]))?;
+            let effect = inventories.insert(session, held.ticket, transfer)?;
+            if effect.is_none() {
+                session.execute_many(INSERT, transfer.row.iter().map(cells))?;
+            }
+            Ok(effect)
+        });
+        made.map_err(StoreError::query("making an item of the held object", held))
+    }
+
+    /// Sets an object aside: one with a value that is whole and means nothing.
     ///
     /// # Errors
     /// [`StoreError::Query`]; then nothing has changed.
@@ -287,40 +343,122 @@ impl Store {
     }
 }
 
-/// Applies transfers of a region behind the ticket `stored`, in their order.
+/// Applies transfers of a region behind the ticket `stored`, in their order, and newer states of worn objects behind these. Their effects on inventories; of
+/// transfers up to that ticket, as far as they can be seen still.
 pub(crate) fn apply(
     session: &mut Session<'_>,
     region: WorldId,
     stored: Ticket,
     changes: &[(Ticket, HeldChange)],
-) -> Result<(), EngineError> {
-    let begin = changes.partition_point(|(ticket, _)| *ticket <= stored);
-    let mut rest = changes[begin..].iter().map(|(_, change)| change).peekable();
-    while let Some(change) = rest.next() {
-        match change {
+    worn: &[WornSave],
+) -> Result<Vec<ItemEffect>, EngineError> {
+    let (earlier, rest) = changes.split_at(changes.partition_point(|(ticket, _)| *ticket <= stored));
+    let mut effects = Vec::new();
+    for (ticket, change) in earlier {
+        effects.extend(earlier::earlier_effect(session, *ticket, change)?);
+    }
+    let mut owners = owners_of(session, rest)?;
+    owners.extend(worn.iter().filter_map(owner_of_renewed));
+    let mut inventories = ChangedInventories::begin(session, owners)?;
+    let mut rest = rest.iter().peekable();
+    while let Some((ticket, change)) = rest.next() {
+        let effect = match change {
             HeldChange::Insert(row) => {
                 // Neighbours go in one journey to a server.
                 let mut rows = vec![row];
-                while let Some(HeldChange::Insert(row)) =
-                    rest.next_if(|next| is_insertion_beside(next, &rows))
+                while let Some((_, HeldChange::Insert(row))) =
+                    rest.next_if(|(_, next)| is_insertion_beside(next, &rows))
                 {
                     rows.push(row);
                 }
                 session.execute_many(INSERT, rows.into_iter().map(cells))?;
+                None
             }
+            HeldChange::InsertItem(transfer) => {
+                let effect = inventories.insert(session, *ticket, transfer)?;
+                if effect.is_none() {
+                    session.execute_many(INSERT, transfer.row.iter().map(cells))?;
+                }
+                effect
+            }
+            HeldChange::RemoveItem { key, .. } => inventories.remove(session, *ticket, *key)?,
+            HeldChange::Remove(held) if held.is_of_item() => inventories.remove(session, *ticket, *held)?,
             HeldChange::Remove(held) => {
                 session.execute(REMOVE, values![key(*held)])?;
+                None
+            }
+            HeldChange::Release(held) if held.is_of_item() => {
+                marks::release(session, *held)?;
+                None
             }
             HeldChange::Release(held) => {
                 session.execute(RELEASE, values![key(*held)])?;
+                None
             }
             HeldChange::Undo { first, last } => {
                 let [first, last] = [*first, *last].map(|ticket| key(HeldKey { region, ticket }));
                 session.execute(REMOVE_RANGE, values![first, last])?;
+                None
             }
-        }
+            HeldChange::UndoItem(origin) => inventories.undo(session, *ticket, origin)?,
+            HeldChange::ReturnItem { owner, item } => inventories.put_back(session, *ticket, *owner, item)?,
+            HeldChange::PutOn(arrival) => {
+                let effect = inventories.put_on(session, *ticket, arrival)?;
+                if effect.is_none() {
+                    session.execute_many(INSERT, std::iter::once(cells(&arrival.held)))?;
+                }
+                effect
+            }
+            HeldChange::PutDown { owner, item } => inventories.put_down(session, *ticket, (*owner, *item))?,
+            HeldChange::Worn(save) => inventories.save_worn(session, *ticket, save)?,
+            HeldChange::UndoPutOn { owner, item } => {
+                inventories.undo_put_on(session, *ticket, (*owner, *item))?
+            }
+            HeldChange::WearAgain(row, item) => {
+                inventories.wear_again(session, *ticket, row, item.as_deref())?
+            }
+        };
+        effects.extend(effect);
     }
-    Ok(())
+    for save in worn {
+        // No ticket of a world.
+        effects.extend(inventories.save_worn(session, Ticket(0), save)?);
+    }
+    Ok(effects)
+}
+
+/// The user whose item gets another asset.
+fn owner_of_renewed(save: &WornSave) -> Option<AgentId> {
+    save.asset.as_ref().map(|_| save.row.owner)
+}
+
+/// Users whose inventories these changes concern.
+fn owners_of(
+    session: &mut Session<'_>,
+    changes: &[(Ticket, HeldChange)],
+) -> Result<BTreeSet<AgentId>, EngineError> {
+    let mut owners = BTreeSet::new();
+    for (_, change) in changes {
+        let owner = match change {
+            HeldChange::InsertItem(transfer) => Some(transfer.origin.owner),
+            HeldChange::UndoItem(origin) => Some(origin.owner),
+            HeldChange::ReturnItem { owner, .. } => Some(*owner),
+            HeldChange::PutOn(arrival) => Some(arrival.origin.owner),
+            HeldChange::PutDown { owner, .. } | HeldChange::UndoPutOn { owner, .. } => Some(*owner),
+            HeldChange::Worn(save) => owner_of_renewed(save),
+            HeldChange::WearAgain(row, _) => Some(row.owner),
+            HeldChange::RemoveItem { owner, .. } => Some(*owner),
+            HeldChange::Remove(key) if key.is_of_item() => {
+                marks::marked_item(session, *key)?.map(|(owner, _)| owner)
+            }
+            HeldChange::Insert(_)
+            | HeldChange::Remove(_)
+            | HeldChange::Release(_)
+            | HeldChange::Undo { .. } => None,
+        };
+        owners.extend(owner);
+    }
+    Ok(owners)
 }
 
 /// True for an insertion that fits into one statement with those before it: a statement writes a row once.
@@ -333,6 +471,28 @@ pub(crate) fn last_ticket(session: &mut Session<'_>, region: WorldId) -> Result<
     let (first, last) = keys_of(region);
     let found = session.query_row(LAST, values![first, last], |row| row.get::<i64>(0))?;
     Ok(found.filter(|key| *key >= first).map_or(Ticket(0), |key| held_of(key).ticket))
+}
+
+/// Linksets behind a key, by their keys, and damaged rows among them.
+pub(crate) fn read_page(
+    session: &mut Session<'_>,
+    after: Option<HeldKey>,
+    limit: u32,
+) -> Result<HeldPage, EngineError> {
+    let before = after.map_or(-1, key);
+    let mut page = HeldPage::default();
+    let (mut last_key, mut n_rows) = (None, 0);
+    session.query(READ_PAGE, values![before, i64::MAX, limit], |row| {
+        n_rows += 1;
+        last_key = Some(row.get::<i64>(0)?);
+        match read_row(&row)? {
+            Ok(entry) => page.entries.push(entry),
+            Err(damage) => page.damages.push(damage),
+        }
+        Ok(())
+    })?;
+    page.next = last_key.filter(|_| n_rows == limit).map(held_of);
+    Ok(page)
 }
 
 /// Damaged rows behind a key, of a number of rows. The last key.

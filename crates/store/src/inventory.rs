@@ -1,16 +1,28 @@
 //! Inventories: folders and items, each belonging to one account.
 //!
 //! Every read names the owner, which is the session's agent: an id of another owner is not found. Start with [`Store::change_inventory`] for writes; their
-//! rules are in `edit`, walks through folders in `tree`.
+//! rules are in `edit`, walks through folders in `tree`. [`Store::give`] changes the inventories of two users at once.
 
+mod census;
 mod changes;
 pub(crate) mod edit;
+mod gestures;
+mod gift;
+mod marking;
+pub(crate) mod marks;
+mod offers;
 mod tree;
 
+pub use census::{FlawedItem, ItemCounts};
 pub use changes::{
     InventoryChange, InventoryLimits, InventoryOutcome, InventoryRefusal, ItemUpdate, NewFolder,
     SYSTEM_FOLDER_TYPES,
 };
+pub use edit::FolderChoice;
+pub use gestures::ActiveGesture;
+pub use gift::{GiftOutcome, GivenItem, InventoryGift};
+pub use marking::MarkItem;
+pub use offers::{OFFERS_MAX, OFFERS_WAITING_MAX, Offer, OfferAnswered, OfferKind};
 pub use tree::FolderContents;
 
 use crate::engine::{EngineError, Row, Session, Sql, values};
@@ -134,6 +146,8 @@ const ITEMS_IN: Sql = Sql {
     postgres: select_items!("WHERE owner = $1 AND folder = $2 ORDER BY name, item LIMIT $3"),
 };
 const ITEM: Sql = Sql::same(select_items!("WHERE owner = $1 AND item = $2"));
+const COUNT_SOME_ITEMS: Sql =
+    Sql::same("SELECT count(*) FROM (SELECT 1 FROM inventory_items WHERE owner = $1 LIMIT $2) AS found");
 const INSERT_FOLDER: Sql = Sql::same(
     "INSERT INTO inventory_folders (owner, folder, parent, name, type_default, version) \
      VALUES ($1, $2, $3, $4, $5, $6)",
@@ -205,6 +219,18 @@ impl Store {
         self.read(|session| find_item(session, owner, item))
             .map_err(StoreError::query("reading the item", item))
     }
+
+    /// True if the owner has at least this number of items. Reads an index entry of each.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn has_items(&self, owner: AgentId, at_least: u32) -> Result<bool, StoreError> {
+        let n = self.read(|session| {
+            session.query_row(COUNT_SOME_ITEMS, values![owner.0, at_least], |row| row.get::<i64>(0))
+        });
+        let n = n.map_err(StoreError::query("counting the items of", owner.0))?;
+        Ok(n.is_some_and(|n| n >= i64::from(at_least)))
+    }
 }
 
 pub(crate) fn insert_folder(
@@ -270,7 +296,7 @@ fn update_item(session: &mut Session<'_>, owner: AgentId, item: &Item) -> Result
     session.execute(UPDATE_ITEM, values).map(drop)
 }
 
-fn find_folder(
+pub(crate) fn find_folder(
     session: &mut Session<'_>,
     owner: AgentId,
     folder: Uuid,
@@ -278,7 +304,11 @@ fn find_folder(
     session.query_row(FOLDER, values![owner.0, folder], read_folder)
 }
 
-fn find_item(session: &mut Session<'_>, owner: AgentId, item: Uuid) -> Result<Option<Item>, EngineError> {
+pub(crate) fn find_item(
+    session: &mut Session<'_>,
+    owner: AgentId,
+    item: Uuid,
+) -> Result<Option<Item>, EngineError> {
     session.query_row(ITEM, values![owner.0, item], read_item)
 }
 
@@ -288,6 +318,11 @@ fn find_folder_of_type(
     type_default: i8,
 ) -> Result<Option<Folder>, EngineError> {
     session.query_row(FOLDER_OF_TYPE, values![owner.0, type_default], read_folder)
+}
+
+/// The folder that no other one holds.
+fn find_root(session: &mut Session<'_>, owner: AgentId) -> Result<Option<Folder>, EngineError> {
+    session.query_row(FOLDERS_IN, values![owner.0, Uuid::nil(), 1_u32], read_folder)
 }
 
 fn read_folder(row: Row<'_>) -> Result<Folder, EngineError> {

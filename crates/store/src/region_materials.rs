@@ -1,4 +1,5 @@
-//! Legacy materials of a region's faces, by ids that are hashes of their content: a row never changes, and its id is its checksum.
+//! Legacy materials of a region's faces, by ids that are hashes of their content, so that an id is the checksum of its row. Materials of archives have ids of
+//! other grids, and a checksum in the value. A row never changes.
 
 use crate::engine::{EngineError, Row, Sql, values};
 use crate::{Store, StoreError};

@@ -6,11 +6,14 @@
 
 use crate::damage::first_half;
 use crate::engine::{EngineError, Session, Sql, Value, values};
+use crate::held_items::ItemEffect;
 use crate::held_objects::{self, HeldChange};
 use crate::object_damage::{ObjectDamage, ObjectPart, RowAside, key_of, object_of, set_aside};
 use crate::object_rows::ObjectRows;
 use crate::region::{self, RegionRow};
+use crate::region_documents::{self, DocumentChanges};
 use crate::region_land::{LandChanges, LandKey, LandRows};
+use crate::worn_objects::WornSave;
 use crate::{RebuiltTable, Store, StoreError};
 use ids::{LocalId, Ticket, WorldId};
 
@@ -27,9 +30,13 @@ pub struct RegionChanges {
     pub gone: Vec<LocalId>,
     /// New, changed and removed rows of the land.
     pub land: LandChanges,
-    /// Transfers between the region and the held objects, in the order of their tickets, up to that of the row. Those up to the ticket that is stored
-    /// have taken effect, and do so no more.
+    /// Documents of an archive that came into the region.
+    pub documents: DocumentChanges,
+    /// Transfers between the region and the held objects or inventories, in the order of their tickets, up to that of the row. Those up to the ticket that is
+    /// stored have taken effect, and do so no more.
     pub held: Vec<(Ticket, HeldChange)>,
+    /// Newer states of objects that avatars wear. One that is not newer than the row has no effect.
+    pub worn: Vec<WornSave>,
     /// Rows to set aside, before new ones take their places. Of those that are no longer as they were read, nothing is done: the save may be repeated.
     pub aside: Vec<RowAside>,
 }
@@ -106,15 +113,19 @@ const READ_LAND: Sql = Sql::same(
 const COUNT: Sql = Sql::same("SELECT count(*) FROM object_bodies WHERE object > $1 AND object <= $2");
 
 impl Store {
-    /// Saves the changes of a region in one transaction, which is on the disk when this returns.
+    /// Saves the changes of a region in one transaction, which is on the disk when this returns. The effects of its transfers on inventories, in order.
     ///
     /// # Errors
     /// [`StoreError::Query`]; then nothing has changed, unless the outcome is unknown. The same call may be made again.
     ///
     /// # Panics
     /// When the number of the region is that of an instance.
-    pub fn save_region(&self, region: WorldId, changes: &RegionChanges) -> Result<(), StoreError> {
-        let RegionChanges { row, bodies, states, gone, land, held, aside } = changes;
+    pub fn save_region(
+        &self,
+        region: WorldId,
+        changes: &RegionChanges,
+    ) -> Result<Vec<ItemEffect>, StoreError> {
+        let RegionChanges { row, bodies, states, gone, land, documents, held, worn, aside } = changes;
         let saved = self.write(|session| {
             if !aside.is_empty() {
                 set_rows_aside(session, aside)?;
@@ -136,11 +147,15 @@ impl Store {
             let rows = land.rows.iter();
             let rows = rows.map(|(key, value)| cells(ObjectPart::Land, region, key.place(), value));
             session.execute_many(SAVE_LAND, rows)?;
-            if !held.is_empty() {
+            region_documents::save(session, region, documents)?;
+            let effects = if held.is_empty() && worn.is_empty() {
+                Vec::new()
+            } else {
                 let stored = region::stored_ticket(session, region)?;
-                held_objects::apply(session, region, stored, held)?;
-            }
-            region::save(session, region, row)
+                held_objects::apply(session, region, stored, held, worn)?
+            };
+            region::save(session, region, row)?;
+            Ok(effects)
         });
         saved.map_err(StoreError::query("saving the region", region.0))
     }
@@ -224,7 +239,7 @@ fn cells(part: ObjectPart, region: WorldId, object: LocalId, value: &[u8]) -> [V
     [Value::Integer(key), Value::Blob(value), Value::Integer(checksum(part, key, value))]
 }
 
-fn read_region(session: &mut Session<'_>, region: WorldId) -> Result<StoredRegion, EngineError> {
+pub(crate) fn read_region(session: &mut Session<'_>, region: WorldId) -> Result<StoredRegion, EngineError> {
     let mut stored = StoredRegion::default();
     match region::read(session, region)? {
         Some(Ok(row)) => stored.row = Some(row),

@@ -43,6 +43,11 @@ const DESCRIPTIONS: &[(&str, &str, usize)] = &[
          sale_type, sale_price",
         SMALL,
     ),
+    ("worn_objects", "owner, item; point, revision, is_ahead, value, checksum", LARGE),
+    ("avatar_appearances", "agent; height_m, texture_entry, visual_params, checksum", SMALL),
+    ("appearance_bakes", "agent, face; cache_id, asset", SMALL),
+    ("avatar_wearables", "agent; worn", SMALL),
+    ("inventory_offers", "receiver, offer; giver, transaction_id, kind, made_s, state", SMALL),
     ("instances", "instance; template, name, owner, created_s, checksum, trouble, born", SMALL),
     ("portal_instances", "instance; visited_s, checksum", SMALL),
     ("instance_images", "instance; sequence, state, checksum", LARGE),
@@ -58,8 +63,12 @@ const DESCRIPTIONS: &[(&str, &str, usize)] = &[
     ("held_objects", "held; owner, kind, author, held_s, value, checksum, taken_by", LARGE),
     ("objects_set_aside", "number; object, part, why, content", SMALL),
     ("region_materials", "region, material; value", SMALL),
+    ("region_documents", "region, document; value", LARGE),
     ("asset_contents", "hash; length, damage", SMALL),
     ("assets", "asset; hash, kind, creator, created_s, origin, used_s", SMALL),
+    ("jobs", "job; kind, subject, author, state, created_s, started_s, ended_s, outcome, result", LARGE),
+    ("item_marks", "held; owner, item, taken_by", SMALL),
+    ("database_identity", "number; id", SMALL),
 ];
 
 /// All tables with rows of their own.
@@ -237,6 +246,17 @@ impl TableRow {
             cells => unreachable!("keys of one table are of one kind, and never NULL: {cells:?}"),
         });
         orders.fold(Ordering::Equal, Ordering::then)
+    }
+
+    /// Bytes of its cells.
+    pub(crate) fn n_bytes(&self) -> u64 {
+        let bytes = self.cells.iter().map(|cell| match cell {
+            TableCell::Null => 0,
+            TableCell::Integer(_) | TableCell::Real(_) => 8,
+            TableCell::Text(text) => text.len(),
+            TableCell::Blob(bytes) => bytes.len(),
+        });
+        bytes.sum::<usize>() as u64
     }
 
     /// Its key, for messages.

@@ -44,7 +44,13 @@ impl StoreUrl {
     /// The SQLite file of this data directory.
     #[must_use]
     pub fn of_directory(data: &Path) -> Self {
-        Self::file(data.join(FILE))
+        Self::file(Self::path_in_directory(data))
+    }
+
+    /// The path of the SQLite file of this data directory.
+    #[must_use]
+    pub fn path_in_directory(data: &Path) -> PathBuf {
+        data.join(FILE)
     }
 
     /// The same with `sqlite:` standing for the file of this data directory.

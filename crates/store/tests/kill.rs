@@ -9,9 +9,10 @@ use std::sync::mpsc::channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::{
-    ApiToken, HeldChange, HeldFilter, HeldRow, Instance, InstanceOrigin, LandChanges, LandKey, LandKind,
-    NewAccount, ObjectRows, PasswordHash, RegionChanges, RegionRow, State, Store, StoreError, StoreUrl,
-    StoredRegion,
+    ApiToken, AssetHash, AssetRow, DocumentChanges, Folder, FolderChoice, HeldChange, HeldFilter, HeldRow,
+    Instance, InstanceOrigin, Item, ItemOrigin, ItemTransfer, LandChanges, LandKey, LandKind, NewAccount,
+    ObjectRows, PasswordHash, Permissions, RegionChanges, RegionDocument, RegionRow, Sale, State, Store,
+    StoreError, StoreUrl, StoredRegion,
 };
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
@@ -42,10 +43,72 @@ fn make_instance(store: &Store) {
     store.create_instance(&instance, 0, &InstanceOrigin::Operator).unwrap();
 }
 
+/// A user with an inventory, and its root.
+const OWNER: AgentId = AgentId(Uuid::from_u128(1 << 64));
+const ROOT: Uuid = Uuid::from_u128(2 << 64);
+
+fn make_owner(store: &Store) {
+    let (name, parent) = ("My Inventory".into(), Uuid::nil());
+    let root = Folder { id: ROOT, parent, name, type_default: 8, version: 1 };
+    let (first, last) = ("Grace".into(), "Hopper".into());
+    let owner = NewAccount { agent: OWNER, first, last, folders: vec![root], ..account(0) };
+    store.create_account(&owner).unwrap();
+}
+
+/// An object that leaves the region for an inventory with a ticket.
+fn taken(ticket: Ticket) -> HeldChange {
+    let (nil, name) = (Uuid::nil(), ticket.0.to_string());
+    let permissions = Permissions {
+        creator: nil,
+        last_owner: nil,
+        group: nil,
+        group_owned: false,
+        base: 0,
+        owner: 0,
+        group_mask: 0,
+        everyone: 0,
+        next_owner: 0,
+    };
+    let asset = AssetRow {
+        id: nil,
+        hash: AssetHash::of(name.as_bytes()),
+        kind: 6,
+        length: 4,
+        creator: OWNER,
+        created_s: 0,
+        origin: "world".into(),
+        used_s: None,
+    };
+    let item = Item {
+        id: nil,
+        folder: nil,
+        asset: nil,
+        asset_type: 6,
+        inventory_type: 6,
+        name,
+        description: String::new(),
+        flags: 0,
+        created_s: 0,
+        permissions,
+        sale: Sale::default(),
+    };
+    let key = HeldKey { region: WorldId(1), ticket };
+    HeldChange::InsertItem(Box::new(ItemTransfer {
+        origin: ItemOrigin { key, owner: OWNER, held_s: 0 },
+        folder: FolderChoice { wanted: ROOT, type_default: 6 },
+        new_folder: None,
+        replaces: None,
+        item,
+        asset: Some(asset),
+        row: None,
+    }))
+}
+
 /// A row of the land that changes in each frame.
 const PARCEL: LandKey = LandKey::new(LandKind::Parcel, 1);
 
-/// Object `n` is new, another one is held, object 1 is moved, and a parcel changes: frame `n` of a region.
+/// Object `n` is new, another one is held, a third one is taken, object 1 is moved, a parcel changes, and a document comes in place of the one before: frame `n` of
+/// a region.
 fn save_region(store: &Store, n: u64) -> Result<(), StoreError> {
     let ticket = Ticket(u32::try_from(n).unwrap());
     let row = RegionRow {
@@ -69,9 +132,14 @@ fn save_region(store: &Store, n: u64) -> Result<(), StoreError> {
     states.push(LocalId(1), &n.to_le_bytes());
     let mut land = LandChanges::default();
     land.rows.push(PARCEL, &n.to_le_bytes());
-    let held = vec![(ticket, HeldChange::Insert(held))];
-    let (gone, aside) = (Vec::new(), Vec::new());
-    store.save_region(WorldId(1), &RegionChanges { row, bodies, states, gone, land, held, aside })
+    let held = vec![(ticket, HeldChange::Insert(held)), (ticket, taken(ticket))];
+    let documents = DocumentChanges { rows: vec![document(n)], replaces: true };
+    let changes = RegionChanges { row, bodies, states, land, documents, held, ..RegionChanges::default() };
+    store.save_region(WorldId(1), &changes).map(drop)
+}
+
+fn document(n: u64) -> RegionDocument {
+    (Uuid::from_u128(n.into()), n.to_string().into_bytes())
 }
 
 /// Number of the frame that is kept of the region; it is whole.
@@ -85,9 +153,16 @@ fn last_frame(store: &Store) -> u64 {
     assert!(bodies.iter().all(|(object, body)| body == bytes(object.0.into())));
     assert_eq!(states.iter().collect::<Vec<_>>(), [(LocalId(1), &row.sequence.to_le_bytes()[..])]);
     assert_eq!(land.iter().collect::<Vec<_>>(), [(PARCEL, &row.sequence.to_le_bytes()[..])]);
+    assert_eq!(store.region_documents(WorldId(1)).unwrap(), [document(row.sequence)]);
     let held = store.held_objects(HeldFilter::default(), None, 1_000_000).unwrap();
     let tickets: Vec<u64> = held.entries.iter().map(|entry| entry.row.key.ticket.0.into()).collect();
-    assert_eq!((tickets, held.damages), (objects, Vec::new()));
+    assert_eq!((tickets, held.damages), (objects.clone(), Vec::new()));
+    let items = store.items_in(OWNER, ROOT, 1_000_000).unwrap();
+    let mut taken: Vec<u64> = items.iter().map(|item| item.name.parse().unwrap()).collect();
+    taken.sort_unstable();
+    assert_eq!(taken, objects, "each once");
+    let version = store.folder(OWNER, ROOT).unwrap().unwrap().version;
+    assert_eq!(u64::try_from(version).unwrap(), 1 + row.sequence);
     row.sequence
 }
 
@@ -140,7 +215,10 @@ fn writer() {
 fn sqlite_keeps_acknowledged_writes_when_the_process_is_killed() {
     let directory = tempfile::tempdir().unwrap();
     let url = StoreUrl::of_directory(directory.path());
-    make_instance(&Store::open(&url).unwrap());
+    let store = Store::open(&url).unwrap();
+    make_instance(&store);
+    make_owner(&store);
+    drop(store);
     let mut last = 0;
     for round in 0..10 {
         let mut child = Command::new(std::env::current_exe().unwrap())
@@ -369,6 +447,7 @@ fn postgres_keeps_acknowledged_writes_and_none_twice_when_it_is_killed() {
     let address = format!("{}?options=-c%20search_path%3D{SCHEMA}&application_name={SCHEMA}", admin.address);
     let store = Store::open(&address.parse().unwrap()).unwrap();
     make_instance(&store);
+    make_owner(&store);
     let is_over = AtomicBool::new(false);
     let (acknowledge, acknowledged) = channel();
     let last = std::thread::scope(|scope| {
@@ -411,7 +490,8 @@ fn postgres_keeps_acknowledged_writes_and_none_twice_when_it_is_killed() {
     });
     assert_kept(&store, last);
     assert_eq!(last_number(&store), last);
-    assert_eq!(store.accounts(None, 1_000_000).unwrap().len() as u64, last);
+    let n_accounts = store.accounts(None, 1_000_000).unwrap().len() as u64;
+    assert_eq!(n_accounts, last + 1, "with the owner of the items");
     drop(store);
     admin.ask(&format!("DROP SCHEMA {SCHEMA} CASCADE"));
 }

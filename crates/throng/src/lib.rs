@@ -3,12 +3,19 @@
 //!
 //! Start with [`cli::Command`], which lists what the program can do.
 
+pub mod archive_command;
+pub mod assets_command;
+pub mod backup_command;
 pub mod cli;
 pub mod config;
+pub mod console;
 pub mod crashes;
 pub mod database;
+pub mod estate_command;
 pub mod experiments;
 mod hangup;
+pub mod inventory_command;
+pub mod jobs_command;
 pub mod load;
 pub mod measure;
 pub mod objects_command;
@@ -20,11 +27,13 @@ pub mod region_command;
 mod region_transfer;
 pub mod replay;
 pub mod serve;
+pub mod server_command;
 pub mod store_command;
 pub mod supervise;
 pub mod terrain;
 pub mod token;
 pub mod trace;
+mod trial;
 pub mod tune;
 pub mod user;
 pub mod workload;

@@ -5,12 +5,16 @@ use experiment::ExperimentError;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use telemetry::allocations::{CountingAllocator, give_large_blocks_back};
+use throng::archive_command::ArchiveCommandError;
+use throng::backup_command::BackupCommandError;
 use throng::cli::{Cli, Command, ConfigCommand, ExperimentCommand};
+use throng::inventory_command::GiveCommandError;
 use throng::region_command::RegionCommandError;
 use throng::store_command::StoreCommandError;
 use throng::{
-    config, crashes, experiments, load, measure, objects_command, operator, preflights, record,
-    region_command, replay, serve, store_command, supervise, terrain, token, trace, tune, user, workload,
+    archive_command, assets_command, backup_command, config, console, crashes, estate_command, experiments,
+    inventory_command, jobs_command, load, measure, objects_command, preflights, record, region_command,
+    replay, serve, server_command, store_command, supervise, terrain, token, trace, tune, user, workload,
 };
 
 /// Exit status for a configuration that is not valid; clap uses the same for a command line that is not.
@@ -42,7 +46,27 @@ fn main() -> ExitCode {
             }
             Err(error) => fail(EXIT_USAGE, &error),
         },
+        Command::Console(args) => match console::run(&args) {
+            Ok(status) => ExitCode::from(status),
+            Err(error) => fail(error.exit_status(), &error),
+        },
+        Command::Status(args) => finish(server_command::status(&args)),
+        Command::Shutdown(args) => finish(server_command::shut_down(&args)),
         Command::User(command) => finish(user::run(command)),
+        Command::Login(command) => finish(server_command::login(&command)),
+        Command::Inventory(command) => finish(inventory_command::run(command)),
+        Command::Give(args) => match inventory_command::give(&args) {
+            Ok(text) => print(&text),
+            Err(error @ GiveCommandError::Usage(_)) => fail(EXIT_USAGE, &error),
+            Err(error) => fail(1, &error),
+        },
+        Command::Assets(command) => match assets_command::run(command) {
+            Ok((text, is_well)) => {
+                let printed = print(&text);
+                if is_well { printed } else { ExitCode::FAILURE }
+            }
+            Err(error) => fail(1, &error),
+        },
         Command::Token(command) => finish(token::run(command)),
         Command::Store(command) => match store_command::run(command) {
             Ok((text, is_well)) => {
@@ -67,18 +91,21 @@ fn main() -> ExitCode {
             Err(error @ RegionCommandError::Config(_)) => fail(EXIT_USAGE, &error),
             Err(error) => fail(1, &error),
         },
-        Command::Kick(args) => {
-            let body = serde_json::json!({ "name": args.name.name() });
-            finish(operator::command(&args.data.data, "/v1/kick", &body))
-        }
-        Command::Alert(args) => {
-            let body = serde_json::json!({ "text": args.text });
-            finish(operator::command(&args.data.data, "/v1/alert", &body))
-        }
+        Command::Estate(command) => finish(estate_command::run(command)),
+        Command::Parcel(command) => finish(estate_command::run_parcel(command)),
+        Command::Kick(args) => finish(server_command::kick(&args)),
+        Command::Alert(args) => finish(server_command::alert(&args)),
+        Command::Say(args) => finish(server_command::say(&args)),
         Command::Terrain(command) => match terrain::run(&command) {
             Ok(text) => print(&text),
             Err(error) => fail(error.exit_status(), &error),
         },
+        Command::Oar(command) => finish_archive(archive_command::run_oar(command)),
+        Command::Iar(command) => finish_archive(archive_command::run_iar(command)),
+        Command::Verify(args) => finish_backup(backup_command::verify(&args)),
+        Command::Backup(args) => finish_backup(backup_command::back_up(&args)),
+        Command::Restore(args) => finish_backup(backup_command::restore(&args)),
+        Command::Jobs(command) => finish(jobs_command::run(command)),
         Command::Trace(command) => finish(trace::run(command, &mut io::stdout())),
         Command::Tune(args) => finish(tune::run(&args)),
         Command::Crash(command) => finish(crashes::run(command)),
@@ -127,6 +154,29 @@ fn main() -> ExitCode {
             Ok(effective) => print(&effective.show()),
             Err(error) => fail(EXIT_USAGE, &error),
         },
+    }
+}
+
+/// Ends a command on archives.
+fn finish_archive(result: Result<(String, bool), ArchiveCommandError>) -> ExitCode {
+    match result {
+        Ok((text, is_well)) => {
+            let printed = print(&text);
+            if is_well { printed } else { ExitCode::FAILURE }
+        }
+        Err(error) => fail(error.exit_status(), &error),
+    }
+}
+
+/// Ends a command on stored data and their backups.
+fn finish_backup(result: Result<(String, bool), BackupCommandError>) -> ExitCode {
+    match result {
+        Ok((text, is_well)) => {
+            let printed = print(&text);
+            if is_well { printed } else { ExitCode::FAILURE }
+        }
+        Err(error @ BackupCommandError::Config(_)) => fail(EXIT_USAGE, &error),
+        Err(error) => fail(1, &error),
     }
 }
 

@@ -78,6 +78,22 @@ pub fn get(data: &Path, path: &str) -> Result<String, OperatorError> {
     request(PATIENCE, data, "GET", path, "")
 }
 
+/// As [`get`], for answers that take their time.
+///
+/// # Errors
+/// When no server runs there, or it refuses.
+pub fn get_within(patience: Duration, data: &Path, path: &str) -> Result<String, OperatorError> {
+    request(patience, data, "GET", path, "")
+}
+
+/// Deletes something, or ends it, and gives the server's answer.
+///
+/// # Errors
+/// When no server runs there, or it refuses.
+pub fn delete(data: &Path, path: &str) -> Result<String, OperatorError> {
+    request(PATIENCE, data, "DELETE", path, "")
+}
+
 /// A text as one part of a path, or as a value of a query.
 #[must_use]
 pub fn path_part(text: &str) -> String {

@@ -1,6 +1,7 @@
-//! `throng region`: exports, imports and saves regions, of a running server or, but for the last, in the database of one that is stopped.
+//! `throng region`: lists, shows, restarts and saves regions of a running server, and exports and imports regions, also in the database of a stopped server.
 
 mod offline;
+mod online;
 
 use crate::cli::{RegionCommand, StoreArgs};
 use crate::config::{self, Config, ConfigError};
@@ -82,6 +83,11 @@ pub enum RegionCommandError {
 /// With a sentence for the operator.
 pub fn run(command: RegionCommand) -> Result<(String, bool), RegionCommandError> {
     match command {
+        RegionCommand::List { json, data } => Ok((online::list(&data.data, json)?, true)),
+        RegionCommand::Show { name, json, data } => Ok((online::show(&data.data, &name, json)?, true)),
+        RegionCommand::Restart { name, message, json, data } => {
+            Ok((online::restart(&data.data, &name, message.as_deref(), json)?, true))
+        }
         RegionCommand::Export { name, file, partial, json, store } => {
             let exported = export(&name, &file, partial, &store)?;
             // A closed standard error is no failure.

@@ -144,7 +144,9 @@ impl Drop for Visitor {
 }
 
 /// Written by the last build before the newest change of what a data directory contains.
-const PREVIOUS: &str = "data-9e69f6e";
+const PREVIOUS: &str = "data-7a46688";
+/// By the last build before assets.
+const BEFORE_ASSETS: &str = "data-9e69f6e";
 /// By the last build before objects and land.
 const BEFORE_OBJECTS: &str = "data-db59157";
 /// Written by a build whose recordings have no casts.
@@ -280,12 +282,13 @@ fn migrate(data: &TempDir) -> usize {
 #[test]
 fn store_migrate_upgrades_every_state_in_place() {
     assert_eq!(migrate(&golden(FORMER)), 5);
+    migrate(&golden(BEFORE_ASSETS));
     migrate(&previous_data());
 }
 
 #[test]
 fn recordings_of_former_builds_are_read() {
-    for name in [BEFORE_CASTS, BEFORE_OBJECTS, PREVIOUS] {
+    for name in [BEFORE_CASTS, BEFORE_OBJECTS, BEFORE_ASSETS, PREVIOUS] {
         let recording = golden_path(name).join("recordings/harbour.throngrec");
         let output = Command::new(THIS).arg("replay").arg(recording).output().unwrap();
         assert!(output.status.success(), "{name}: {output:?}");

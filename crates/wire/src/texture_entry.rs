@@ -25,6 +25,9 @@ pub const AVATAR_TEXTURE: Uuid = uuid!("c228d1cf-4b5d-4ba8-84f4-899a0796aa97");
 /// White plywood, the texture of a new prim.
 pub const PRIM_TEXTURE: Uuid = uuid!("89556747-24cb-43ed-920b-47caed15465f");
 
+/// The texture that viewers call blank: white, for faces that are painted with a colour only.
+pub const BLANK_TEXTURE: Uuid = uuid!("5748decc-f629-461c-9a36-a35a221fe21f");
+
 /// Bytes of a set of [`FACES_MAX`] faces, at seven bits per byte.
 const FACE_SET_BYTES_MAX: usize = 7;
 

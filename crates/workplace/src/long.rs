@@ -14,6 +14,8 @@ pub const MAKE_WORLD: &str = "world";
 pub const RESUME: &str = "resume";
 /// A region's picture on the map. See [`MAKE_WORLD`].
 pub const DRAW_MAP: &str = "map";
+/// A solid of an asset. See [`MAKE_WORLD`].
+pub const DECODE_SOLID: &str = "solid";
 /// See [`MAKE_WORLD`].
 pub const BUILD_TEMPLATE: &str = "template";
 

@@ -1,4 +1,4 @@
-//! The `restarts` thread: restarts panicked worlds under their visitors.
+//! The `restarts` thread: restarts worlds under their visitors: panicked ones, and those of which an operator orders it ([`RestartOrders`]).
 //!
 //! The pool hands back what is left of it. From its newest checkpoint the next epoch is made, avatars whose logins have ended since
 //! then are dismissed, and the pool steps it again in the same slot, so that existing wakers stay valid. Replicas follow the new epoch,
@@ -15,7 +15,7 @@ use crate::worlds::{INSTANCES, Stepper, Workplace, Worlds};
 use crate::{Clock, ThreadError};
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 use host::restart::{Restart, RestartTask};
-use ids::{Instant, Tick, WorldId};
+use ids::{Epoch, Instant, Tick, WorldId};
 use link::{WorldCensus, WorldSpec};
 use schedule::Panicked;
 use std::collections::BTreeMap;
@@ -32,11 +32,59 @@ static BEGIN: Scope = Scope::new("restarts.begin").arg(Arg::World).limit_us(500_
 /// Without anything to do, the thread waits for a panic.
 const IDLE: Duration = Duration::from_secs(3_600);
 
+/// Orders that wait for the thread; more are refused.
+const ORDERS_MAX: usize = 8;
+
 /// The thread.
 pub struct Restarts {
     thread: JoinHandle<Vec<Down>>,
     stop: Sender<()>,
     standings: Standings,
+    orders: RestartOrders,
+}
+
+/// Orders of the operator to restart shared worlds.
+#[derive(Clone)]
+pub struct RestartOrders(Sender<RestartOrder>);
+
+/// Receiver of an order's outcome: the epoch of the next life.
+type RestartReply = Box<dyn FnOnce(Result<Epoch, RestartRefusal>) + Send>;
+
+struct RestartOrder {
+    world: WorldId,
+    reply: RestartReply,
+}
+
+/// Reasons for which a world is not restarted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RestartRefusal {
+    /// It is no shared world.
+    #[error("the world is none of a region")]
+    Unknown,
+    /// It has panicked, and begins again by itself.
+    #[error("the world is down, and begins again by itself")]
+    Down,
+    /// As many orders wait as may.
+    #[error("too many restarts are waiting")]
+    Busy,
+    /// The server stops.
+    #[error("the server stops")]
+    Ended,
+}
+
+impl RestartOrders {
+    /// Orders the next life of a shared world, from its present state: visitors, objects, land and NPCs stay. `reply` gets the outcome on the thread of restarts.
+    ///
+    /// # Errors
+    /// [`RestartRefusal::Busy`], [`RestartRefusal::Ended`]; then `reply` is dropped.
+    pub fn order(
+        &self,
+        world: WorldId,
+        reply: impl FnOnce(Result<Epoch, RestartRefusal>) + Send + 'static,
+    ) -> Result<(), RestartRefusal> {
+        let sent = self.0.try_send(RestartOrder { world, reply: Box::new(reply) });
+        sent.map_err(|error| if error.is_full() { RestartRefusal::Busy } else { RestartRefusal::Ended })
+    }
 }
 
 /// State of a world across restarts.
@@ -95,6 +143,7 @@ struct RestartThread {
     workplace: Workplace,
     gateway: Arc<dyn WorldGateway>,
     panicked: Receiver<Panicked>,
+    ordered: Receiver<RestartOrder>,
     stopped: Receiver<()>,
     clock: Clock,
 }
@@ -114,7 +163,7 @@ pub fn start(
         RestartMetrics {
         restart: metrics.timing(
             "throng_world_restart_seconds",
-            "Time from a panic of the world until its next life is stepped.",
+            "Time from a panic of the world, or an ordered restart, until its next life is stepped.",
             &[("world", world)],
         ),
         back: metrics.timing(
@@ -137,6 +186,7 @@ pub fn start(
     let standings =
         restartable.values().map(|world| (world.spec.name.clone(), Arc::clone(&world.standing))).collect();
     let (stop, stopped) = bounded(0);
+    let (orders, ordered) = bounded(ORDERS_MAX);
     let thread = RestartThread {
         worlds: restartable,
         inboxes: Arc::clone(&worlds.inboxes),
@@ -144,6 +194,7 @@ pub fn start(
         workplace: worlds.workplace(),
         gateway,
         panicked: worlds.panicked(),
+        ordered,
         stopped,
         clock: Arc::clone(clock),
     };
@@ -154,13 +205,18 @@ pub fn start(
             thread.run()
         })
         .map_err(|source| ThreadError { name: "restarts", source })?;
-    Ok(Restarts { thread, stop, standings })
+    Ok(Restarts { thread, stop, standings, orders: RestartOrders(orders) })
 }
 
 impl Restarts {
     /// States of the worlds, for the `watch` thread.
     pub fn watch(&self) -> Standings {
         self.standings.clone()
+    }
+
+    /// Sender of the operator's orders.
+    pub fn orders(&self) -> RestartOrders {
+        self.orders.clone()
     }
 
     /// Ends the thread; worlds that are down stay so. Returns the remains of instances among them.
@@ -194,6 +250,10 @@ impl RestartThread {
                 Ok(panicked) => self.on_panicked(panicked),
                 Err(_) => return false,
             },
+            recv(self.ordered) -> order => match order {
+                Ok(RestartOrder { world, reply }) => reply(self.restart(world)),
+                Err(_) => return false,
+            },
             recv(self.stopped) -> _ => return false,
             default(until_next) => {}
         }
@@ -221,6 +281,25 @@ impl RestartThread {
     fn next_at(&self) -> Option<Instant> {
         let now = (self.clock)();
         self.worlds.values().filter_map(|world| world.restart.next_at(now)).min()
+    }
+
+    /// Begins the next life of a world that an operator has ordered. Waits for its current step.
+    fn restart(&mut self, id: WorldId) -> Result<Epoch, RestartRefusal> {
+        let now = (self.clock)();
+        let found = self.worlds.get_mut(&id).filter(|world| world.spec.is_shared);
+        let world = found.ok_or(RestartRefusal::Unknown)?;
+        if world.restart.is_down() {
+            return Err(RestartRefusal::Down);
+        }
+        // None also behind a panic of which this thread has not been notified yet.
+        let mut stepper = self.workplace.take_out(&world.inbox).ok_or(RestartRefusal::Down)?;
+        stepper.prepare_restart();
+        let first_tick = stepper.next_tick();
+        tracing::info!(world = world.spec.name, "a restart is ordered");
+        world.restart.note_order(now);
+        world.down = Some(Down { stepper, in_a_row: 1, first_tick });
+        world.run_due(now, &self.workplace, &*self.gateway, &self.clock);
+        Ok(Epoch(world.standing.lock().unwrap_or_else(PoisonError::into_inner).epoch))
     }
 
     fn on_panicked(&mut self, panicked: Panicked) {
@@ -325,4 +404,4 @@ impl RestartableWorld {
     }
 }
 
-opaque_debug!(Restarts, Down);
+opaque_debug!(Restarts, RestartOrders, Down);

@@ -53,6 +53,14 @@ pub struct WorldCounters {
     pub settle: u64,
     /// Users for whom the store takes no more linksets, or does so again.
     pub held_full: u64,
+    /// Solids of assets that came, and that prims have.
+    pub put_solid: u64,
+    /// Others, of which the prims stay boxes, since the world has no room for them.
+    pub put_solid_dropped: u64,
+    /// Orders to let avatars wear items.
+    pub wear: u64,
+    /// Orders to take items off avatars.
+    pub take_off: u64,
     /// Results of the requests to change objects.
     pub edits: EditCounters,
     /// Commands of sessions that are not here, and reloads that were not offered.
@@ -71,7 +79,7 @@ impl WorldCounters {
     /// Commands by action, with the label for metrics. [`WorldCounters::ignored`],
     /// [`WorldCounters::refused`] and [`WorldCounters::foreign`] commands count here as such, not as their action.
     #[must_use]
-    pub const fn commands(&self) -> [(&'static str, u64); 25] {
+    pub const fn commands(&self) -> [(&'static str, u64); 29] {
         [
             ("enter", self.enter),
             ("leave", self.leave),
@@ -95,6 +103,10 @@ impl WorldCounters {
             ("restore", self.restore),
             ("settle", self.settle),
             ("held_full", self.held_full),
+            ("put_solid", self.put_solid),
+            ("put_solid_dropped", self.put_solid_dropped),
+            ("wear", self.wear),
+            ("take_off", self.take_off),
             ("ignored", self.ignored),
             ("refused", self.refused),
             ("foreign", self.foreign),

@@ -8,7 +8,7 @@ use crate::{
     land::{Land, LandArrival, LandAuthor, LandDeed, LandOrder},
     local_ids::LocalIds,
     npc::{self, Npcs},
-    objects::{ActingAvatar, ActingUser, EditedLand, EditedWorld, Edits, ObjectStore},
+    objects::{ActingAvatar, ActingUser, EditedLand, EditedWorld, Edits, ObjectStore, RestoreAuthor},
     presence::{Presence, Stance, facing},
     requests,
     resync::Resync,
@@ -20,8 +20,10 @@ use crate::{
 use glam::Vec3;
 use ids::{AgentId, LocalId, SessionKey, Ticket};
 use link::{
-    Action, Author, Command, ControlFlags, EditRights, Effect, Enter, EntryRefusal, Event, Frame,
-    LandCommand, LandEvent, LandRefusal, ObjectCommand, ObjectLimits, Restoration, SitRefusal, TouchCommand,
+    Action, Author, Command, ContentReplacement, ControlFlags, EditRights, Effect, Enter, EntryRefusal,
+    Event, Frame, HeldObject, ItemRestoration, KnownSolid, LandCommand, LandEvent, LandRefusal,
+    ObjectCommand, ObjectLimits, Restoration, RestorePlace, Rezzing, SitRefusal, TakeOffOrder, TouchCommand,
+    WearOrder,
 };
 use std::sync::Arc;
 use systems::System;
@@ -36,6 +38,8 @@ pub(crate) struct InboxPhase {
     pub(crate) punches: Vec<LocalId>,
     /// Commands on land, in their order; the land phase drains it.
     pub(crate) land_orders: Vec<LandOrder>,
+    /// Solids of assets, in the order in which they came; [`Solids`] takes them.
+    pub(crate) arrived_solids: Vec<KnownSolid>,
     /// Effects passed on in this tick, of all avatars.
     n_effects: usize,
 }
@@ -104,8 +108,14 @@ impl InboxPhase {
             Action::EditRights(rights) => to.grant(session, *rights),
             Action::ObjectLimits(limits) => to.limit_objects(limits),
             Action::Restore(order) => to.restore(&order, out),
+            Action::RestoreItem(order) => to.restore_item(sequence, &order, out),
+            Action::ReplaceContent(order) => to.replace_content(sequence, &order, out),
+            Action::Wear(order) => to.wear(&order, out),
+            Action::TakeOff(order) => to.take_items_off(&order, out),
             Action::Settle(ticket) => to.settle(ticket),
             Action::HeldFull { owner, is_full } => to.note_full(owner, is_full),
+            Action::PutSolid(known) if to.solids.is_some() => self.arrived_solids.push(*known),
+            Action::PutSolid(_) => to.counters.ignored += 1,
             Action::Land(command) => match to.land_author(author, session) {
                 Some(author) => {
                     let LandCommand { at_s, edit } = *command;
@@ -298,10 +308,91 @@ impl Receivers<'_> {
             return;
         }
         self.counters.restore += 1;
+        let author = match order.place {
+            RestorePlace::Former | RestorePlace::At(_) => RestoreAuthor::Node,
+            RestorePlace::Rezzed(rezzing) => self.rez_author(&order.object, &rezzing),
+            RestorePlace::Back { session, .. } => self.restore_author(session, 0),
+        };
         let size_m = self.setting.ground.terrain.size_m() as f32;
         let land = self.land.as_mut().map(|EditedLand { land, uses }| EditedLand { land, uses });
         let on = EditedWorld { store: self.objects.as_deref_mut(), land, size_m };
-        self.edits.restore(order, on, &mut self.counters.edits, &mut out.events);
+        self.edits.restore(order, author, on, &mut self.counters.edits, &mut out.events);
+    }
+
+    /// The user who rezzes an object, and its place.
+    fn rez_author(&mut self, object: &HeldObject, rezzing: &Rezzing) -> RestoreAuthor {
+        let actor = self.acting_user(rezzing.session, 0);
+        let Some((actor, objects)) = actor.zip(self.objects.as_deref()) else {
+            return RestoreAuthor::Absent;
+        };
+        let at = requests::rez_place(object, rezzing, objects, self.solids);
+        RestoreAuthor::User(actor, Some(at))
+    }
+
+    /// The user of a session in this world, for which the node acts.
+    fn acting_user(&mut self, session: SessionKey, sequence: u64) -> Option<ActingUser> {
+        let presence = self.roster.of_session_mut(session)?;
+        let motion = presence.motion;
+        let avatar = ActingAvatar { id: presence.id, in_front: motion.position + motion.rotation * Vec3::X };
+        let agent = Some(presence.identity.agent);
+        Some(ActingUser { session, agent, avatar: Some(avatar), is_node: false, sequence })
+    }
+
+    /// The user of a session for which the node acts, at no place of its own.
+    fn restore_author(&mut self, session: SessionKey, sequence: u64) -> RestoreAuthor {
+        let actor = self.acting_user(session, sequence);
+        actor.map_or(RestoreAuthor::Absent, |actor| RestoreAuthor::User(actor, None))
+    }
+
+    fn restore_item(&mut self, sequence: u64, order: &ItemRestoration, out: &mut Frame) {
+        if self.objects.is_none() {
+            self.counters.ignored += 1;
+            return;
+        }
+        self.counters.restore += 1;
+        let author = self.restore_author(order.session, sequence);
+        let size_m = self.setting.ground.terrain.size_m() as f32;
+        let land = self.land.as_mut().map(|EditedLand { land, uses }| EditedLand { land, uses });
+        let on = EditedWorld { store: self.objects.as_deref_mut(), land, size_m };
+        self.edits.restore_item(order, author, on, &mut self.counters.edits, &mut out.events);
+    }
+
+    fn replace_content(&mut self, sequence: u64, order: &ContentReplacement, out: &mut Frame) {
+        if self.objects.is_none() {
+            self.counters.ignored += 1;
+            return;
+        }
+        self.counters.restore += 1;
+        let author = self.restore_author(order.session, sequence);
+        let size_m = self.setting.ground.terrain.size_m() as f32;
+        let land = self.land.as_mut().map(|EditedLand { land, uses }| EditedLand { land, uses });
+        let on = EditedWorld { store: self.objects.as_deref_mut(), land, size_m };
+        self.edits.replace_content(order, author, on, &mut self.counters.edits, &mut out.events);
+    }
+
+    fn wear(&mut self, order: &WearOrder, out: &mut Frame) {
+        if self.objects.is_none() {
+            self.counters.ignored += 1;
+            return;
+        }
+        self.counters.wear += 1;
+        let author = self.restore_author(order.session, 0);
+        let size_m = self.setting.ground.terrain.size_m() as f32;
+        let land = self.land.as_mut().map(|EditedLand { land, uses }| EditedLand { land, uses });
+        let on = EditedWorld { store: self.objects.as_deref_mut(), land, size_m };
+        self.edits.wear(order, author, on, &mut self.counters.edits, &mut out.events);
+    }
+
+    fn take_items_off(&mut self, order: &TakeOffOrder, out: &mut Frame) {
+        if self.objects.is_none() {
+            self.counters.ignored += 1;
+            return;
+        }
+        self.counters.take_off += 1;
+        let size_m = self.setting.ground.terrain.size_m() as f32;
+        let land = self.land.as_mut().map(|EditedLand { land, uses }| EditedLand { land, uses });
+        let on = EditedWorld { store: self.objects.as_deref_mut(), land, size_m };
+        self.edits.take_items_off(order, on, &mut self.counters.edits, &mut out.events);
     }
 
     fn settle(&mut self, ticket: Ticket) {
@@ -447,8 +538,13 @@ fn act(
         | Action::EditRights(_)
         | Action::ObjectLimits(_)
         | Action::Restore(_)
+        | Action::RestoreItem(_)
+        | Action::ReplaceContent(_)
+        | Action::Wear(_)
+        | Action::TakeOff(_)
         | Action::Settle(_)
         | Action::HeldFull { .. }
+        | Action::PutSolid(_)
         | Action::Land(_)
         | Action::SitOn { .. }
         | Action::Touch(_)

@@ -50,7 +50,7 @@ pub use land::{CLOSED_HEIGHT_M, Land, LandArrival, LandDeed, LandRole, ObjectRet
 pub use life::{Beginning, Fault, Life, LifeBaggage};
 pub use local_ids::IdsUsed;
 pub use npc::{CastReload, CastReloadRefusal, NpcCounts};
-pub use objects::{ObjectCounts, RecentEdit, RecentEdits};
+pub use objects::{ObjectCounts, REGION_CARRIED_MAX, REGION_ITEMS_MAX, RecentEdit, RecentEdits};
 pub use outcome::{Blow, NPCS_MAX, NpcDeeds, NpcSet};
 pub use progress::ProgressError;
 pub use resync::CHUNK_ENTITIES_MAX;

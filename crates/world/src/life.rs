@@ -191,14 +191,19 @@ impl Life {
         if now >= self.next_at {
             let _scope = CHECKPOINT.enter(self.config.id.0.into());
             self.next_at = next_on_grid(self.next_at, now);
-            // The newest stays until there is another one: an interruption leaves one whole.
-            let memory = std::mem::replace(&mut self.older, self.newest.take());
-            self.newest = Some(self.checkpoint_into(memory));
+            self.take_checkpoint();
         }
         self.keeps_visitors |= self.world.n_avatars() > 0;
         if self.keeps_visitors && self.world.n_avatars() == 0 {
             self.forget_visitors();
         }
+    }
+
+    /// Takes a checkpoint between two steps, because it is due, or before an ordered restart, which is to roll nothing back.
+    pub fn take_checkpoint(&mut self) {
+        // The newest stays until there is another one: an interruption leaves one whole.
+        let memory = std::mem::replace(&mut self.older, self.newest.take());
+        self.newest = Some(self.checkpoint_into(memory));
     }
 
     /// Drops the visitors of all checkpoints once the last one has left. The world may sleep now, and take no further checkpoint: a few

@@ -1,10 +1,11 @@
 //! Requests of users that need the surfaces of prims, or are only passed on: places on a pointer's ray, touches, effects.
 
 use crate::{objects::ObjectStore, presence::Presence, solids::Solids};
-use glam::{Vec2, Vec3};
+use glam::{Quat, Vec2, Vec3};
 use ids::LocalId;
 use link::{
-    CopyPlace, Effect, EffectEvent, ObjectCommand, Ray, ShownEffect, SurfacePoint, Touch, TouchCommand,
+    CopyPlace, Effect, EffectEvent, HeldObject, ObjectCommand, Ray, Rezzing, ShownEffect, SurfacePoint,
+    Touch, TouchCommand,
 };
 
 /// Height of an avatar's eyes above its centre, as a share of half its height.
@@ -40,6 +41,25 @@ pub(crate) fn follow_rays(request: &mut ObjectCommand, objects: &ObjectStore, so
             *position = on_surface.filter(|at| at.is_finite()).unwrap_or(*position);
         }
     }
+}
+
+/// Place of the first root of an object that a user rezzes. The object lies on the surface that the ray meets, or stands where the client's own ray ended. A
+/// linkset has its root above that point; of several, the middle of all is there.
+pub(crate) fn rez_place(
+    object: &HeldObject,
+    rezzing: &Rezzing,
+    objects: &ObjectStore,
+    solids: Option<&Solids>,
+) -> Vec3 {
+    let Some((root, (low, high))) = object.root().zip(object.extent()) else { return rezzing.position };
+    let (size, middle) = (high - low, (low + high) / 2.0);
+    let on_surface = rezzing.ray.zip(solids).and_then(|(Ray { start, end, target }, solids)| {
+        solids.place_on(objects.local_id(target)?, start, end, size, Quat::IDENTITY)
+    });
+    let standing = rezzing.position + Vec3::Z * (size.z / 2.0);
+    let at = on_surface.filter(|at| at.is_finite()).unwrap_or(standing);
+    let from_middle = root.0.motion.position - middle;
+    at + if object.linksets.len() == 1 { Vec3::Z * from_middle.z } else { from_middle }
 }
 
 /// A touch of a prim that is there; `None` if it is not, or a number of the touch is not finite.

@@ -20,7 +20,7 @@ use crate::{
     resync::Resync,
     roster::Roster,
     seats::SeatSurroundings,
-    solids::{Solids, StoredSolids},
+    solids::{Solids, StoredAssetSolids, StoredSolids},
     world::{BuiltState, World, WorldConfig},
 };
 use ids::{Epoch, LocalId, WorldId};
@@ -102,6 +102,8 @@ struct SnapshotBody<S, N> {
     edits: Edits,
     /// Without content in most worlds.
     solids: StoredSolids,
+    /// Without content in a world without meshes and sculpts.
+    asset_solids: StoredAssetSolids,
     /// None in a world that is not built on, and in a checkpoint of values only.
     bodies: Option<StoredBodies>,
     /// None in a world that is not built on.
@@ -265,6 +267,10 @@ impl World {
             objects: self.objects.as_ref().map(|objects| objects.stored()),
             edits: self.edits.clone(),
             solids: self.solids.as_ref().map_or_else(StoredSolids::default, |solids| solids.stored()),
+            asset_solids: self
+                .solids
+                .as_ref()
+                .map_or_else(StoredAssetSolids::default, |solids| solids.stored_assets()),
             bodies,
             land: self.land.as_ref().map(|land| land.stored()),
         }
@@ -373,6 +379,7 @@ impl World {
             objects,
             edits,
             solids,
+            asset_solids,
             bodies,
             land,
         } = body;
@@ -382,7 +389,7 @@ impl World {
             }
             None => Self::without_objects(config),
         };
-        world.restore_solids(solids)?;
+        world.restore_solids(solids, asset_solids)?;
         world.restore_bodies(bodies)?;
         if let Some(land) = land {
             world = world.with_land(land).ok_or(RestoreError::Inconsistent)?;
@@ -416,6 +423,9 @@ impl World {
             if let Some(objects) = world.objects.as_mut().filter(|_| is_shown) {
                 objects.forget_pages();
             }
+            if let Some(solids) = world.solids.as_mut().filter(|_| is_shown) {
+                solids.forget_announcements();
+            }
             if let Some(land) = world.land.as_mut().filter(|_| is_shown) {
                 land.forget_restored();
             }
@@ -439,14 +449,18 @@ impl World {
         Ok(world)
     }
 
-    /// Leaves the prims that waited for their colliders waiting.
-    fn restore_solids(&mut self, stored: StoredSolids) -> Result<(), RestoreError> {
-        if stored == StoredSolids::default() {
+    /// Leaves the prims that waited for their colliders waiting, and gives others the solids of their assets.
+    fn restore_solids(
+        &mut self,
+        stored: StoredSolids,
+        assets: StoredAssetSolids,
+    ) -> Result<(), RestoreError> {
+        if stored == StoredSolids::default() && assets == StoredAssetSolids::default() {
             return Ok(());
         }
         let objects = self.objects.as_deref().ok_or(RestoreError::Inconsistent)?;
         let size_m = self.setting.ground.terrain.size_m();
-        let solids = Solids::restored(objects, size_m, stored).ok_or(RestoreError::Inconsistent)?;
+        let solids = Solids::restored(objects, size_m, stored, assets).ok_or(RestoreError::Inconsistent)?;
         self.solids = Some(solids);
         Ok(())
     }

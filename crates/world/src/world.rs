@@ -372,6 +372,9 @@ impl World {
                 edits.expire(objects);
             }
         });
+        if let Some(solids) = solids.as_deref_mut() {
+            solids.take_assets(&mut inbox.arrived_solids, counters);
+        }
         if let Some(land) = land {
             land.pass(dt.as_nanos() as u64);
             land.set_returns_max(edits.room_for_returns());
@@ -466,6 +469,11 @@ impl World {
         recorded(&RESYNC, world, || {
             resync.write_part(roster, npcs, objects.as_deref(), land.as_deref(), setting, out);
         });
+        if let Some(solids) = solids {
+            // A node that needs a snapshot may have missed what was announced before.
+            let is_snapshot_begun = out.snapshot.as_ref().is_some_and(|part| part.index == 0);
+            solids.announce(is_snapshot_begun, &mut out.events);
+        }
 
         out.state_hash = self.state_hash();
     }

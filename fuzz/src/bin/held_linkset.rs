@@ -1,10 +1,12 @@
-//! Values of held linksets: whatever a linkset is read from, a world takes it in or answers with a reason.
+//! Values of held objects: whatever an object is read from, a world takes it in or answers with a reason.
 #![no_main]
 
 use ids::{AgentId, Epoch, HeldKey, SessionKey, Tick, Ticket, Uuid, WorldId};
-use keeper::held_linkset;
+use keeper::held_object;
 use libfuzzer_sys::fuzz_target;
-use link::{Action, Command, Event, Frame, PrimFlags, Restoration, StoredObjects, Terrain, Transfer};
+use link::{
+    Action, Command, Event, Frame, PrimFlags, Restoration, RestorePlace, StoredObjects, Terrain, Transfer,
+};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use store::HeldRow;
@@ -16,9 +18,9 @@ fuzz_target!(|bytes: &[u8]| {
     let key = HeldKey { region: WorldId(2), ticket: Ticket(7) };
     let (owner, by) = (AgentId(Uuid::nil()), SessionKey::NODE);
     let row = HeldRow { key, owner, kind: 9, by, held_s: 0, value: bytes.into() };
-    let Ok(linkset) = held_linkset(&row) else { return };
-    let n_prims = linkset.prims.len();
-    let is_physical = linkset.prims[0].0.flags.any(PrimFlags::PHYSICS);
+    let Ok(object) = held_object(&row) else { return };
+    let n_prims = object.n_prims();
+    let is_physical = object.prims().any(|(place, _)| place.flags.any(PrimFlags::PHYSICS));
     let mut world = World::new(WorldConfig {
         id: WorldId(1),
         epoch: Epoch(0),
@@ -33,8 +35,8 @@ fuzz_target!(|bytes: &[u8]| {
         max_avatars: 10,
         seed: 1,
     });
-    let order =
-        Restoration { key, linkset: Arc::new(linkset), position: None, ids: Uuid::from_u128(1 << 64) };
+    let (object, place) = (Arc::new(object), RestorePlace::Former);
+    let order = Restoration { key: Some(key), object, place, ids: Uuid::from_u128(1 << 64) };
     let mut commands = vec![Command::by_node(SessionKey::NODE, 0, Action::Restore(Box::new(order)))];
     let mut frame = Frame::empty();
     world.step(Tick(0), Duration::from_millis(50), 1.0, &mut commands, &mut frame);

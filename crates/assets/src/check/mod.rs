@@ -5,8 +5,10 @@
 
 mod animation;
 mod cursor;
+mod embedded;
 mod gesture;
 mod j2c;
+mod landmark;
 mod lines;
 mod llsd;
 mod mesh;
@@ -15,6 +17,9 @@ mod object;
 mod ogg;
 mod text;
 mod wearable;
+
+pub use embedded::{EmbeddedItem, read_embedded_items};
+pub use landmark::{Landmark, landmark_text, read_landmark};
 
 use crate::kind::{AssetKind, SizeLimits};
 use wire::Malformed;

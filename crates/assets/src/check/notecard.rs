@@ -24,27 +24,14 @@ use crate::kind::AssetKind;
 const ITEMS_MAX: u32 = 1_024;
 
 const VERSION: &str = "Linden text version";
-const ITEMS: &str = "embedded items";
+pub(super) const ITEMS: &str = "embedded items";
 const TEXT: &str = "text";
 
 /// Checks a notecard.
 pub(super) fn check(bytes: &[u8]) -> Result<(), Unfit> {
     let kind = AssetKind::Notecard;
     let mut lines = Lines::new(kind, bytes);
-    let version = lines.number(VERSION)?;
-    if !(1..=2).contains(&version) {
-        return Err(lines.invalid(VERSION));
-    }
-    lines.open_block(TEXT)?;
-    let items_version = "LLEmbeddedItems version";
-    if lines.number(items_version)? != 1 {
-        return Err(lines.invalid(items_version));
-    }
-    lines.open_block(ITEMS)?;
-    let count = lines.number("count")?;
-    if count > ITEMS_MAX {
-        return Err(Unfit::TooMany { kind, items: ITEMS, count, count_max: ITEMS_MAX });
-    }
+    let Head { version, .. } = read_head(&mut lines)?;
     lines.skip_block(ITEMS)?;
     let length = lines.number("Text length")?;
     let rest = lines.rest();
@@ -59,6 +46,33 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), Unfit> {
         return Err(lines.invalid(TEXT));
     }
     Ok(())
+}
+
+/// The lines in front of the embedded items.
+pub(super) struct Head {
+    version: u32,
+    /// Number of embedded items.
+    pub(super) n_items: u32,
+}
+
+/// Reads up to the block of embedded items, which is open then.
+pub(super) fn read_head(lines: &mut Lines<'_>) -> Result<Head, Unfit> {
+    let version = lines.number(VERSION)?;
+    if !(1..=2).contains(&version) {
+        return Err(lines.invalid(VERSION));
+    }
+    lines.open_block(TEXT)?;
+    let items_version = "LLEmbeddedItems version";
+    if lines.number(items_version)? != 1 {
+        return Err(lines.invalid(items_version));
+    }
+    lines.open_block(ITEMS)?;
+    let n_items = lines.number("count")?;
+    if n_items > ITEMS_MAX {
+        let kind = AssetKind::Notecard;
+        return Err(Unfit::TooMany { kind, items: ITEMS, count: n_items, count_max: ITEMS_MAX });
+    }
+    Ok(Head { version, n_items })
 }
 
 #[cfg(test)]

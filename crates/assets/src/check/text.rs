@@ -12,7 +12,8 @@
 //! Lines behind these are ignored. OpenSimulator writes the grid of a landmark there.
 
 use super::Unfit;
-use super::lines::{Lines, are_finite, is_uuid, value_of};
+use super::landmark::read_landmark;
+use super::lines::{Lines, is_uuid};
 use crate::kind::AssetKind;
 
 /// Checks the source of a script: any text. It is compiled later, with errors of its own.
@@ -30,19 +31,7 @@ pub(super) fn check_script(bytes: &[u8]) -> Result<(), Unfit> {
 
 /// Checks a landmark.
 pub(super) fn check_landmark(bytes: &[u8]) -> Result<(), Unfit> {
-    let kind = AssetKind::Landmark;
-    let mut lines = Lines::new(kind, bytes);
-    let version = "Landmark version";
-    if !(1..=2).contains(&lines.number(version)?) {
-        return Err(lines.invalid(version));
-    }
-    let line = lines.populated("position")?;
-    let position = match value_of(line, "region_id") {
-        Some(region) if is_uuid(region) => lines.field("local_pos")?,
-        Some(_) => return Err(lines.invalid("region_id")),
-        None => value_of(line, "position").ok_or(Unfit::Missing { kind, part: "position" })?,
-    };
-    if are_finite(position, 3) { Ok(()) } else { Err(lines.invalid("position")) }
+    read_landmark(bytes).map(drop)
 }
 
 /// Checks a calling card.

@@ -1,6 +1,7 @@
 use super::*;
 use crate::AddAssetError;
 use crate::testing::{FaultyFolder, asset};
+use crate::writer::rows_of;
 use std::sync::atomic::AtomicI64;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
@@ -114,6 +115,53 @@ fn damage_is_found_by_the_next_read_and_healed_by_the_same_bytes() {
 }
 
 #[test]
+fn a_file_that_was_restored_is_verified_again_and_ends_the_quarantine() {
+    let fixture = Fixture::new();
+    let hash = AssetHash::of(b"one");
+    fixture.add(asset(1, b"one")).unwrap();
+    fixture.forget_cached();
+    fixture.folder.damage(b"one");
+    let verified = || fixture.assets.verify_again(hash).unwrap();
+    assert!(verified().unwrap_err().contains("have the hash"), "a damaged one is found");
+    assert!(verified().is_err(), "and stays damaged");
+    assert_eq!((fixture.count(|c| &c.quarantined), fixture.bytes(1)), (1, None));
+    std::fs::write(fixture.folder.path_of(hash), b"one").unwrap();
+    assert_eq!(fixture.bytes(1), None, "the quarantine lasts until it is verified");
+    assert_eq!(verified(), Ok(()));
+    assert_eq!(fixture.bytes(1).as_deref(), Some(&b"one"[..]));
+    let unknown = AssetHash::of(b"unknown");
+    assert!(fixture.assets.verify_again(unknown).unwrap().is_err());
+    assert_eq!(fixture.count(|c| &c.quarantined), 1, "it is no asset's");
+}
+
+#[test]
+fn contents_of_others_are_on_the_disk_before_their_assets_and_are_written_once() {
+    let fixture = Fixture::new();
+    let hash = AssetHash::of;
+    let keep = |contents: &[&[u8]]| {
+        let contents = contents.iter().map(|bytes| (hash(bytes), bytes.to_vec())).collect();
+        fixture.assets.keep_contents(contents)
+    };
+    let costs = || (fixture.count(|c| &c.written), fixture.count(|c| &c.syncs));
+    fixture.add(asset(1, b"one")).unwrap();
+    keep(&[]).unwrap();
+    keep(&[b"one"]).unwrap();
+    assert_eq!(costs(), (1, 1), "it was there");
+    keep(&[b"two", b"one", b"two", b"three"]).unwrap();
+    assert_eq!(costs(), (3, 2));
+    for bytes in [&b"two"[..], b"three"] {
+        assert_eq!(std::fs::read(fixture.folder.path_of(hash(bytes))).unwrap(), bytes);
+    }
+    fixture.folder.damage(b"one");
+    fixture.forget_cached();
+    assert_eq!(fixture.bytes(1), None);
+    keep(&[b"one"]).unwrap();
+    assert_eq!(std::fs::read(fixture.folder.path_of(hash(b"one"))).unwrap(), b"one", "it was damaged");
+    fixture.folder.is_sync_failing.store(true, Ordering::Relaxed);
+    assert!(matches!(keep(&[b"four"]), Err(ReadAssetError::Files(FilesError::Sync(_)))));
+}
+
+#[test]
 fn temporary_assets_stay_while_they_are_used() {
     let fixture = Fixture::new();
     let temporary = |id, bytes| NewAsset { is_temporary: true, ..asset(id, bytes) };
@@ -133,6 +181,35 @@ fn temporary_assets_stay_while_they_are_used() {
 }
 
 #[test]
+fn bytes_that_a_transaction_is_about_to_name_outlive_their_temporary_asset() {
+    let fixture = Fixture::new();
+    let (id, hash) = (Uuid::from_u128(1), AssetHash::of(b"one"));
+    let temporary = |id, bytes| NewAsset { is_temporary: true, ..asset(id, bytes) };
+    let keep = |bytes: &[u8]| fixture.assets.keep_contents(vec![(AssetHash::of(bytes), bytes.to_vec())]);
+    let expire_at = |now_s| {
+        fixture.now_s.store(now_s, Ordering::Relaxed);
+        fixture.assets.keep_temporary().unwrap();
+        // The queue is worked off in order.
+        fixture.add(asset(4, b"behind")).unwrap();
+    };
+    fixture.add(temporary(1, b"one")).unwrap();
+    fixture.add(temporary(3, b"two")).unwrap();
+    fixture.now_s.store(100 + TEMPORARY_S, Ordering::Relaxed);
+    keep(b"one").unwrap();
+    expire_at(101 + TEMPORARY_S);
+    assert_eq!(fixture.store.asset(id).unwrap(), None, "it has expired");
+    let rows = rows_of(&NewAssets { assets: vec![asset(2, b"one")], item: None }, &[hash], 0);
+    fixture.store.add_uploads(&[rows]).unwrap();
+    assert_eq!(fixture.bytes(2).as_deref(), Some(&b"one"[..]));
+    assert!(!fixture.folder.path_of(AssetHash::of(b"two")).exists(), "nothing was about to name these");
+    // A transaction that has not come after ten minutes does not come.
+    fixture.add(temporary(5, b"three")).unwrap();
+    keep(b"three").unwrap();
+    expire_at(200 + 2 * TEMPORARY_S);
+    assert!(!fixture.folder.path_of(AssetHash::of(b"three")).exists());
+}
+
+#[test]
 fn a_lasting_asset_does_not_become_temporary() {
     let fixture = Fixture::new();
     fixture.add(asset(1, b"one")).unwrap();
@@ -149,8 +226,8 @@ fn what_is_queued_at_the_end_is_stored() {
     let (outcome, received) = channel();
     for id in 0..100_u128 {
         let outcome = outcome.clone();
-        let done: AssetDone = Box::new(move |result| outcome.send(result).unwrap());
-        fixture.assets.add(asset(id, &id.to_le_bytes()), done);
+        let done = move |result| outcome.send(result).unwrap();
+        fixture.assets.add(asset(id, &id.to_le_bytes()), Box::new(done));
     }
     fixture.end();
     drop(outcome);

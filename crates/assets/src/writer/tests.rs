@@ -1,15 +1,15 @@
 use super::*;
-use crate::AssetKind;
 use crate::testing::{FaultyFolder, asset};
-use ids::Uuid;
+use crate::{AssetKind, ItemChange};
+use ids::{AgentId, Uuid};
 use std::sync::mpsc::channel;
+use store::{InventoryChange, InventoryRefusal, NewFolder};
 
-fn commit_all(
-    store: &Store,
-    folder: &FaultyFolder,
-    assets: &[NewAsset],
-) -> (Vec<Result<AssetHash, AddAssetError>>, CommitCost) {
-    commit(store, &folder.files(), assets, 100)
+/// Commits each asset as a write of its own.
+fn commit_all(store: &Store, folder: &FaultyFolder, assets: &[NewAsset]) -> (Vec<CommitOutcome>, CommitCost) {
+    let writes: Vec<NewAssets> =
+        assets.iter().map(|asset| NewAssets { assets: vec![asset.clone()], item: None }).collect();
+    commit(store, &folder.files(), &writes, 100)
 }
 
 fn is_stored(store: &Store, id: u128) -> bool {
@@ -38,6 +38,53 @@ fn an_id_is_not_given_other_bytes() {
     assert!(outcomes[0].is_ok());
     let taken = Err(AddAssetError::Taken(Uuid::from_u128(1)));
     assert_eq!(outcomes[1..], [taken.clone(), taken]);
+}
+
+#[test]
+fn assets_of_one_write_are_stored_together_or_not_at_all() {
+    let (store, folder) = (Store::open_in_memory().unwrap(), FaultyFolder::new());
+    folder.obstruct(b"two");
+    let together = |ids: [u128; 2], bytes: [&[u8]; 2]| NewAssets {
+        assets: vec![asset(ids[0], bytes[0]), asset(ids[1], bytes[1])],
+        item: None,
+    };
+    let writes = [together([1, 2], [b"one", b"two"]), together([3, 4], [b"one", b"three"])];
+    let (outcomes, _) = commit(&store, &folder.files(), &writes, 100);
+    assert!(matches!(outcomes[0], Err(AddAssetError::Files(_))), "{outcomes:?}");
+    assert_eq!(outcomes[1], Ok(vec![AssetHash::of(b"one"), AssetHash::of(b"three")]));
+    assert_eq!([1, 2, 3, 4].map(|id| is_stored(&store, id)), [false, false, true, true]);
+}
+
+#[test]
+fn a_write_whose_item_is_refused_is_refused_and_its_assets_are_temporary() {
+    let (store, folder) = (Store::open_in_memory().unwrap(), FaultyFolder::new());
+    let owner = AgentId(Uuid::from_u128(7));
+    let parent = Uuid::from_u128(77);
+    let in_a_folder_that_is_not_there = |owner| {
+        let id = Uuid::from_u128(78);
+        let change =
+            InventoryChange::CreateFolder(NewFolder { id, parent, name: String::new(), type_default: -1 });
+        Some(ItemChange { owner, change })
+    };
+    let account = store::NewAccount {
+        agent: owner,
+        first: "Ada".into(),
+        last: "Lovelace".into(),
+        password_hash: store::PasswordHash(String::new()),
+        created_s: 0,
+        folders: Vec::new(),
+        items: Vec::new(),
+    };
+    store.create_account(&account).unwrap();
+    let write =
+        |id, owner| NewAssets { assets: vec![asset(id, b"one")], item: in_a_folder_that_is_not_there(owner) };
+    let stranger = AgentId(Uuid::from_u128(8));
+    let (outcomes, cost) = commit(&store, &folder.files(), &[write(1, owner), write(2, stranger)], 100);
+    let refusal = AddAssetError::Item(InventoryRefusal::UnknownFolder(parent));
+    assert_eq!(outcomes, [Err(refusal), Err(AddAssetError::UnknownOwner)]);
+    assert_eq!(cost, CommitCost { written: 1, syncs: 1 });
+    assert_eq!(remove_expired(&store, &folder.files(), 101, 10, |_| false).unwrap(), 1);
+    assert!(!folder.path_of(AssetHash::of(b"one")).exists());
 }
 
 #[test]
@@ -84,16 +131,16 @@ fn expired_assets_go_with_their_files() {
     let (store, folder) = (Store::open_in_memory().unwrap(), FaultyFolder::new());
     let temporary = NewAsset { is_temporary: true, ..asset(1, b"bake") };
     commit_all(&store, &folder, &[temporary, asset(2, b"lasting")]);
-    assert_eq!(remove_expired(&store, &folder.files(), 100, 10).unwrap(), 0, "used at 100");
-    assert_eq!(remove_expired(&store, &folder.files(), 101, 10).unwrap(), 1);
+    assert_eq!(remove_expired(&store, &folder.files(), 100, 10, |_| false).unwrap(), 0, "used at 100");
+    assert_eq!(remove_expired(&store, &folder.files(), 101, 10, |_| false).unwrap(), 1);
     assert!(!folder.path_of(AssetHash::of(b"bake")).exists());
     assert!(is_stored(&store, 2) && folder.path_of(AssetHash::of(b"lasting")).exists());
 }
 
-fn write(id: u128, length: usize) -> (Write, Receiver<Result<Uuid, AddAssetError>>) {
+fn write(id: u128, length: usize) -> (Write, Receiver<Result<(), AddAssetError>>) {
     let (outcome, received) = channel();
-    let done: AssetDone = Box::new(move |result| drop(outcome.send(result)));
-    (Write { asset: asset(id, &vec![0; length]), done }, received)
+    let done: AssetsDone = Box::new(move |result| drop(outcome.send(result)));
+    (Write { new: NewAssets { assets: vec![asset(id, &vec![0; length])], item: None }, done }, received)
 }
 
 #[test]

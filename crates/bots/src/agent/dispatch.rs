@@ -164,6 +164,7 @@ impl Agent {
             DisableSimulator::NUMBER | CloseCircuit::NUMBER => self.on_server_closed(now),
             _ => {}
         }
+        self.carry_message(now, number, body)?;
         self.observe(now, number, body);
         Ok(())
     }
@@ -178,6 +179,7 @@ impl Agent {
             self.request_missed_prims();
         }
         self.compare_prims(now);
+        self.carry_prims(now);
         self.plan_names(now);
     }
 

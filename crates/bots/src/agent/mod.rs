@@ -8,6 +8,7 @@
 mod arrival;
 mod attack;
 mod building;
+mod carrying;
 mod dispatch;
 mod requests;
 mod slow;
@@ -20,6 +21,7 @@ pub use slow::SLOW_LINE;
 
 use crate::behavior::{Behavior, BodyPose, BotPosition, FINISH_ANIM, RunningBehavior};
 use crate::builder::Builder;
+use crate::carry::Carrier;
 use crate::echo::Echo;
 use crate::hostile::Hostile;
 use crate::identity::Identity;
@@ -33,6 +35,7 @@ use crate::sender::{Sender, Steadiness};
 use crate::views::ViewChange;
 use crate::whereabouts::Whereabouts;
 use arrival::{ArrivalStage, Left, RegionCircuit};
+use carrying::{CarryBasis, Inspection};
 use circuit::{CloseReason, Reliability};
 use glam::Vec3;
 use ids::{Instant, LocalId, RegionHandle};
@@ -47,7 +50,7 @@ pub const EVENTS_MAX: usize = 32;
 /// Time between requests for names.
 const NAMES_PERIOD: Duration = Duration::from_secs(1);
 
-/// Agent updates a second of a bot that builds.
+/// Agent updates a second of a bot that builds or carries.
 pub const BUILDERS_UPDATES_HZ: u32 = 10;
 
 /// Line of mingling bots; node-metaverse says the same in `tests/clients/fidelity.mjs`.
@@ -64,10 +67,10 @@ pub struct AgentConfig {
     pub steadiness: Steadiness,
     /// Client that it resembles.
     pub profile: Profile,
-    /// Agent updates a second, 1 to 125; for [`Profile::Viewer`] only. Of a bot that builds edits a second instead, beside
+    /// Agent updates a second, 1 to 125; for [`Profile::Viewer`] only. Of a bot that builds edits a second instead, of one that carries requests, beside
     /// [`BUILDERS_UPDATES_HZ`] agent updates.
     pub rate_hz: u32,
-    /// Edge of the plot of a bot that builds, metres.
+    /// Edge of the plot of a bot that builds or carries, metres.
     pub plot_m: u32,
     /// True if it keeps its edits for [`Agent::take_build_events`].
     pub records_edits: bool,
@@ -75,6 +78,8 @@ pub struct AgentConfig {
     pub throttle_bits_per_s: u32,
     /// True if it decodes and keeps the whole scene.
     pub observes: bool,
+    /// True if it keeps the scene without being an observer, for [`Agent::begin_inspection`].
+    pub keeps_scene: bool,
     /// Period of its pings, instead of its profile's. A ping answered later than that is lost.
     pub ping_period: Option<Duration>,
 }
@@ -91,6 +96,7 @@ impl Default for AgentConfig {
             records_edits: false,
             throttle_bits_per_s: THROTTLE_BITS_PER_S,
             observes: false,
+            keeps_scene: false,
             ping_period: None,
         }
     }
@@ -202,6 +208,11 @@ pub struct Agent {
     echo: Option<Box<Echo>>,
     /// Its edits.
     builder: Option<Box<Builder>>,
+    /// Its things.
+    carrier: Option<Box<Carrier>>,
+    carry_basis: CarryBasis,
+    /// A reading of its things.
+    inspection: Option<Box<Inspection>>,
     /// The line of a slow reader.
     line: Option<Box<Line>>,
     /// State of its attack.
@@ -246,9 +257,16 @@ impl Agent {
             next_update_at: None,
             names: NameCache::new(config.observes),
             next_names_at: None,
-            observer: config.observes.then(Box::default),
+            observer: (config.observes || config.keeps_scene).then(Box::default),
             echo: (config.behavior == Behavior::Probe).then(Box::default),
             builder: None,
+            carrier: None,
+            carry_basis: CarryBasis::new(
+                credentials.inventory_root,
+                credentials.trash_folder,
+                credentials.secure_session,
+            ),
+            inspection: None,
             line: None,
             hostile: None,
             garbage: VecDeque::new(),
@@ -301,6 +319,7 @@ impl Agent {
         }
         self.attack(now);
         self.build(now);
+        self.carry(now);
     }
 
     /// Latest time for [`Self::handle_timeout`]; `None` once the session is over.
@@ -320,6 +339,7 @@ impl Agent {
             self.next_names_at,
             self.next_attack_at(),
             self.next_edit_at(),
+            self.next_carry_at(),
         ];
         own.into_iter().chain([self.here.circuit.poll_timeout(), left, line]).flatten().min()
     }
@@ -451,8 +471,9 @@ impl Agent {
     }
 
     fn update_period(&self) -> Duration {
-        let builds = self.config.behavior.build_plan().is_some();
-        let rate_hz = if builds { BUILDERS_UPDATES_HZ } else { self.config.rate_hz };
+        let behavior = self.config.behavior;
+        let works = behavior.build_plan().is_some() || behavior.carry_plan().is_some();
+        let rate_hz = if works { BUILDERS_UPDATES_HZ } else { self.config.rate_hz };
         self.config.profile.update_period(rate_hz)
     }
 

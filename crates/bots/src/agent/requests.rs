@@ -40,6 +40,7 @@ impl Agent {
         if let Some((builder, plan)) = self.builder.as_mut().zip(plan) {
             builder.set_plan(plan);
         }
+        self.carrier = self.carrier.take().filter(|_| behavior.carry_plan().is_some());
         self.arm();
         self.narrow();
     }
@@ -50,12 +51,15 @@ impl Agent {
         self.sender.steady(steadiness);
     }
 
-    /// Sets the rate of agent updates, or of edits of a bot that builds, 1 to 125 a second, from the next one on;
+    /// Sets the rate of agent updates, of edits of a bot that builds, or of requests of one that carries, 1 to 125 a second, from the next one on;
     /// [`Profile::Viewer`](crate::profile::Profile) only.
     pub fn set_rate_hz(&mut self, rate_hz: u32) {
         self.config.rate_hz = rate_hz;
         if let Some(builder) = &mut self.builder {
             builder.set_rate_hz(rate_hz);
+        }
+        if let Some(carrier) = &mut self.carrier {
+            carrier.set_rate_hz(rate_hz);
         }
     }
 

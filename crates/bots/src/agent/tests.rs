@@ -42,6 +42,8 @@ impl Pair {
             region_size_m: 256,
             seed_capability: String::new(),
             inventory_root: Uuid::nil(),
+            trash_folder: Uuid::nil(),
+            secure_session: Uuid::nil(),
         };
         Self {
             now,

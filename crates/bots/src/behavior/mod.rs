@@ -1,9 +1,9 @@
 //! Movements of a bot's body, decided anew for each of its agent updates.
 //!
 //! The decision covers flags and direction only: movement is the server's. The bot's position comes from
-//! [`Whereabouts`](crate::whereabouts::Whereabouts). Three behaviours concern a client more than a body: for [`Behavior::Hostile`] see
+//! [`Whereabouts`](crate::whereabouts::Whereabouts). Some behaviours concern a client more than a body: for [`Behavior::Hostile`] see
 //! [`crate::hostile`], for [`Behavior::SlowReader`] [`crate::link::Narrow`], for those that build
-//! ([`Behavior::build_plan`]) [`crate::builder`].
+//! ([`Behavior::build_plan`]) [`crate::builder`], for those that carry ([`Behavior::carry_plan`]) [`crate::carry`].
 
 mod commute;
 mod course;
@@ -25,6 +25,7 @@ pub use probe::PROBE_PERIOD;
 pub use walk::{Habits, MARKET_GOER, ROAMER, WALKER};
 
 use crate::builder::BuildPlan;
+use crate::carry::CarryPlan;
 use crate::rng::Rng;
 use commute::Commuter;
 use flock::FlockMember;
@@ -96,6 +97,10 @@ pub enum Behavior {
     Tumble,
     /// Stands, and throws such prims so high that they fall for half a minute.
     Soar,
+    /// Stands, and makes, gives, takes, rezzes, wears and removes things, see [`crate::carry`].
+    Carry,
+    /// Stands, and takes, rezzes and gives objects that must not be copied.
+    Ferry,
     /// Stands behind a connection with much less bandwidth than it requests, see [`crate::link::Narrow`], and handles event-queue
     /// replies late.
     SlowReader,
@@ -105,7 +110,7 @@ pub enum Behavior {
 
 impl Behavior {
     /// All of them by their names on command lines.
-    pub const NAMES: [(&str, Self); 19] = [
+    pub const NAMES: [(&str, Self); 21] = [
         ("stand", Self::Stand),
         ("sit", Self::Sit),
         ("walk", Self::Walk),
@@ -123,6 +128,8 @@ impl Behavior {
         ("rush", Self::Rush),
         ("tumble", Self::Tumble),
         ("soar", Self::Soar),
+        ("carry", Self::Carry),
+        ("ferry", Self::Ferry),
         ("slow-reader", Self::SlowReader),
         ("hostile", Self::Hostile),
     ];
@@ -145,6 +152,8 @@ impl Behavior {
             | Self::Rush
             | Self::Tumble
             | Self::Soar
+            | Self::Carry
+            | Self::Ferry
             | Self::SlowReader
             | Self::Hostile => false,
             Self::Walk
@@ -180,8 +189,20 @@ impl Behavior {
             | Self::Commute
             | Self::Play
             | Self::Quest
+            | Self::Carry
+            | Self::Ferry
             | Self::SlowReader
             | Self::Hostile => None,
+        }
+    }
+
+    /// Range of its work, if it carries.
+    #[must_use]
+    pub const fn carry_plan(self) -> Option<CarryPlan> {
+        match self {
+            Self::Carry => Some(CarryPlan::CARRY),
+            Self::Ferry => Some(CarryPlan::FERRY),
+            _ => None,
         }
     }
 }
@@ -250,6 +271,8 @@ impl RunningBehavior {
             | Behavior::Rush
             | Behavior::Tumble
             | Behavior::Soar
+            | Behavior::Carry
+            | Behavior::Ferry
             | Behavior::SlowReader
             | Behavior::Hostile => BehaviorState::Standing,
             Behavior::Sit => BehaviorState::Sitting(Sitter::new()),
@@ -368,6 +391,8 @@ mod tests {
             Behavior::Rush,
             Behavior::Tumble,
             Behavior::Soar,
+            Behavior::Carry,
+            Behavior::Ferry,
             Behavior::SlowReader,
             Behavior::Hostile,
         ] {

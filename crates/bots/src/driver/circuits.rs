@@ -3,14 +3,17 @@
 //! It works in turns. Between two turns with datagrams it rests for [`REST`], so that the datagrams of a burst are read together: a
 //! system call for each would cost more than all the rest. Ping times are too long by up to that.
 
+use super::calls::{BotCall, Grants};
+use super::carrying::{CarryNotes, CarrySums, CarryTally};
 use super::clock::RunClock;
-use super::control::{CommandAnswer, ControlCommand, EditSums, Probes};
+use super::control::{BotCapabilities, CommandAnswer, CommandFindings, ControlCommand, EditSums, Probes};
 use super::control_echo::ControlEcho;
 use super::edits::EditNotes;
 use super::findings::{BotStage, EditTally, Harvest, MeterReading, RunTally, report};
+use super::notices::{Notice, NoticeSender};
 use super::port::{self, BotSocket};
 use super::rates::{Rates, Second};
-use super::session::{HttpThread, NOTICES_MAX, Notice, NoticeSender};
+use super::session::{HttpThread, NOTICES_MAX};
 use super::timers::Timers;
 use super::wires::Wires;
 use super::{BotsConfig, BotsError};
@@ -30,6 +33,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
+use tokio::sync::mpsc::UnboundedSender;
 
 /// Pause behind a turn with datagrams, except with few bots: those cause no bursts, and measure exactly.
 const REST: Duration = Duration::from_millis(1);
@@ -57,8 +61,11 @@ struct Bot {
     second: Second,
 }
 
+/// Time for seeds to answer.
+const GRANTS_MAX: Duration = Duration::from_secs(10);
+
 /// Memory that every turn uses again.
-struct Buffers {
+pub(super) struct Buffers {
     events: Events,
     received: RecvBatch,
     packet: Box<[u8]>,
@@ -96,6 +103,11 @@ pub(super) struct Circuits {
     views: Option<ViewWriter>,
     /// Edits of bots that build.
     edits: EditNotes,
+    /// Record of bots that carry.
+    pub(super) carry: CarryNotes,
+    /// Calls of bots, for the HTTP thread.
+    calls: UnboundedSender<BotCall>,
+    grants: Grants,
     /// Caches of observers that have not logged in.
     caches: BTreeMap<u32, PrimCache>,
     control_echo: Option<ControlEcho>,
@@ -104,7 +116,12 @@ pub(super) struct Circuits {
 }
 
 impl Circuits {
-    pub(super) fn new(config: &BotsConfig, clock: RunClock) -> Result<Self, BotsError> {
+    pub(super) fn new(
+        config: &BotsConfig,
+        clock: RunClock,
+        calls: UnboundedSender<BotCall>,
+        grants: Grants,
+    ) -> Result<Self, BotsError> {
         let poller =
             Poller::new().map_err(|source| BotsError::System { what: "wait for sockets", source })?;
         let device = match (config.device.map(Network::of), config.server_pid) {
@@ -147,6 +164,9 @@ impl Circuits {
             rates: Rates::default(),
             views,
             edits: EditNotes::new(config, clock.now())?,
+            carry: CarryNotes::new(config, clock.now())?,
+            calls,
+            grants,
             caches: caches.unwrap_or_default(),
             control_echo,
             commands: VecDeque::new(),
@@ -171,7 +191,13 @@ impl Circuits {
         while self.clock.now() < ends_at {
             self.run_turn(&mut buffers)?;
         }
-        self.finish(http, &mut buffers, &begin)
+        let end = self.read_meters();
+        if self.config.audit.is_some() {
+            self.note_all()?;
+            // The report has its outcome.
+            let _ = self.audit(&mut buffers)?;
+        }
+        self.finish(http, &mut buffers, &begin, &end)
     }
 
     /// Run by command, until `leave`.
@@ -188,8 +214,7 @@ impl Circuits {
                 continue;
             };
             let n_observers = self.config.observers;
-            let (mut gap_s, mut pings, mut probes) = (None, None, None);
-            let (mut edits, mut prims) = (None, None);
+            let mut found = CommandFindings::default();
             let answer = match command {
                 Ok(ControlCommand::Leave) => break,
                 Ok(ControlCommand::Enter(count)) if count > self.config.count => Err("more than --count"),
@@ -210,6 +235,9 @@ impl Circuits {
                     self.note_all()?;
                     self.config.agent.behavior = behavior;
                     http.behave(behavior);
+                    if CarryNotes::introduces(behavior) {
+                        (0..self.config.count).for_each(|bot| self.introduce(bot));
+                    }
                     let watches = EditNotes::watches_prims(&self.config);
                     for (bot, agent) in self.agents() {
                         agent.behave(EditNotes::behavior_of(bot < n_observers, behavior));
@@ -232,41 +260,53 @@ impl Circuits {
                 Ok(ControlCommand::Gap) => {
                     let now = self.clock.now();
                     let gaps = self.agents().filter_map(|(_, agent)| agent.take_gap(now));
-                    gap_s = gaps.max().map(|gap| gap.as_secs_f64());
-                    gap_s.map(drop).ok_or("there are no observers (--observers)")
+                    found.gap_s = gaps.max().map(|gap| gap.as_secs_f64());
+                    found.gap_s.map(drop).ok_or("there are no observers (--observers)")
                 }
                 Ok(ControlCommand::Pings) => {
-                    pings = Some(self.findings.take_pings());
+                    found.pings = Some(self.findings.take_pings());
                     Ok(())
                 }
                 Ok(ControlCommand::Probes) => {
-                    probes = Some(Box::new(self.probes()));
+                    found.probes = Some(Box::new(self.probes()));
                     Ok(())
                 }
                 Ok(ControlCommand::Edits) => {
                     self.note_all()?;
                     self.edits.flush()?;
-                    edits = Some(Box::new(EditSums::of(&self.sum_edits())));
+                    found.edits = Some(Box::new(EditSums::of(&self.sum_edits())));
                     Ok(())
                 }
                 Ok(ControlCommand::Prims) => {
-                    prims = self.prims_min();
-                    prims.map(drop).ok_or("there are no observers (--observers)")
+                    found.prims = self.prims_min();
+                    found.prims.map(drop).ok_or("there are no observers (--observers)")
+                }
+                Ok(ControlCommand::Carry) => {
+                    self.note_all()?;
+                    self.carry.flush()?;
+                    found.carry = Some(Box::new(self.sum_requests()));
+                    Ok(())
+                }
+                Ok(ControlCommand::Audit) if self.config.audit.is_none() => {
+                    Err("there is no record (--audit)")
+                }
+                Ok(ControlCommand::Audit) => {
+                    self.note_all()?;
+                    match self.audit(&mut buffers)? {
+                        Ok(findings) => found.audit = Some(Box::new(findings)),
+                        Err(why) => found.trouble = Some(why),
+                    }
+                    Ok(())
+                }
+                Ok(ControlCommand::Capabilities) => {
+                    found.capabilities = Some(self.capabilities(&mut buffers)?);
+                    Ok(())
                 }
                 Err(reason) => Err(reason),
             };
             let (logins_ok, logins_failed) = self.findings.logins();
             let answer = match answer {
-                Ok(()) => CommandAnswer::Done {
-                    done: &text,
-                    logins_ok,
-                    logins_failed,
-                    gap_s,
-                    pings,
-                    probes,
-                    edits,
-                    prims,
-                },
+                Ok(()) => CommandAnswer::Done { done: &text, logins_ok, logins_failed, found },
                 Err(reason) => CommandAnswer::Refused { refused: &text, reason },
             };
             if answer.write(output).is_err() {
@@ -274,7 +314,44 @@ impl Circuits {
                 break;
             }
         }
-        self.finish(http, &mut buffers, &begin)
+        let end = self.read_meters();
+        self.finish(http, &mut buffers, &begin, &end)
+    }
+
+    /// Requests of all carrying bots.
+    fn sum_requests(&mut self) -> CarrySums {
+        let mut recent = Vec::new();
+        for (_, agent) in self.agents() {
+            recent.extend(
+                agent.carrier_mut().map(|carrier| carrier.take_recent_transfers()).unwrap_or_default(),
+            );
+        }
+        let mut tally = CarryTally::default();
+        self.bots.iter().flatten().for_each(|bot| tally.add(&bot.agent));
+        CarrySums::of(&tally, self.carry.ledger().n_pending(), recent.into_iter())
+    }
+
+    /// Addresses of all bots' capabilities, once their seeds have answered.
+    fn capabilities(&mut self, buffers: &mut Buffers) -> Result<Vec<BotCapabilities>, BotsError> {
+        let ends_at = self.clock.now() + GRANTS_MAX;
+        loop {
+            let grants = self.grants.clone();
+            let of = |(bot, agent): (u32, &mut Agent)| {
+                let addresses = grants.addresses(bot)?;
+                Some(BotCapabilities {
+                    bot,
+                    agent: agent.identity().agent.0,
+                    root: agent.inventory_root(),
+                    addresses,
+                })
+            };
+            let n_bots = self.bots.iter().flatten().count();
+            let known: Vec<BotCapabilities> = self.agents().filter_map(of).collect();
+            if known.len() == n_bots || self.clock.now() >= ends_at {
+                return Ok(known);
+            }
+            self.run_turn(buffers)?;
+        }
     }
 
     fn probes(&mut self) -> Probes {
@@ -294,8 +371,39 @@ impl Circuits {
     }
 
     /// Bots that have logged in, with their numbers.
-    fn agents(&mut self) -> impl Iterator<Item = (u32, &mut Agent)> {
+    pub(super) fn agents(&mut self) -> impl Iterator<Item = (u32, &mut Agent)> {
         (0..).zip(&mut self.bots).filter_map(|(bot, slot)| Some((bot, &mut slot.as_mut()?.agent)))
+    }
+
+    /// A bot, if it has logged in.
+    pub(super) fn agent_mut(&mut self, bot: u32) -> Option<&mut Agent> {
+        Some(&mut self.bots.get_mut(bot as usize)?.as_mut()?.agent)
+    }
+
+    /// Bots of the run, logged in or not.
+    pub(super) fn n_bots(&self) -> usize {
+        self.bots.len()
+    }
+
+    pub(super) fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// Has a bot that has logged in and all others that may carry know each other. Observers stand, and take nothing.
+    fn introduce(&mut self, newcomer: u32) {
+        if newcomer < self.config.observers {
+            return;
+        }
+        let Some(own) = self.agent_mut(newcomer).map(|agent| agent.identity().agent.0) else { return };
+        let n_observers = self.config.observers;
+        let mut others = Vec::new();
+        for (other, agent) in self.agents().filter(|(other, _)| *other >= n_observers) {
+            agent.meet(newcomer, own);
+            others.push((other, agent.identity().agent.0));
+        }
+        if let Some(agent) = self.agent_mut(newcomer) {
+            others.into_iter().for_each(|(other, id)| agent.meet(other, id));
+        }
     }
 
     /// End of a window: all bots log out.
@@ -304,21 +412,22 @@ impl Circuits {
         http: HttpThread,
         buffers: &mut Buffers,
         begin: &MeterReading,
+        end: &MeterReading,
     ) -> Result<RunReport, BotsError> {
-        let end = self.read_meters();
         self.note_all()?;
         let harvest = self.harvest();
         if let Some(mut views) = self.views.take() {
             views.flush()?;
         }
         self.edits.flush()?;
+        self.carry.flush()?;
         self.write_scenes()?;
         http.leave();
         self.log_out_all(buffers)?;
         http.finish();
         // The last of its notices.
         self.read_notices()?;
-        Ok(report(self.findings, harvest, begin, &end))
+        Ok(report(self.findings, harvest, begin, end))
     }
 
     fn read_meters(&self) -> MeterReading {
@@ -371,8 +480,10 @@ impl Circuits {
         };
         harvest.second_bytes_p99 = self.rates.percentile(0.99);
         harvest.edits = self.sum_edits();
+        harvest.carry = CarryTally::of(&self.carry);
         for bot in self.bots.iter().flatten() {
             harvest.add(bot.agent.stats());
+            harvest.carry.add(&bot.agent);
             harvest.datagrams_lost_locally += bot.port.receive_drops();
             if let Some(observer) = bot.agent.observer() {
                 let others = observer.others(bot.agent.identity().agent);
@@ -419,7 +530,7 @@ impl Circuits {
     }
 
     /// Waits for something to do and does it.
-    fn run_turn(&mut self, buffers: &mut Buffers) -> Result<(), BotsError> {
+    pub(super) fn run_turn(&mut self, buffers: &mut Buffers) -> Result<(), BotsError> {
         let wait = self.next_deadline() - self.clock.now();
         self.poller
             .wait(&mut buffers.events, Some(wait.min(TURN_MAX)))
@@ -468,8 +579,15 @@ impl Circuits {
                     let observes = bot < self.config.observers;
                     let behavior = EditNotes::behavior_of(observes, self.config.agent.behavior);
                     let records_edits = EditNotes::are_wanted(&self.config);
-                    let config =
-                        AgentConfig { behavior, observes, records_edits, number: bot, ..self.config.agent };
+                    let keeps_scene = CarryNotes::keeps_scene(&self.config);
+                    let config = AgentConfig {
+                        behavior,
+                        observes,
+                        keeps_scene,
+                        records_edits,
+                        number: bot,
+                        ..self.config.agent
+                    };
                     let seed = Rng::new(self.config.seed, u64::from(bot)).next();
                     let mut agent = Agent::new(now, &config, &credentials, seed);
                     if self.views.is_some() {
@@ -481,6 +599,7 @@ impl Circuits {
                     if EditNotes::watches_prims(&self.config) {
                         agent.watch_prims();
                     }
+                    agent.set_carry_numbers(self.carry.ledger().numbers_of(bot));
                     let port = self.open_port(bot)?;
                     self.bots[bot as usize] = Some(Bot {
                         agent,
@@ -488,6 +607,9 @@ impl Circuits {
                         life: BotStage::Entering(began_at),
                         second: Second::default(),
                     });
+                    if CarryNotes::introduces(self.config.agent.behavior) {
+                        self.introduce(bot);
+                    }
                     self.advance_bot(now, bot);
                 }
                 Notice::LoginFailed { bot, reason } => {
@@ -498,6 +620,13 @@ impl Circuits {
                     let now = self.clock.now();
                     if let Some(sleeper) = &mut self.bots[bot as usize] {
                         sleeper.agent.handle_event(now, &message, &body);
+                        self.advance_bot(now, bot);
+                    }
+                }
+                Notice::Answer { bot, id, answer } => {
+                    let now = self.clock.now();
+                    if let Some(sleeper) = &mut self.bots[bot as usize] {
+                        sleeper.agent.handle_answer(now, id, &answer);
                         self.advance_bot(now, bot);
                     }
                 }
@@ -609,6 +738,7 @@ impl Circuits {
     /// Records edits of a bot, and changes of an observer's view.
     fn note_changes(&mut self, now: Instant, index: u32) -> Result<(), BotsError> {
         let Some(bot) = &mut self.bots[index as usize] else { return Ok(()) };
+        self.carry.note(now, index, &mut bot.agent)?;
         self.edits.note(now, index, &mut bot.agent)?;
         let Some(writer) = &mut self.views else { return Ok(()) };
         for what in bot.agent.take_sights() {
@@ -618,7 +748,7 @@ impl Circuits {
     }
 
     /// Advances a bot's time and carries out its requests.
-    fn advance_bot(&mut self, now: Instant, index: u32) {
+    pub(super) fn advance_bot(&mut self, now: Instant, index: u32) {
         let Some(bot) = &mut self.bots[index as usize] else { return };
         bot.agent.handle_timeout(now);
         self.wires.drain(now, index, &mut bot.agent);
@@ -631,6 +761,10 @@ impl Circuits {
         self.wires.flush(&bot.port, self.device.as_ref().map(|(device, _)| device));
         while let Some(event) = bot.agent.poll_event() {
             self.findings.on_event(now, &mut bot.life, event);
+        }
+        while let Some(call) = bot.agent.poll_call() {
+            // The receiver is there for as long as the HTTP thread.
+            let _ = self.calls.send(BotCall { bot: index, call });
         }
         if let Some(at) = bot.agent.poll_timeout() {
             self.timers.set(index, at);

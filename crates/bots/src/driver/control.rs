@@ -3,28 +3,37 @@
 //! ```text
 //! enter 200            log in until there are 200, never more than --count
 //! behavior walk        stand, sit, walk, roam, plaza, stadium, mingle, probe, flock, commuter, play, quest, build, rez, rush,
-//!                      tumble, soar, slow-reader, hostile
+//!                      tumble, soar, carry, ferry, slow-reader, hostile
 //! sender unstable      stable, unstable
-//! rate 60              agent updates a second, or edits of bots that build, 1 to 125
+//! rate 60              agent updates a second, edits of bots that build, or requests of bots that carry, 1 to 125
 //! mark                 the report's window begins now
 //! gap                  say for how long at most, since the last time that this was asked, any observer was shown nothing new
 //! pings                sum up the pings since the last time that this was asked
 //! probes               sum up pings, words and the control echo since then, and what came out of order ever
 //! edits                sum up the edits since the beginning, and complete the file of --edits
 //! prims                say how many objects each observer displays at least
+//! carry                sum up the requests of bots that carry, and complete the file of --audit
+//! audit                read what all bots have, and compare the record of --audit with it
+//! capabilities         list the addresses of all bots' capabilities, with their secrets
 //! leave                log out; so does the end of the input
 //! ```
 //!
 //! Each command is answered, in order, by a line of JSON when it is done: `{"done":"enter 200","logins_ok":200,
 //! "logins_failed":0}`, for `gap` with `"gap_s":0.1`, for `pings` with
 //! `"pings":{…}` ([`Summary`]), for `probes` with `"probes":{…}` ([`Probes`]), for `edits`
-//! with `"edits":{…}` ([`EditSums`]), for `prims` with `"prims":1000`, or `{"refused":"…","reason":"…"}`.
+//! with `"edits":{…}` ([`EditSums`]), for `prims` with `"prims":1000`, for `carry` with `"carry":{…}` ([`CarrySums`]), for `audit` with
+//! `"audit":{…}` ([`AuditFindings`]) or `"trouble":"…"` if it was not possible, for `capabilities` with `"capabilities":[…]` ([`BotCapabilities`]);
+//! or `{"refused":"…","reason":"…"}`.
 
+use super::carrying::CarrySums;
 use super::findings::EditTally;
 use crate::behavior::Behavior;
+use crate::carry::AuditFindings;
 use crate::sender::Steadiness;
 use crate::summary::Summary;
+use ids::Uuid;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 
 /// Bytes of a command at most; a longer line is refused.
@@ -43,6 +52,9 @@ pub(super) enum ControlCommand {
     Probes,
     Edits,
     Prims,
+    Carry,
+    Audit,
+    Capabilities,
     Leave,
 }
 
@@ -52,7 +64,7 @@ impl ControlCommand {
         match words[..] {
             ["enter", count] => count.parse().map(Self::Enter).map_err(|_| "enter takes a number of bots"),
             ["behavior", name] => Behavior::from_name(name).map(Self::Behave).ok_or(
-                "stand, sit, walk, roam, plaza, stadium, mingle, probe, flock, commuter, play, quest, build, rez, rush, tumble, soar, slow-reader or hostile",
+                "stand, sit, walk, roam, plaza, stadium, mingle, probe, flock, commuter, play, quest, build, rez, rush, tumble, soar, carry, ferry, slow-reader or hostile",
             ),
             ["sender", "stable"] => Ok(Self::Steady(Steadiness::Stable)),
             ["sender", "unstable"] => Ok(Self::Steady(Steadiness::Unstable)),
@@ -67,8 +79,13 @@ impl ControlCommand {
             ["probes"] => Ok(Self::Probes),
             ["edits"] => Ok(Self::Edits),
             ["prims"] => Ok(Self::Prims),
+            ["carry"] => Ok(Self::Carry),
+            ["audit"] => Ok(Self::Audit),
+            ["capabilities"] => Ok(Self::Capabilities),
             ["leave"] => Ok(Self::Leave),
-            _ => Err("enter, behavior, sender or rate with one word each, mark, gap, pings, probes, edits, prims, leave"),
+            _ => Err(
+                "enter, behavior, sender or rate with one word each, mark, gap, pings, probes, edits, prims, carry, audit, capabilities, leave",
+            ),
         }
     }
 }
@@ -119,7 +136,43 @@ impl EditSums {
     }
 }
 
+/// Capabilities of a bot.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct BotCapabilities {
+    pub(super) bot: u32,
+    /// Its account.
+    pub(super) agent: Uuid,
+    /// Root folder of its inventory.
+    pub(super) root: Uuid,
+    /// By name.
+    pub(super) addresses: BTreeMap<String, String>,
+}
+
+/// Findings of a command, by its name.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct CommandFindings {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gap_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) pings: Option<Summary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) probes: Option<Box<Probes>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) edits: Option<Box<EditSums>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) prims: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) carry: Option<Box<CarrySums>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) audit: Option<Box<AuditFindings>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) trouble: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) capabilities: Option<Vec<BotCapabilities>>,
+}
+
 /// An answer to a command.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and nearly all are findings")]
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum CommandAnswer<'a> {
@@ -127,16 +180,8 @@ pub(super) enum CommandAnswer<'a> {
         done: &'a str,
         logins_ok: u32,
         logins_failed: u32,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        gap_s: Option<f64>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pings: Option<Summary>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        probes: Option<Box<Probes>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        edits: Option<Box<EditSums>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        prims: Option<usize>,
+        #[serde(flatten)]
+        found: CommandFindings,
     },
     Refused {
         refused: &'a str,
@@ -204,6 +249,9 @@ mod tests {
         assert_eq!(ControlCommand::parse("gap"), Ok(ControlCommand::Gap));
         assert_eq!(ControlCommand::parse("pings"), Ok(ControlCommand::Pings));
         assert_eq!(ControlCommand::parse("probes"), Ok(ControlCommand::Probes));
+        assert_eq!(ControlCommand::parse("carry"), Ok(ControlCommand::Carry));
+        assert_eq!(ControlCommand::parse("audit"), Ok(ControlCommand::Audit));
+        assert_eq!(ControlCommand::parse("capabilities"), Ok(ControlCommand::Capabilities));
         assert_eq!(ControlCommand::parse("leave"), Ok(ControlCommand::Leave));
         for wrong in
             ["", "enter", "enter -1", "rate 126", "rate 0", "sender shaky", "behavior dance", "leave now"]
@@ -215,30 +263,12 @@ mod tests {
     #[test]
     fn answers_are_lines_of_json() {
         let mut out = Vec::new();
-        CommandAnswer::Done {
-            done: "enter 2",
-            logins_ok: 2,
-            logins_failed: 0,
-            gap_s: None,
-            pings: None,
-            probes: None,
-            edits: None,
-            prims: None,
-        }
-        .write(&mut out)
-        .unwrap();
-        CommandAnswer::Done {
-            done: "gap",
-            logins_ok: 2,
-            logins_failed: 0,
-            gap_s: Some(0.5),
-            pings: None,
-            probes: None,
-            edits: None,
-            prims: None,
-        }
-        .write(&mut out)
-        .unwrap();
+        let (logins_ok, logins_failed) = (2, 0);
+        let found = CommandFindings::default();
+        let entered = CommandAnswer::Done { done: "enter 2", logins_ok, logins_failed, found };
+        entered.write(&mut out).unwrap();
+        let found = CommandFindings { gap_s: Some(0.5), ..CommandFindings::default() };
+        CommandAnswer::Done { done: "gap", logins_ok, logins_failed, found }.write(&mut out).unwrap();
         CommandAnswer::Refused { refused: "x\"", reason: "why" }.write(&mut out).unwrap();
         let expected = "{\"done\":\"enter 2\",\"logins_ok\":2,\"logins_failed\":0}\n\
                         {\"done\":\"gap\",\"logins_ok\":2,\"logins_failed\":0,\"gap_s\":0.5}\n\

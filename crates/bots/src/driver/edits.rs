@@ -40,9 +40,10 @@ impl EditNotes {
         config.scenes.is_some() || config.agent.behavior.build_plan().is_some()
     }
 
-    /// Behaviour of a bot: observers stand beside those that build, since they are other clients.
+    /// Behaviour of a bot: observers stand beside those that build or carry, since they are other clients.
     pub(super) fn behavior_of(observes: bool, behavior: Behavior) -> Behavior {
-        if observes && behavior.build_plan().is_some() { Behavior::Stand } else { behavior }
+        let works = behavior.build_plan().is_some() || behavior.carry_plan().is_some();
+        if observes && works { Behavior::Stand } else { behavior }
     }
 
     /// Takes in the edits of a bot, or the prims that an observer was shown, since the last call.

@@ -1,5 +1,6 @@
 //! Findings of the circuits' thread, until they become a report.
 
+use super::carrying::CarryTally;
 use super::usage::{self, Usage};
 use crate::agent::{AgentEvent, AgentStats, LossReason};
 use crate::builder::{BuildCounters, Builder};
@@ -157,6 +158,7 @@ pub(super) struct Harvest {
     pub(super) datagrams_lost_locally: u64,
     pub(super) second_bytes_p99: Option<f64>,
     pub(super) edits: EditTally,
+    pub(super) carry: CarryTally,
 }
 
 impl Harvest {
@@ -201,13 +203,18 @@ impl EditTally {
 
 /// Puts everything together.
 pub(super) fn report(
-    findings: RunTally,
+    mut findings: RunTally,
     harvest: Harvest,
     begin: &MeterReading,
     end: &MeterReading,
 ) -> RunReport {
     let seconds = |time: Duration| time.as_secs_f64();
     let milliseconds = |time: Duration| time.as_secs_f64() * 1000.0;
+    let CarryTally { acknowledged, transfer_times, findings: audit, audit_trouble, .. } = harvest.carry;
+    let audit_failed = audit_trouble.is_some();
+    if let Some(why) = audit_trouble {
+        findings.fail(format!("audit: {why}"));
+    }
     let server_cpu = end.server.zip(begin.server).map(|(end, begin)| end.cpu.saturating_sub(begin.cpu));
     RunReport {
         logins_ok: findings.logins_ok,
@@ -249,6 +256,15 @@ pub(super) fn report(
         edits_unobserved: harvest.edits.watched.unseen,
         edit_observed_ms_p50: harvest.edits.watched_after.percentile(0.50).map(milliseconds),
         edit_observed_ms_p99: harvest.edits.watched_after.percentile(0.99).map(milliseconds),
+        acknowledged,
+        audited: audit.audited,
+        lost: audit.lost,
+        doubled: audit.doubled,
+        vanished: audit.vanished,
+        transfer_ms_p50: transfer_times.percentile(0.50).map(milliseconds),
+        transfer_ms_p99: transfer_times.percentile(0.99).map(milliseconds),
+        audit_failed,
+        audit_findings: audit.texts,
         failures: findings.failures,
     }
 }

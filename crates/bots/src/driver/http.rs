@@ -1,4 +1,4 @@
-//! HTTP requests, as few kinds as the bots need: POST over plain TCP, with a deadline and a bounded answer.
+//! HTTP requests, as few kinds as the bots need: GET and POST over plain TCP, with a deadline and a bounded answer.
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
@@ -55,15 +55,29 @@ impl Http {
         &self,
         uri: &Uri,
         content_type: &'static str,
-        body: String,
+        body: impl Into<Bytes>,
         timeout: Duration,
     ) -> Result<HttpAnswer, HttpError> {
         let request = Request::builder()
             .method(Method::POST)
             .uri(uri)
             .header(CONTENT_TYPE, content_type)
-            .body(Full::new(Bytes::from(body)))
+            .body(Full::new(body.into()))
             .expect("address and header were checked before");
+        self.within(timeout, request).await
+    }
+
+    pub(super) async fn get(&self, uri: &Uri, timeout: Duration) -> Result<HttpAnswer, HttpError> {
+        let request =
+            Request::builder().uri(uri).body(Full::default()).expect("the address was checked before");
+        self.within(timeout, request).await
+    }
+
+    async fn within(
+        &self,
+        timeout: Duration,
+        request: Request<Full<Bytes>>,
+    ) -> Result<HttpAnswer, HttpError> {
         tokio::time::timeout(timeout, self.answer(request)).await.map_err(|_| HttpError::Timeout(timeout))?
     }
 

@@ -2,9 +2,12 @@
 //!
 //! Two threads. The caller of [`run`] owns all circuits and their UDP sockets (`circuits`, timed by `timers`); another one does HTTP
 //! for all bots (`session`, over `http`): logins at the ramp's rate, seeds, event queues. They communicate through one bounded channel,
-//! HTTP to circuits. Every bot has a socket of its own, as every client has; or an address of its own behind a shared TUN device, which
-//! costs less (`port`).
+//! HTTP to circuits (`notices`); calls of bots that carry go the other way (`calls`). Every bot has a socket of its own, as every client has; or an address of
+//! its own behind a shared TUN device, which costs less (`port`).
 
+mod audits;
+mod calls;
+mod carrying;
 mod circuits;
 mod clock;
 mod control;
@@ -12,6 +15,7 @@ mod control_echo;
 mod edits;
 mod findings;
 mod http;
+mod notices;
 mod port;
 mod rates;
 mod session;
@@ -26,10 +30,12 @@ use crate::agent::AgentConfig;
 use crate::link::Conditions;
 use crate::record_file::RecordFileError;
 use crate::report::RunReport;
+use calls::Grants;
 use circuits::Circuits;
 use clock::RunClock;
 use net::network::Network;
-use session::{HttpThread, Notice};
+use notices::Notice;
+use session::HttpThread;
 use std::io::{self, BufRead, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
@@ -67,6 +73,9 @@ pub struct BotsConfig {
     pub scenes: Option<PathBuf>,
     /// File for the edits of bots that build, see [`crate::builder::EditRecord`].
     pub edits: Option<PathBuf>,
+    /// File for the record of bots that carry, see [`crate::carry::CarryRecord`]. It is continued if it exists; at the end of the run the server's state is compared
+    /// with it, if the run is not controlled.
+    pub audit: Option<PathBuf>,
     /// File of the observers' caches of objects: read at the beginning if it exists, written at the end. Without it they keep none.
     pub cache: Option<PathBuf>,
     /// Process whose CPU time and memory are reported: the server, on this machine.
@@ -95,6 +104,7 @@ impl Default for BotsConfig {
             views: None,
             scenes: None,
             edits: None,
+            audit: None,
             cache: None,
             server_pid: None,
             device: None,
@@ -200,8 +210,9 @@ fn start(config: &BotsConfig, first: u32) -> Result<(Circuits, HttpThread), Bots
     if let Some(pid) = config.server_pid {
         usage::of_process(pid).map_err(|source| BotsError::ServerPid { pid, source })?;
     }
-    let circuits = Circuits::new(config, clock)?;
-    let http = session::start(config, clock, uri, circuits.mailbox(), first)
+    let ((calls, queue), grants) = (calls::channel(), Grants::default());
+    let circuits = Circuits::new(config, clock, calls, grants.clone())?;
+    let http = session::start(config, clock, uri, circuits.mailbox(), (grants, queue), first)
         .map_err(|source| BotsError::System { what: "start the HTTP thread", source })?;
     Ok((circuits, http))
 }

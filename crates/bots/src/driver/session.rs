@@ -4,18 +4,18 @@
 //! notices are unread.
 
 use super::BotsConfig;
+use super::calls::{self, BotCall, Grants};
 use super::clock::RunClock;
-use super::control::ControlCommand;
 use super::http::{self, Http, HttpAnswer, HttpError};
+use super::notices::{Notice, NoticeSender};
 use crate::behavior::Behavior;
 use crate::destination::{Destination, TELEPORT_FINISH};
 use crate::login::{self, Credentials};
 use hyper::{StatusCode, Uri};
-use ids::Instant;
 use std::io;
-use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 use std::time::Duration;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use wire::llsd::{Limits, Llsd, xml};
@@ -45,10 +45,14 @@ const SLOW_ANSWER: Duration = Duration::from_secs(20);
 const FAREWELL_MAX: Duration = Duration::from_secs(10);
 
 /// Capabilities that bots request from the seed.
-const CAPABILITIES: [&str; 10] = [
+const CAPABILITIES: [&str; 14] = [
     EVENT_QUEUE,
     INVENTORY,
     "FetchInventory2",
+    "CreateInventoryCategory",
+    "NewFileAgentInventory",
+    "UpdateNotecardAgentInventory",
+    "RequestTaskInventory",
     "SimulatorFeatures",
     "GetDisplayNames",
     "ViewerAsset",
@@ -59,37 +63,6 @@ const CAPABILITIES: [&str; 10] = [
 ];
 const EVENT_QUEUE: &str = "EventQueueGet";
 const INVENTORY: &str = "FetchInventoryDescendents2";
-
-/// Facts for the circuits.
-#[derive(Debug)]
-pub(super) enum Notice {
-    /// A bot may open its circuit.
-    LoggedIn { bot: u32, credentials: Box<Credentials>, began_at: Instant },
-    /// A bot got no session.
-    LoginFailed { bot: u32, reason: String },
-    /// The event queue has something for a bot.
-    AgentEvent { bot: u32, message: String, body: Llsd },
-    /// A request to a capability failed.
-    Trouble { bot: u32, reason: String },
-    /// A command for the bots; `text` is the line as read.
-    Command { text: String, command: Result<ControlCommand, &'static str> },
-}
-
-/// The sending end of the notices.
-#[derive(Clone, Debug)]
-pub(super) struct NoticeSender {
-    pub(super) notices: SyncSender<Notice>,
-    pub(super) waker: net::PollWaker,
-}
-
-impl NoticeSender {
-    pub(super) fn post(&self, notice: Notice) {
-        // There is no reader once the run is over.
-        if self.notices.send(notice).is_ok() {
-            self.waker.wake();
-        }
-    }
-}
 
 /// Progress of the HTTP half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -144,6 +117,7 @@ pub(super) fn start(
     clock: RunClock,
     login_uri: Uri,
     mailbox: NoticeSender,
+    (grants, calls): (Grants, UnboundedReceiver<BotCall>),
     first: u32,
 ) -> io::Result<HttpThread> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -153,7 +127,12 @@ pub(super) fn start(
     let config = config.clone();
     let thread = std::thread::Builder::new().name("bots-http".to_owned()).spawn(move || {
         let signals = Signals { phase: receiver, wants, lying };
-        runtime.block_on(log_in_all(&config, clock, login_uri, mailbox, signals));
+        runtime.block_on(async {
+            let http = Http::new();
+            tokio::spawn(calls::serve(http.clone(), mailbox.clone(), grants.clone(), calls));
+            let shared = SharedParts { http, mailbox, grants };
+            log_in_all(&config, clock, login_uri, shared, signals).await;
+        });
     })?;
     Ok(HttpThread { phase: sender, wanted, answers_lie, thread })
 }
@@ -170,15 +149,22 @@ struct Signals {
     lying: watch::Receiver<Duration>,
 }
 
+/// Parts that all sessions share.
+#[derive(Clone, Debug)]
+struct SharedParts {
+    http: Http,
+    mailbox: NoticeSender,
+    grants: Grants,
+}
+
 async fn log_in_all(
     config: &BotsConfig,
     clock: RunClock,
     login_uri: Uri,
-    mailbox: NoticeSender,
+    shared: SharedParts,
     signals: Signals,
 ) {
     let Signals { mut phase, mut wants, lying } = signals;
-    let http = Http::new();
     let mut sessions = JoinSet::new();
     let period = Duration::from_secs_f64(1.0 / config.ramp_per_s);
     let mut turn = clock.now();
@@ -194,13 +180,7 @@ async fn log_in_all(
             () = until(&mut phase, LoginPhase::Leaving) => break,
         }
         let first = first_name(bot);
-        let session = HttpSession {
-            bot,
-            http: http.clone(),
-            mailbox: mailbox.clone(),
-            phase: phase.clone(),
-            lying: lying.clone(),
-        };
+        let session = HttpSession { bot, shared: shared.clone(), phase: phase.clone(), lying: lying.clone() };
         let request = login::request(&first, &config.last_name, &config.password);
         sessions.spawn(session.run(clock, login_uri.clone(), request));
     }
@@ -238,8 +218,7 @@ enum PollContent {
 /// The HTTP half of one bot.
 struct HttpSession {
     bot: u32,
-    http: Http,
-    mailbox: NoticeSender,
+    shared: SharedParts,
     phase: watch::Receiver<LoginPhase>,
     /// Delay before event-queue answers are taken.
     lying: watch::Receiver<Duration>,
@@ -257,15 +236,15 @@ impl HttpSession {
             Ok(credentials) => {
                 let notice =
                     Notice::LoggedIn { bot: self.bot, credentials: Box::new(credentials.clone()), began_at };
-                self.mailbox.post(notice);
+                self.shared.mailbox.post(notice);
                 self.stay(credentials).await;
             }
-            Err(reason) => self.mailbox.post(Notice::LoginFailed { bot: self.bot, reason }),
+            Err(reason) => self.shared.mailbox.post(Notice::LoginFailed { bot: self.bot, reason }),
         }
     }
 
     async fn log_in(&self, uri: &Uri, request: String) -> Result<Credentials, String> {
-        let answer = self.http.post(uri, "text/xml", request, LOGIN_MAX).await;
+        let answer = self.shared.http.post(uri, "text/xml", request, LOGIN_MAX).await;
         let answer = answer.map_err(|error| error.to_string())?;
         if answer.status != StatusCode::OK {
             return Err(format!("status {}", answer.status.as_u16()));
@@ -282,6 +261,7 @@ impl HttpSession {
                 Ok(grants) => grants,
                 Err(reason) => return self.trouble(format!("seed: {reason}")),
             };
+            self.shared.grants.set(self.bot, grants.clone());
             if !std::mem::replace(&mut has_inventory, true)
                 && let Err(reason) = self.fetch_inventory_root(&grants, &credentials).await
             {
@@ -327,7 +307,7 @@ impl HttpSession {
     }
 
     async fn post(&self, uri: &Uri, request: &Llsd, timeout: Duration) -> Result<HttpAnswer, HttpError> {
-        self.http.post(uri, "application/llsd+xml", xml::encode(request), timeout).await
+        self.shared.http.post(uri, "application/llsd+xml", xml::encode(request), timeout).await
     }
 
     /// Holds a poll of the event queue until the bot teleports or the run is over.
@@ -394,7 +374,7 @@ impl HttpSession {
             if message == TELEPORT_FINISH {
                 seed = Destination::from_event(&body).map(|destination| destination.seed_capability);
             }
-            self.mailbox.post(Notice::AgentEvent { bot: self.bot, message, body });
+            self.shared.mailbox.post(Notice::AgentEvent { bot: self.bot, message, body });
         }
         seed
     }
@@ -417,7 +397,7 @@ impl HttpSession {
     }
 
     fn trouble(&self, reason: String) {
-        self.mailbox.post(Notice::Trouble { bot: self.bot, reason });
+        self.shared.mailbox.post(Notice::Trouble { bot: self.bot, reason });
     }
 }
 

@@ -106,35 +106,49 @@ impl EditHistory {
     /// Compares them with a region behind a crash at this time.
     pub(super) fn losses(&self, region: &SavedRegion, crashed_ns: u64) -> CrashLosses {
         let mut losses = CrashLosses { torn: region.damages.clone(), ..CrashLosses::default() };
-        let (mut included_ns, mut lost_seen_ns) = (None, None);
+        let (mut newest_included, mut first_lost) =
+            (None::<(u64, RecordedEdit)>, None::<(u64, RecordedEdit)>);
         for (id, edits) in self.by_prim() {
             losses.n_seen += edits.iter().filter(|edit| edit.seen_ns.is_some()).count();
             let saved = region.prims.get(&id);
+            if is_unclear(&edits, saved) {
+                continue;
+            }
             match n_included(&edits, saved) {
                 Some(n_included) => {
                     let (included, lost) = edits.split_at(n_included);
-                    included_ns = included.iter().map(|edit| edit.sent_ns).chain(included_ns).max();
+                    let sent = included.iter().map(|edit| (edit.sent_ns, *edit));
+                    newest_included = sent.chain(newest_included).max_by_key(|(sent_ns, _)| *sent_ns);
                     for edit in lost {
                         let Some(seen_ns) = edit.seen_ns else { continue };
                         losses.n_lost += 1;
                         let age_s = crashed_ns.saturating_sub(edit.sent_ns) as f64 / 1e9;
                         losses.lost_s = losses.lost_s.max(age_s);
-                        lost_seen_ns = [lost_seen_ns, Some(seen_ns)].into_iter().flatten().min();
+                        if first_lost.is_none_or(|(first_ns, _)| seen_ns < first_ns) {
+                            first_lost = Some((seen_ns, *edit));
+                        }
                     }
                 }
                 None => losses.torn.push(format!("prim {} stands as no edit left it: {saved:?}", id.0)),
             }
         }
-        if let Some((included, lost)) =
-            included_ns.zip(lost_seen_ns).filter(|(included, lost)| included > lost)
+        if let Some(((sent_ns, included), (seen_ns, lost))) =
+            newest_included.zip(first_lost).filter(|((sent_ns, _), (seen_ns, _))| sent_ns > seen_ns)
         {
-            let ms = (included - lost) / 1_000_000;
-            losses
-                .torn
-                .push(format!("an edit is stored that was sent {ms} ms after a lost one had been seen"));
+            let ms = (sent_ns - seen_ns) / 1_000_000;
+            losses.torn.push(format!(
+                "an edit is stored that was sent {ms} ms after a lost one had been seen: {included:?} after {lost:?}"
+            ));
         }
         losses
     }
+}
+
+/// True for a prim that was made and removed and is not stored: a frame before the first edit has it as little as one behind the last.
+fn is_unclear(edits: &[RecordedEdit], saved: Option<&SavedPrim>) -> bool {
+    let is_made = matches!(edits, [RecordedEdit { effect: EditEffect::Made { .. }, .. }, ..]);
+    let is_removed = matches!(edits, [.., RecordedEdit { effect: EditEffect::Gone(_), .. }]);
+    saved.is_none() && is_made && is_removed
 }
 
 /// Number of a prim's edits, from the first, that are stored; `None` if no edit leads to the stored state.
@@ -209,6 +223,21 @@ mod tests {
         assert_eq!(losses(&[(10, 5.0), (11, 2.0)]).torn.len(), 1, "no edit left it so");
         let damaged = SavedRegion { damages: vec!["a row".into()], ..region(&[(10, 2.0), (11, 2.0)]) };
         assert_eq!(history().losses(&damaged, 3_000 * MS).torn, ["a row"]);
+    }
+
+    #[test]
+    fn a_prim_that_was_made_and_removed_since_the_frame_tears_nothing() {
+        let mut history = history();
+        let id = LocalId(12);
+        history.add(1_200 * MS, 0, BuildEvent::Sent { number: 9, effect: made(3.0) });
+        history.add(1_300 * MS, 0, BuildEvent::Seen { number: 9, id });
+        history.add(2_300 * MS, 0, BuildEvent::Sent { number: 10, effect: EditEffect::Gone(id) });
+        // The frame is of 500 ms.
+        let found = history.losses(&region(&[(10, 0.0), (11, 0.0)]), 2_400 * MS);
+        assert_eq!((found.n_lost, found.torn.len()), (4, 0), "{found:?}");
+        // With the removal it would be of 2,300 ms and more, and with the prim without it of less.
+        let found = history.losses(&region(&[(10, 2.0), (11, 2.0), (12, 3.0)]), 2_400 * MS);
+        assert_eq!((found.n_lost, found.torn.len()), (0, 0), "{found:?}");
     }
 
     #[test]

@@ -187,11 +187,9 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
             let rows = PARTS.map(|parts| scope.spawn(move || measure(stage, parts)));
             rows.map(|row| row.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
-        rows.into_iter().try_for_each(|row| row.map(|found| add(&mut findings, found)))?;
+        rows.into_iter().try_for_each(|row| row.map(|found| findings.add(found)))?;
     } else {
-        PARTS
-            .into_iter()
-            .try_for_each(|parts| measure(&stage, parts).map(|found| add(&mut findings, found)))?;
+        PARTS.into_iter().try_for_each(|parts| measure(&stage, parts).map(|found| findings.add(found)))?;
     }
     stage.report_losses(&mut findings);
     budget::judge(run, &BUDGETS, &mut findings);
@@ -218,15 +216,6 @@ fn measure(stage: &BuildStage<'_>, parts: &[Part]) -> Result<Findings, Experimen
     let mut findings = Findings::default();
     parts.iter().try_for_each(|(_, part)| part(stage, &mut findings))?;
     Ok(findings)
-}
-
-fn add(findings: &mut Findings, found: Findings) {
-    let Findings { figures, series, sections, failures, judged } = found;
-    findings.figures.extend(figures);
-    findings.series.extend(series);
-    findings.sections.extend(sections);
-    findings.failures.extend(failures);
-    findings.judged.extend(judged);
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub(super) fn fill(data: &Path, content: &Content) -> Result<(), ExperimentError
     let followed = keeper.handle_frame(Instant::ZERO, &frame);
     assert_eq!(followed, Following::Current, "the first frame of a region has all of its objects");
     let batch = keeper.poll_batch(Instant::ZERO + SAVE).expect("all objects are new");
-    store.save_region(WORLD, &batch.changes).map_err(failed)
+    store.save_region(WORLD, &batch.changes).map(drop).map_err(failed)
 }
 
 /// Changes a region as users would while a viewer is away: of the prims that stand alone, every tenth is moved and every tenth is removed.
@@ -100,7 +100,7 @@ pub(super) fn change_some(data: &Path) -> Result<(), ExperimentError> {
     let frame = Frame { objects: vec![ObjectChange::Pages(pages)], ..Frame::empty() };
     keeper.handle_frame(Instant::ZERO, &frame);
     let batch = keeper.poll_batch(Instant::ZERO + SAVE).expect("some objects have changed");
-    store.save_region(WORLD, &batch.changes).map_err(failed)
+    store.save_region(WORLD, &batch.changes).map(drop).map_err(failed)
 }
 
 /// Writes content as a region file.

@@ -20,14 +20,16 @@ const fn refused(name: &'static str, text: &'static str) -> Capability {
 }
 
 const BY_MESSAGES: &str = "Messages over UDP change the inventory.";
+const NEW_SCRIPT: &str = "New text of a script of the user; scripts do not run.";
+const NEW_SCRIPT_IN_OBJECT: &str = "New text of a script in an object; the world judges.";
 const NO_EXPERIENCES: &str = "Experiences do not exist.";
 const NO_FRIENDS: &str = "Friends do not exist.";
 const NO_GROUPS: &str = "Groups do not exist.";
 const NO_NAVMESH: &str = "Pathfinding characters do not exist.";
 const NO_REPORTS: &str = "Reports are not taken.";
 const NO_SCRIPTS: &str = "Scripts do not exist.";
+const NO_SETS: &str = "Sets of animations do not exist.";
 const NO_STATISTICS: &str = "Statistics of viewers are not kept.";
-const NO_UPLOADS: &str = "Nothing can be uploaded.";
 const NO_VOICE: &str = "Voice chat does not exist.";
 const ONE_SETTING: &str = "Preferences stay in the viewer.";
 
@@ -45,7 +47,7 @@ pub const CAPABILITIES: &[Capability] = &[
     refused("AvatarRenderInfo", NO_STATISTICS),
     refused("CharacterProperties", NO_NAVMESH),
     refused("ChatSessionRequest", "Conferences and chat of groups do not exist."),
-    refused("CopyInventoryFromNotecard", "Notecards are not read by the server."),
+    done("CopyInventoryFromNotecard", "BulkUpdateInventory: a copy of an embedded item, or a null item."),
     done("CreateInventoryCategory", "A new folder; refused (403) as by CreateInventoryFolder."),
     refused("CustomMenuAction", "The server adds no entries to menus."),
     refused("DeclineFriendship", NO_FRIENDS),
@@ -61,7 +63,7 @@ pub const CAPABILITIES: &[Capability] = &[
     done("ExtEnvironment", "The sky of the region and its parcels; PUT and DELETE change it."),
     done("FetchInventory2", "Items of the user."),
     done("FetchInventoryDescendents2", "Folders of the user."),
-    done("FetchLib2", "Items of the library, which has none."),
+    done("FetchLib2", "Items of the library."),
     done("FetchLibDescendents2", "Folders of the library."),
     refused("FindExperienceByName", NO_EXPERIENCES),
     refused("GetAdminExperiences", NO_EXPERIENCES),
@@ -83,7 +85,7 @@ pub const CAPABILITIES: &[Capability] = &[
     refused("IncrementCOFVersion", BY_MESSAGES),
     refused("InterestList", "The nearest are shown."),
     refused("InventoryAPIv3", BY_MESSAGES),
-    refused("InventoryThumbnailUpload", NO_UPLOADS),
+    refused("InventoryThumbnailUpload", "Items have no thumbnails."),
     refused("IsExperienceAdmin", NO_EXPERIENCES),
     refused("IsExperienceContributor", NO_EXPERIENCES),
     refused("LSLSyntax", NO_SCRIPTS),
@@ -91,11 +93,14 @@ pub const CAPABILITIES: &[Capability] = &[
     refused("LibraryAPIv3", "FetchLibDescendents2 serves the library."),
     done("MapLayer", "A layer for each region, its picture."),
     refused("MapLayerGod", "MapLayer has the same layers."),
-    refused("MeshUploadFlag", NO_UPLOADS),
+    done("MeshUploadFlag", "Every user may upload models."),
     done("ModifyMaterialParams", "Render materials of faces and their overrides; the world judges."),
     refused("NavMeshGenerationStatus", NO_NAVMESH),
-    refused("NewFileAgentInventory", NO_UPLOADS),
-    refused("NewFileAgentInventoryVariablePrice", NO_UPLOADS),
+    done(
+        "NewFileAgentInventory",
+        "An address for the bytes of a new item, or for a model, of which an object is made.",
+    ),
+    refused("NewFileAgentInventoryVariablePrice", "NewFileAgentInventory takes all uploads, which are free."),
     refused("ObjectAdd", "The message of that name makes objects."),
     refused("ObjectAnimation", "Objects are not animated."),
     done("ObjectMedia", "Media on faces; the world judges changes."),
@@ -110,7 +115,7 @@ pub const CAPABILITIES: &[Capability] = &[
     refused("RegionObjects", "Objects are listed for the operator."),
     done("RemoteParcelRequest", "Id of the parcel at a point of a region."),
     done("RenderMaterials", "Legacy materials of the region, and of faces."),
-    refused("RequestTaskInventory", NO_SCRIPTS),
+    done("RequestTaskInventory", "Contents of an object; 304 if they are as the client knows them."),
     refused("RequestTextureDownload", "GetTexture serves textures."),
     done("ResourceCostSelected", "Prims of the selection."),
     refused("RetrieveNavMeshSrc", NO_NAVMESH),
@@ -130,28 +135,28 @@ pub const CAPABILITIES: &[Capability] = &[
     refused("UntrustedSimulatorMessage", "Messages arrive over UDP."),
     refused("UpdateAgentInformation", ONE_SETTING),
     refused("UpdateAgentLanguage", ONE_SETTING),
-    refused("UpdateAnimSetAgentInventory", NO_UPLOADS),
-    refused("UpdateAnimSetTaskInventory", NO_UPLOADS),
+    refused("UpdateAnimSetAgentInventory", NO_SETS),
+    refused("UpdateAnimSetTaskInventory", NO_SETS),
     refused("UpdateAvatarAppearance", "Clients bake their appearance."),
     refused("UpdateExperience", NO_EXPERIENCES),
-    refused("UpdateGestureAgentInventory", NO_UPLOADS),
-    refused("UpdateGestureTaskInventory", NO_UPLOADS),
-    refused("UpdateMaterialAgentInventory", NO_UPLOADS),
-    refused("UpdateMaterialTaskInventory", NO_UPLOADS),
-    refused("UpdateNotecardAgentInventory", NO_UPLOADS),
-    refused("UpdateNotecardTaskInventory", NO_UPLOADS),
-    refused("UpdateScriptAgent", NO_SCRIPTS),
-    refused("UpdateScriptAgentInventory", NO_SCRIPTS),
-    refused("UpdateScriptTask", NO_SCRIPTS),
-    refused("UpdateScriptTaskInventory", NO_SCRIPTS),
-    refused("UpdateSettingsAgentInventory", NO_UPLOADS),
-    refused("UpdateSettingsTaskInventory", NO_UPLOADS),
-    refused("UploadAgentProfileImage", NO_UPLOADS),
+    done("UpdateGestureAgentInventory", "New content of a gesture of the user."),
+    done("UpdateGestureTaskInventory", "New content of a gesture in an object; the world judges."),
+    done("UpdateMaterialAgentInventory", "New content of a material of the user."),
+    done("UpdateMaterialTaskInventory", "New content of a material in an object; the world judges."),
+    done("UpdateNotecardAgentInventory", "New content of a notecard of the user."),
+    done("UpdateNotecardTaskInventory", "New content of a notecard in an object; the world judges."),
+    done("UpdateScriptAgent", NEW_SCRIPT),
+    done("UpdateScriptAgentInventory", NEW_SCRIPT),
+    done("UpdateScriptTask", NEW_SCRIPT_IN_OBJECT),
+    done("UpdateScriptTaskInventory", NEW_SCRIPT_IN_OBJECT),
+    done("UpdateSettingsAgentInventory", "New content of an environment of the user."),
+    done("UpdateSettingsTaskInventory", "New content of an environment in an object; the world judges."),
+    refused("UploadAgentProfileImage", "Profiles cannot be changed."),
     done(
         "UploadBakedTexture",
         "Baked textures are stored, until they are not used for a while, and served to others.",
     ),
-    refused("UploadObjectAsset", NO_UPLOADS),
+    refused("UploadObjectAsset", "Objects are made in the world."),
     refused("UserInfo", ONE_SETTING),
     done("ViewerAsset", "Assets of all kinds, also in parts."),
     refused("ViewerBenefits", "Users have no levels."),

@@ -10,7 +10,6 @@
 //! | `refused` | a method of `Shard` | answered with the protocol's negative reply |
 //! | `missing` | a [`Feature`](super::Feature) | refused; the protocol has no reply, so that an AlertMessage names the feature |
 //! | `edit`, `edit_by_local_id` | a [`Feature`](super::Feature) | likewise, and the objects named in the message are sent again |
-//! | `contents` | a [`Feature`](super::Feature) | likewise, and the version of objects' contents rises, so that the client reads them again |
 //! | `ignored` | | no client waits for anything; the sentence says why nothing happens |
 //! | `simulator` | | only simulators send it: dropped, and counted as `not_for_clients` |
 
@@ -58,24 +57,24 @@ macro_rules! message_table {
                 GameControlInput: ignored "Game controllers drive scripts, which do not exist.";
                 ViewerEffect: done on_viewer_effect "ViewerEffect to clients near by.";
                 AgentWearablesRequest: done on_wearables "AgentWearablesUpdate.";
-                AgentIsNowWearing: ignored "Outfits are read from the inventory at login.";
-                AgentSetAppearance: done on_appearance "AvatarAppearance to clients near by.";
-                AgentCachedTexture: done on_cached_textures "AgentCachedTextureResponse: each texture is to be baked again.";
-                ActivateGestures: ignored "Gestures are played by the client.";
-                DeactivateGestures: ignored "Gestures are played by the client.";
-                RezSingleAttachmentFromInv: missing InventoryObjects "The inventory holds no objects yet.";
-                RezMultipleAttachmentsFromInv: missing InventoryObjects "The inventory holds no objects yet.";
-                CreateNewOutfitAttachments: missing InventoryObjects "The inventory holds no objects yet.";
-                DetachAttachmentIntoInv: missing InventoryObjects "The inventory holds no objects yet.";
-                RemoveAttachment: missing InventoryObjects "The inventory holds no objects yet.";
-                ObjectAttach: done on_object_attach "The worn object, under other local ids.";
-                ObjectDetach: missing InventoryObjects "The inventory holds no objects yet; worn ones are dropped instead.";
-                ObjectDrop: done on_object_drop "The object on the ground, under other local ids.";
+                AgentIsNowWearing: done on_now_wearing "The outfit is kept with the account. At login it is read from the folder Current Outfit first.";
+                AgentSetAppearance: done on_appearance "AvatarAppearance to clients near by. It is kept with the account, and shown from the next login on until the client sends another.";
+                AgentCachedTexture: done on_cached_textures "AgentCachedTextureResponse: the texture of the kept appearance that was baked of the same, or a null one to be baked again.";
+                ActivateGestures: done on_inventory_change "The items are marked as active; the login's reply lists them. An alert if it is refused.";
+                DeactivateGestures: done on_inventory_change "The items are no longer marked as active. An alert if it is refused.";
+                RezSingleAttachmentFromInv: done on_wear_item "The worn object, in place of those at its point or beside them; the item stays. An alert if it is refused, and in an instance.";
+                RezMultipleAttachmentsFromInv: done on_wear_items "As RezSingleAttachmentFromInv for each; all else is taken off if the message says so.";
+                CreateNewOutfitAttachments: missing Method "Viewers make outfits of links.";
+                DetachAttachmentIntoInv: done on_take_off_item "As ObjectDetach, by the item. Without effect if it is not worn.";
+                RemoveAttachment: done on_remove_attachment "As DetachAttachmentIntoInv.";
+                ObjectAttach: done on_object_attach "The worn object, under other local ids, and UpdateCreateInventoryItem for the item that it becomes. An alert if it is refused.";
+                ObjectDetach: done on_object_detach "The object is gone, and its item has its last state: UpdateCreateInventoryItem.";
+                ObjectDrop: done on_object_drop "The object on the ground, under other local ids; its item is gone: RemoveInventoryItem.";
             }
             "Chat and messages" {
                 ChatFromViewer: done on_chat "ChatFromSimulator to avatars in range.";
-                ImprovedInstantMessage: done on_instant_message "Passed on to the user; a text or a teleport request to an offline user is answered. Group sessions and offers are refused, and dialogs that answer such are ignored.";
-                RetrieveInstantMessages: ignored "Messages to offline users are not kept, so that there are none.";
+                ImprovedInstantMessage: done on_instant_message "Passed on to the user; a text or a teleport request to an offline user is answered. Offered items and folders are given: BulkUpdateInventory and the offer for the receiver, now or at the next arrival, and the answer for the giver. Group sessions and offers of friendship are refused, and dialogs that answer such are ignored.";
+                RetrieveInstantMessages: ignored "Messages to offline users are not kept, so that there are none; offers of items that wait are sent unasked.";
                 MuteListRequest: done on_mute_list "UseCachedMuteList.";
                 UpdateMuteListEntry: missing MuteList "The viewer keeps the entry until it ends.";
                 RemoveMuteListEntry: missing MuteList "The viewer keeps the entry until it ends.";
@@ -103,14 +102,14 @@ macro_rules! message_table {
                 DeclineFriendship: missing Friends "Friends do not exist.";
                 TerminateFriendship: missing Friends "Friends do not exist.";
                 GrantUserRights: missing Friends "Friends do not exist.";
-                OfferCallingCard: missing Friends "Calling cards do not exist.";
-                AcceptCallingCard: missing Friends "Calling cards do not exist.";
-                DeclineCallingCard: missing Friends "Calling cards do not exist.";
+                OfferCallingCard: done on_inventory_change "A card of the user for the receiver: BulkUpdateInventory and OfferCallingCard, now or at the next arrival. An alert if it is refused.";
+                AcceptCallingCard: done on_inventory_change "The card moves to the folder that the client names, and its giver gets the message.";
+                DeclineCallingCard: done on_inventory_change "The card moves into the trash, and its giver gets the message.";
             }
             "Teleports and the map" {
                 TeleportLocationRequest: done on_teleport_location "TeleportFinish, TeleportLocal or TeleportFailed.";
                 TeleportRequest: done on_teleport_region "TeleportFinish, TeleportLocal or TeleportFailed.";
-                TeleportLandmarkRequest: done on_teleport_landmark "For the null landmark, which is home, as TeleportLocationRequest; TeleportFailed for any other.";
+                TeleportLandmarkRequest: done on_teleport_landmark "As TeleportLocationRequest, to the place of the landmark, or home for the null landmark; TeleportFailed if there is no such landmark or region.";
                 TeleportLureRequest: done on_teleport_lure "TeleportFinish, TeleportLocal or TeleportFailed.";
                 TeleportCancel: done on_teleport_cancel "TeleportFailed: the avatar stays. An alert if no teleport can be cancelled.";
                 StartLure: done on_lure "An invitation to each user; an ImprovedInstantMessage about each that is not online.";
@@ -178,20 +177,20 @@ macro_rules! message_table {
                 ObjectGrab: done on_object_grab "A touch, for scripts of the object; KillObject if it does not exist.";
                 ObjectGrabUpdate: done on_object_grab_update "The way of a touch, for scripts of the object; pulls a physical object of the user's own.";
                 ObjectDeGrab: done on_object_de_grab "The end of a touch, for scripts of the object; KillObject if it does not exist.";
-                ObjectBuy: done on_object_buy "The object with its new owner; without a price only.";
+                ObjectBuy: done on_object_buy "Without a price only: the object with its new owner; or UpdateCreateInventoryItem with a copy of it, or with its contents in a new folder.";
                 BuyObjectInventory: missing Money "Objects are not for sale.";
-                DeRezObject: done on_derez "DeRezAck. Delete and return; takes are refused by DeRezAck without success, an alert, and UpdateCreateInventoryItem with null items.";
-                RezObject: missing InventoryObjects "The inventory holds no objects yet.";
-                RezObjectFromNotecard: missing InventoryObjects "The inventory holds no objects yet.";
-                RezRestoreToWorld: missing InventoryObjects "The inventory holds no objects yet.";
+                DeRezObject: done on_derez "DeRezAck; UpdateCreateInventoryItem with the items once they are on the disk: takes, copies, rubbish, returned ones, and the content of items that the session has rezzed. DeRezAck without success, an alert, and the objects as they are, for other destinations; an alert, and the objects, if the world refuses.";
+                RezObject: done on_rez_object "The object, of the library, too. An item that may not be copied leaves the inventory: RemoveInventoryItem. An alert, and BulkUpdateInventory with the item, if it is refused, and for one in another object.";
+                RezObjectFromNotecard: done on_rez_from_notecard "The objects that the notecard's writer may give. An alert if one is refused.";
+                RezRestoreToWorld: done on_rez_restore "The object where it was taken. As RezObject for the rest.";
                 SoundTrigger: done on_sound_trigger "SoundTrigger to clients near by, from where the avatar is.";
             }
             "Contents of objects, and scripts" {
-                RequestTaskInventory: done on_task_inventory "ReplyTaskInventory: no contents.";
-                UpdateTaskInventory: contents Scripts "Objects have no contents.";
-                RemoveTaskInventory: contents Scripts "Objects have no contents.";
-                MoveTaskInventory: contents Scripts "Objects have no contents.";
-                RezScript: contents Scripts "Scripts do not exist.";
+                RequestTaskInventory: done on_task_inventory "ReplyTaskInventory with the name of a file, none for an empty object.";
+                UpdateTaskInventory: done on_update_task_inventory "An item of the object changes: ReplyTaskInventory. One of the inventory, or the library, comes into it, and leaves the inventory if it may not be copied: RemoveInventoryItem. An alert, and ReplyTaskInventory or BulkUpdateInventory, if it is refused; an alert, and the object as it is, for a static one.";
+                RemoveTaskInventory: done on_remove_task_inventory "ReplyTaskInventory; also an alert if the world refuses. An alert, and the object as it is, for a static one.";
+                MoveTaskInventory: done on_move_task_inventory "UpdateCreateInventoryItem with the item once it is on the disk; ReplyTaskInventory. An alert, and ReplyTaskInventory, if the world refuses; an alert, and the object as it is, for a static one.";
+                RezScript: done on_rez_script "A script of the inventory, or a new one, comes into the object, and does not run: as UpdateTaskInventory.";
                 GetScriptRunning: refused on_script_running "ScriptRunningReply in the event queue: no.";
                 SetScriptRunning: missing Scripts "Scripts do not exist.";
                 ScriptReset: missing Scripts "Scripts do not exist.";
@@ -204,12 +203,12 @@ macro_rules! message_table {
                 RpcScriptReplyInbound: simulator "From programs outside, through a server of the grid.";
             }
             "Inventory" {
-                FetchInventory: done on_fetch_items "FetchInventoryReply; an alert when an item does not exist.";
+                FetchInventory: done on_fetch_items "FetchInventoryReply, of the library, too; an alert when an item does not exist.";
                 FetchInventoryDescendents: done on_fetch_folder "InventoryDescendents; an alert when the folder does not exist.";
-                CreateInventoryItem: done on_inventory_change "UpdateCreateInventoryItem with the new item, for kinds that viewers show without content. An alert, and a null item, if it is refused, and for an item with an upload.";
-                UpdateInventoryItem: done on_inventory_change "Name, description, flags, masks and sale change: UpdateCreateInventoryItem for a callback, else BulkUpdateInventory where the item is not as the client has stated it. An alert, and the item as it is, if it is refused.";
+                CreateInventoryItem: done on_create_item "UpdateCreateInventoryItem with the new item: of an upload, which it waits for; of a kind that begins with blank content or none; or a landmark of the avatar's place. An alert, and a null item, if it is refused.";
+                UpdateInventoryItem: done on_update_items "Name, description, flags, masks, sale and, after an upload, content change: UpdateCreateInventoryItem for a callback, else BulkUpdateInventory where the item is not as the client has stated it. An alert, and the item as it is, if it is refused.";
                 MoveInventoryItem: done on_inventory_change "The item moves. An alert, and BulkUpdateInventory with its place, if it is refused.";
-                CopyInventoryItem: done on_inventory_change "BulkUpdateInventory with the copies. An alert, and null items, for those that are refused.";
+                CopyInventoryItem: done on_inventory_change "BulkUpdateInventory with the copies, of the library, too. An alert, and null items, for those that are refused.";
                 LinkInventoryItem: done on_inventory_change "UpdateCreateInventoryItem with the new link. An alert, and a null item, if it is refused.";
                 RemoveInventoryItem: done on_inventory_change "The item is removed. An alert if there is none.";
                 ChangeInventoryItemFlags: done on_inventory_change "The flags change, but for the kind of a wearable. An alert if there is no such item.";
@@ -219,7 +218,7 @@ macro_rules! message_table {
                 RemoveInventoryFolder: done on_inventory_change "The folder is removed with its content. An alert, and BulkUpdateInventory with the folder, if it is refused.";
                 RemoveInventoryObjects: done on_inventory_change "As RemoveInventoryFolder and RemoveInventoryItem.";
                 PurgeInventoryDescendents: done on_inventory_change "The content of the folder is removed. An alert if it is refused.";
-                CopyInventoryFromNotecard: missing Method "Notecards are not read by the server.";
+                CopyInventoryFromNotecard: done on_inventory_change "BulkUpdateInventory with a copy of each embedded item that the notecard's writer may give. An alert if it is refused.";
             }
             "Assets and files" {
                 RequestImage: done on_image "ImageData and ImagePacket of the textures that GetTexture serves; ImageNotInDatabase for all others.";
@@ -227,11 +226,11 @@ macro_rules! message_table {
                 TransferAbort: ignored "No transfer is under way.";
                 TransferInfo: simulator "Answers TransferRequest.";
                 TransferPacket: simulator "Answers TransferRequest.";
-                RequestXfer: refused on_xfer "AbortXfer.";
-                SendXferPacket: refused on_xfer_packet "ConfirmXferPacket, and after the last AssetUploadComplete without success and AbortXfer; AbortXfer for a file that was not asked for.";
-                ConfirmXferPacket: ignored "No file was sent.";
-                AbortXfer: ignored "No file is under way.";
-                AssetUploadRequest: refused on_asset_upload "AssetUploadComplete without success; without content RequestXfer, and the same at the end of the file.";
+                RequestXfer: done on_xfer "SendXferPackets of a list of contents; AbortXfer for all other files.";
+                SendXferPacket: done on_xfer_packet "ConfirmXferPacket; AssetUploadComplete when the file is on the disk, or is refused. AbortXfer for a file that was not asked for, and one that is too long or too late.";
+                ConfirmXferPacket: done on_xfer_confirmed "The next SendXferPacket.";
+                AbortXfer: done on_xfer_aborted "The file under way ends; AssetUploadComplete without success for an upload.";
+                AssetUploadRequest: done on_asset_upload "AssetUploadComplete when the asset is on the disk; without content RequestXfer first. AssetUploadComplete without success, and an alert, if it is refused.";
                 AssetUploadComplete: simulator "Answers AssetUploadRequest.";
                 InitiateDownload: simulator "Offers a file to the viewer.";
             }

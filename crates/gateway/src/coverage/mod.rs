@@ -75,7 +75,6 @@ macro_rules! rows {
     };
     (@outcome refused) => { MessageOutcome::Refused };
     (@outcome missing) => { MessageOutcome::Refused };
-    (@outcome contents) => { MessageOutcome::Refused };
     (@outcome edit) => { MessageOutcome::Refused };
     (@outcome edit_by_local_id) => { MessageOutcome::Refused };
     (@outcome ignored) => { MessageOutcome::Ignored };
@@ -83,7 +82,6 @@ macro_rules! rows {
     // `done`, and the messages with a way of their own.
     (@outcome $kind:ident) => { MessageOutcome::Done };
     (@feature missing $feature:ident) => { Some(Feature::$feature) };
-    (@feature contents $feature:ident) => { Some(Feature::$feature) };
     (@feature edit $feature:ident) => { Some(Feature::$feature) };
     (@feature edit_by_local_id $feature:ident) => { Some(Feature::$feature) };
     (@feature $kind:ident $($handler:ident)?) => { None };
@@ -98,7 +96,7 @@ pub enum Feature {
     MuteList,
     /// Profiles with texts, picks and settings.
     Profiles,
-    /// Friends and calling cards.
+    /// Friends.
     Friends,
     /// The directory.
     Search,
@@ -106,11 +104,11 @@ pub enum Feature {
     Building,
     /// Objects that are spun by the pointer.
     Spin,
-    /// Scripts and the contents of objects.
+    /// Scripts.
     Scripts,
-    /// Items that users give to each other.
-    InventoryOffers,
-    /// Objects that come out of the inventory, or go into it.
+    /// Objects that come out of the contents of others.
+    ObjectInObject,
+    /// Objects of the inventory that are worn, in a world that is not built on.
     InventoryObjects,
     /// Changes of land and parcels, in a world that is not built on.
     Land,
@@ -146,9 +144,13 @@ impl fmt::Display for Feature {
             Self::Search => "This server has no directory to search.",
             Self::Building => "Objects cannot be built or changed here.",
             Self::Spin => "Objects cannot be spun on this server.",
-            Self::Scripts => "Scripts and contents of objects are not available on this server.",
-            Self::InventoryOffers => "Items cannot be given to other users on this server.",
-            Self::InventoryObjects => "Inventories hold no objects on this server.",
+            Self::Scripts => "Scripts are not available on this server.",
+            Self::ObjectInObject => {
+                "Take that object into your inventory first: it cannot come out of another one."
+            }
+            Self::InventoryObjects => {
+                "Objects of your inventory cannot be put on here. What you wear comes back when you leave."
+            }
             Self::Land => "Land cannot be changed here.",
             Self::Estate => "This estate tool is not available on this server.",
             Self::Administration => "Administration from a viewer is not possible on this server.",

@@ -11,10 +11,13 @@ use super::appearance;
 use super::description::Description;
 use super::fault;
 use super::live;
+use super::logins;
 use super::origin::guard_operator;
 use super::page;
+use super::present;
 use super::record;
 use super::reply::error;
+use super::texts;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Json, State};
 use axum::http::{StatusCode, header};
@@ -35,7 +38,11 @@ use utoipa_axum::routes;
 pub fn router(admin: Arc<Admin>, commands: OpenApiRouter) -> Router {
     let (commands, described) = OpenApiRouter::new()
         .routes(routes!(kick))
-        .routes(routes!(alert))
+        .routes(routes!(texts::alert))
+        .routes(routes!(texts::say))
+        .routes(routes!(logins::show, logins::change))
+        .routes(routes!(present::sessions))
+        .routes(routes!(present::status))
         .routes(routes!(appearance::appearance))
         .routes(routes!(record::record))
         .routes(routes!(fault::fault))
@@ -119,24 +126,5 @@ async fn kick(State(admin): State<Arc<Admin>>, Json(kick): Json<Kick>) -> Respon
         return error(StatusCode::NOT_FOUND, &format!("{:?} is not here.", kick.name));
     }
     tracing::info!(name = kick.name, reason, "kicked");
-    "done\n".into_response()
-}
-
-/// A message to all users.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct Alert {
-    /// At most 254 bytes.
-    #[schema(min_length = 1, max_length = 254, extensions(("x-max-bytes" = json!(254))))]
-    text: String,
-}
-
-/// Show a message to all users.
-#[utoipa::path(post, path = "/v1/alert", request_body = Alert, responses(
-    (status = 200, description = "It is on its way.", body = String, content_type = "text/plain"),
-))]
-async fn alert(State(admin): State<Arc<Admin>>, Json(alert): Json<Alert>) -> Response {
-    admin.state.sessions.with(|hub| hub.alert(&alert.text));
-    tracing::info!(text = alert.text, "alert");
     "done\n".into_response()
 }

@@ -1,9 +1,9 @@
 //! The seed capability and those that it names. The secret in the path identifies the caller, never an id in the
 //! request.
 
-use super::holder::{holder, unknown};
+use super::holder::{base_url, holder, unknown};
 use super::reply::{error, failed, llsd, read_llsd, read_map};
-use super::{HttpState, assets, blocking, land, object_capabilities, uploads};
+use super::{HttpState, assets, blocking, land, notecards, object_capabilities, object_contents, uploads};
 use crate::coverage::is_granted;
 use crate::hub::Holder;
 use crate::map_layers::map_layers_llsd;
@@ -13,8 +13,7 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use grid::capability::{self, SimulatorFeatures};
 use grid::inventory::{self, InventoryTree};
-use grid::uploads::UploadPurpose;
-use ids::Uuid;
+use grid::uploads::UploadCall;
 use std::sync::Arc;
 use store::StoreError;
 use wire::llsd::Llsd;
@@ -41,11 +40,6 @@ pub(super) async fn seed(
     llsd(&Llsd::map(granted))
 }
 
-/// Base URL of a client's capabilities.
-fn base_url(state: &HttpState, holder: &Holder, secret: Uuid) -> String {
-    format!("http://{}:{}/cap/{secret}", holder.server_ip, state.settings.http_port)
-}
-
 /// `/cap/{secret}/{name}`.
 pub(super) async fn call(
     State(state): State<Arc<HttpState>>,
@@ -61,6 +55,9 @@ pub(super) async fn call(
     if let Some(response) = land::call(&state, &holder, &name, &method, &query, &body, &base) {
         return response;
     }
+    if let Some(call) = UploadCall::of_capability(&name).filter(|_| method == Method::POST) {
+        return uploads::begin(&state, &holder, &base, call, body).await;
+    }
     match name.as_str() {
         "FetchInventoryDescendents2" | "FetchInventory2" | "FetchLibDescendents2" | "FetchLib2" => {
             inventory(&state, &holder, name, &body).await
@@ -68,6 +65,9 @@ pub(super) async fn call(
         "GetDisplayNames" => from_store(&state, move |store| capability::display_names(store, &query)).await,
         "AvatarPickerSearch" => {
             from_store(&state, move |store| capability::avatar_search(store, &query)).await
+        }
+        "MeshUploadFlag" if method == Method::GET => {
+            from_store(&state, move |store| capability::mesh_upload_flag(store, holder.agent)).await
         }
         "SimulatorFeatures" => llsd(&capability::simulator_features(&SimulatorFeatures {
             map_server_url: Some(state.map_url(holder.server_ip)),
@@ -92,6 +92,7 @@ pub(super) async fn call(
         {
             object_capabilities::post(&state, &holder, &name, &body)
         }
+        "RequestTaskInventory" if method == Method::GET => object_contents::get(&holder, &query),
         "AttachmentResources" if method == Method::GET => object_capabilities::attachment_resources(&holder),
         "ViewerAsset" | "GetTexture" | "GetMesh" | "GetMesh2"
             if method == Method::GET || method == Method::HEAD =>
@@ -99,8 +100,8 @@ pub(super) async fn call(
             assets::get(&state, &holder, &name, &query, &method, &headers).await
         }
         "CreateInventoryCategory" if method == Method::POST => create_category(&state, &holder, &body).await,
-        "UploadBakedTexture" if method == Method::POST => {
-            uploads::begin(&state, &holder, &base, UploadPurpose::Bake)
+        "CopyInventoryFromNotecard" if method == Method::POST => {
+            notecards::copy(&state, &holder, &body).await
         }
         name if is_granted(name) => {
             error(StatusCode::METHOD_NOT_ALLOWED, "This capability does not take that method.")

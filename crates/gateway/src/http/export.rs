@@ -45,6 +45,12 @@ impl HttpState {
             "HTTP requests refused because their client had its share of connections being served.",
         );
         table.count(over_share.0, over_share.1, "", counted(|ends| &ends.over_share));
+        let uploads = ("throng_uploads_total", "Uploads over HTTP by kind and outcome.");
+        for (kind, outcome, n) in self.uploads.counts() {
+            table.count_by(uploads.0, uploads.1, &[("kind", kind), ("outcome", outcome)], n);
+        }
+        let help = "Bytes of uploads over HTTP that are arriving, or waiting to be on the disk.";
+        table.gauge("throng_upload_bytes", help, ("", ""), self.uploads.bytes_held() as f64);
         let logins = ("throng_logins_total", "Logins by outcome.");
         table.count(logins.0, logins.1, "ok", load(&http.logins_ok));
         table.count(logins.0, logins.1, "refused", load(&http.logins_refused));

@@ -13,6 +13,11 @@ pub(super) fn holder(state: &HttpState, secret: &str) -> Option<(Uuid, Holder)> 
     state.sessions.with(|hub| hub.holder(secret)).map(|holder| (secret, holder))
 }
 
+/// Base URL of a client's capabilities.
+pub(super) fn base_url(state: &HttpState, holder: &Holder, secret: Uuid) -> String {
+    format!("http://{}:{}/cap/{secret}", holder.server_ip, state.settings.http_port)
+}
+
 pub(super) fn unknown() -> Response {
     error(StatusCode::NOT_FOUND, "There is no such capability.")
 }

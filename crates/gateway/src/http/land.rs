@@ -216,7 +216,7 @@ fn remote_parcel(places: &Places, here: &Place, form: &Llsd) -> Llsd {
     let handle = form.get("region_handle").as_u64().map(RegionHandle);
     // An instance has the id of the place where it is seen.
     let is_here = here.region_id == region;
-    let of_region = places.iter().find(|place| place.region_id == region);
+    let of_region = places.by_region_id(region);
     let other = of_region.or_else(|| places.by_handle(handle?));
     let place = if is_here { Some(here) } else { other.map(|place| &**place) };
     let at = form.get("location").as_vec3().map_or(Vec2::ZERO, |at| at.truncate());

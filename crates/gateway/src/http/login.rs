@@ -4,7 +4,7 @@ use super::door::NoRoom;
 use super::reply::{error, failed, xml_text};
 use super::{HttpState, Peer, blocking};
 use crate::hub::{Login, LoginRefusal};
-use crate::mail::{Spot, Wearable};
+use crate::mail::{Look, Spot, Wearable};
 use crate::places::{Place, Places};
 use axum::body::Bytes;
 use axum::extract::{ConnectInfo, State};
@@ -13,15 +13,18 @@ use axum::response::Response;
 use glam::Vec3;
 use grid::inventory::worn;
 use grid::login::{Links, LoginDenial, LoginReply, LoginRequest, LoginStart, Now, StartedAt};
+use ids::AgentId;
 use std::net::SocketAddrV4;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use store::{Account, Location};
+use store::{Account, Location, Store, StoreError};
 use wire::llsd::{Limits, Llsd};
 use wire::xmlrpc::{self, XmlRpcFault};
 
 /// The one method.
 const METHOD: &str = "login_to_simulator";
+/// Gestures of a login's reply, which are switched on; users have some dozens.
+const GESTURES_MAX: u32 = 500;
 
 /// `POST /`.
 pub(super) async fn login(
@@ -77,7 +80,7 @@ fn escape(text: &str) -> String {
 
 enum LoginError {
     Refused(LoginDenial),
-    Store(store::StoreError),
+    Store(StoreError),
 }
 
 async fn log_in(
@@ -85,6 +88,7 @@ async fn log_in(
     peer: Peer,
     request: &LoginRequest,
 ) -> Result<LoginReply, LoginError> {
+    state.logins.check().map_err(|why| LoginError::Refused(LoginDenial::Closed(why)))?;
     state.door.check_room().map_err(no_room)?;
     let now = Now { instant: (state.clock)(), unix_s: state.unix_s() };
     let verified =
@@ -95,8 +99,11 @@ async fn log_in(
     let home = account.home.as_ref().and_then(|home| spot_of(&state.places, home));
     let owner = account.agent;
     let store = Arc::clone(&state.store);
-    let owned = blocking(move || Ok((store.folders(owner)?, worn(&store, owner)?)));
-    let (folders, worn) = owned.await.map_err(LoginError::Store)?;
+    let owned = blocking(move || {
+        let gestures = store.active_gestures(owner, GESTURES_MAX)?;
+        Ok((store.folders(owner)?, worn(&store, owner)?, gestures, look_of(&store, owner)?))
+    });
+    let (folders, worn, gestures, look) = owned.await.map_err(LoginError::Store)?;
     let wearables: Arc<[Wearable]> = worn
         .iter()
         .map(|worn| Wearable { item: worn.item, asset: worn.asset, kind: worn.wearable })
@@ -112,6 +119,7 @@ async fn log_in(
         start,
         home,
         wearables,
+        look,
     };
     state.door.take_room().map_err(no_room)?;
     let now = (state.clock)();
@@ -137,9 +145,23 @@ async fn log_in(
         started_at,
         home: account.home,
         folders,
-        message: state.settings.welcome.clone(),
+        gestures,
+        message: state.logins.welcome().unwrap_or_else(|| state.settings.welcome.clone()),
         unix_s: state.unix_s(),
         links: Links { map_server: Some(state.map_url(server_ip)), ..Links::default() },
+        attachments_max: state.settings.features.attachments_max,
+    })
+}
+
+/// The appearance of an account. A damaged one is lost: the client sends another.
+fn look_of(store: &Store, owner: AgentId) -> Result<Option<Look>, StoreError> {
+    Ok(match store.appearance(owner)? {
+        Some(Ok(stored)) => Some(stored.into()),
+        Some(Err(damage)) => {
+            tracing::warn!(%damage, "an avatar has no appearance until its client sends one");
+            None
+        }
+        None => None,
     })
 }
 

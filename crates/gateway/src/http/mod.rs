@@ -20,14 +20,19 @@ mod land;
 pub mod listener;
 pub mod live;
 mod login;
+mod logins;
 pub mod map;
 mod map_picture;
+mod notecards;
 mod object_capabilities;
+mod object_contents;
 mod operator;
 mod origin;
 mod page;
+mod present;
 pub mod record;
 mod reply;
+mod texts;
 mod uploads;
 
 pub use self::assets::{AssetShares, REQUESTS_MAX};
@@ -35,9 +40,10 @@ pub use appearance::appearance_file;
 pub use client_address::{Proxies, ProxyHeader};
 pub use figures::Figures;
 pub use ipnet::IpNet;
+pub use logins::LoginRules;
 pub use origin::Hostnames;
 pub use page::Asset;
-pub use uploads::Uploads;
+pub use uploads::{ContentOrders, TakeContentAnswer, UPLOADS_BYTES_MAX, Uploads, long_bodies};
 
 use crate::places::Places;
 use crate::sessions::Sessions;
@@ -57,6 +63,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::Store;
+use telemetry::Timing;
 use telemetry::recorder::{Scope, frame_end};
 
 /// A part of a request between two waits: other work of the thread waits for it. Nothing in it may wait for a disk.
@@ -64,7 +71,7 @@ static REQUEST: Scope = Scope::new("http.request").limit_us(50_000);
 /// Blocking work on a thread of its own.
 static BLOCKING: Scope = Scope::new("http.blocking").limit_us(1_000_000);
 
-/// Bytes that a request's body may have at the public address.
+/// Bytes that a request's body may have at the public address, but for [`long_bodies`].
 pub const BODY_BYTES_MAX: usize = 512 * 1024;
 
 /// State shared by all handlers.
@@ -81,10 +88,14 @@ pub struct HttpState {
     pub assets: Arc<AssetSources>,
     /// Shares of its delivery.
     pub asset_shares: AssetShares,
+    /// Time until it has the bytes, or knows that there are none. What a client's share holds an answer back is not in it.
+    pub asset_times: Timing,
     /// Limits of the sizes of uploads.
     pub asset_limits: SizeLimits,
     /// Uploads that have begun.
     pub uploads: Uploads,
+    /// Way of content to items in objects.
+    pub content_orders: ContentOrders,
     /// The live feed of browsers.
     pub live: live::Live,
     /// The page's files.
@@ -95,6 +106,8 @@ pub struct HttpState {
     pub clock: Arc<dyn Fn() -> Instant + Send + Sync>,
     /// Admission of logins.
     pub door: door::Door,
+    /// The operator's rules for logins.
+    pub logins: LoginRules,
     /// Counters.
     pub counters: HttpCounters,
 }
@@ -203,6 +216,7 @@ pub fn router(state: Arc<HttpState>) -> Router {
         .route("/map/{file}", get(map_picture::picture))
         .route("/cap/{secret}", post(capabilities::seed))
         .route("/cap/{secret}/EventQueueGet", post(event_queue::poll))
+        .route("/cap/{secret}/NewFileAgentInventory", post(uploads::begin_new_file))
         .route("/cap/{secret}/upload/{id}", post(uploads::receive))
         .route("/cap/{secret}/{name}", any(capabilities::call))
         // node-metaverse appends a slash before its query.

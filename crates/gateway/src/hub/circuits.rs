@@ -44,7 +44,7 @@ impl Hub {
             world: place.world(),
             position: place.ground().clamp(position),
             look_at,
-            appearance: session.appearance.clone(),
+            look: session.look.look.clone(),
             wearables: Arc::clone(&session.wearables),
             first_sequence,
             expires_at,
@@ -94,9 +94,11 @@ impl Hub {
             if !has_land {
                 self.answer_parcel(circuit, UNASKED_PARCEL);
             }
+            self.note_arrival(circuit.session);
         }
         let Some(session) = self.sessions.get_mut(&circuit.session) else { return };
         if session.pending != Some(circuit.ticket) {
+            self.dress(circuit.session);
             return;
         }
         session.pending = None;
@@ -107,6 +109,8 @@ impl Hub {
         self.remember_place(circuit);
         self.count_visitors();
         self.deliver_kept(circuit.session);
+        self.announce_gifts(circuit.session);
+        self.dress(circuit.session);
     }
 
     pub(super) fn on_closed(&mut self, now: Instant, circuit: CircuitKey, why: Closed, next_sequence: u32) {
@@ -164,6 +168,8 @@ impl Hub {
     }
 
     pub(super) fn remove_session(&mut self, now: Instant, key: SessionKey, why: &str) {
+        self.report_shown(key);
+        self.report_end(key);
         let Some(session) = self.sessions.remove(&key) else { return };
         if self.by_agent.get(&session.agent) == Some(&key) {
             self.by_agent.remove(&session.agent);

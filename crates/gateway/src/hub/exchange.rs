@@ -1,7 +1,7 @@
 //! Requests, replies and output of the hub: plain data.
 
 use super::Poll;
-use crate::mail::{ShardIndex, Spot, Wearable};
+use crate::mail::{Look, ShardIndex, Spot, Wearable};
 use crate::places::Place;
 use ids::{AgentId, CircuitCode, Incarnation, SessionId, Uuid};
 use link::CircuitKey;
@@ -45,6 +45,8 @@ pub struct Login {
     pub home: Option<Spot>,
     /// Outfit of the account.
     pub wearables: Arc<[Wearable]>,
+    /// Its appearance, if a client has ever sent one.
+    pub look: Option<Look>,
 }
 
 /// Data of a new session for the login reply.
@@ -82,6 +84,8 @@ pub enum Record {
     LastLocation(AgentId, Spot),
     /// Home of a user.
     Home(AgentId, Spot),
+    /// Appearance of a user's avatar.
+    Appearance(AgentId, Look),
 }
 
 /// Destinations of messages to shards.

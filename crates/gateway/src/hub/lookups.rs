@@ -169,6 +169,10 @@ impl Hub {
     /// unknown name.
     pub fn refuse_lookup(&mut self, lookup: &StoreLookup) {
         self.counters.lookups_refused += 1;
+        if matches!(lookup.query, StoreQuery::Asset(AssetRequest::Landmark(_))) {
+            // The client waits for its teleport.
+            return self.send_teleport_failed(lookup.circuit.session, BUSY);
+        }
         self.send_on(lookup.circuit, alert_message(BUSY));
     }
 

@@ -8,13 +8,16 @@ mod census;
 mod circuits;
 mod delivery;
 mod displaced;
+mod dressing;
 mod event_queue;
 mod events;
 mod exchange;
+mod gifts;
 mod inventory;
 mod lookups;
 mod messages;
 mod messaging;
+mod operator;
 mod passages;
 mod ports;
 mod records;
@@ -37,11 +40,14 @@ pub use inventory::InventoryOrder;
 #[cfg(test)]
 pub(crate) use lookups::LOOKUPS_HELD_MAX;
 pub use lookups::{StoreAnswer, StoreLookup};
+pub use operator::{PresentSession, SessionCircuit};
 pub use ports::{PORT_REST, PORTS_MAX};
 
-use crate::mail::{FromShard, RawMessage, Request, ShardIndex, ToShard};
+use crate::mail::{FromShard, RawMessage, Request, ShardIndex, ToShard, dialog};
 use crate::places::Places;
+use dressing::SessionLook;
 use event_queue::NewestPoll;
+use gifts::SessionGifts;
 use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid, WorldId};
 use link::{CircuitKey, LandEdit, ObjectCommand, TravelOrder};
 use messages::Delivery;
@@ -83,6 +89,8 @@ pub struct Hub {
     orders: VecDeque<TravelOrder>,
     lookups: VecDeque<StoreLookup>,
     inventory: VecDeque<InventoryOrder>,
+    /// Reports of ended sessions that wait for room there.
+    gone: VecDeque<InventoryOrder>,
     lures: VecDeque<travel::Lure>,
     next_key: u64,
     /// Granted by [`Self::enter`] since the start.
@@ -115,6 +123,7 @@ impl Hub {
             orders: VecDeque::new(),
             lookups: VecDeque::new(),
             inventory: VecDeque::new(),
+            gone: VecDeque::new(),
             lures: VecDeque::new(),
             next_key: 1,
             n_admissions: 0,
@@ -167,7 +176,7 @@ impl Hub {
                 last_name: login.last_name,
                 server_ip: login.server_ip,
                 wearables: login.wearables,
-                appearance: None,
+                look: SessionLook::of_account(login.look),
                 home: login.home,
                 return_to: None,
                 left_by: None,
@@ -178,6 +187,7 @@ impl Hub {
                 pending: None,
                 next_ticket: 1,
                 undelivered,
+                gifts: SessionGifts::default(),
             },
         );
         self.by_agent.insert(login.agent, key);
@@ -207,11 +217,7 @@ impl Hub {
                 }
                 self.on_closed(now, circuit, why, next_sequence);
             }
-            FromShard::Appeared(circuit, appearance) => {
-                if let Some(session) = self.sessions.get_mut(&circuit.session) {
-                    session.appearance = Some(appearance);
-                }
-            }
+            FromShard::Appeared(circuit, look) => self.on_appeared(circuit, look),
             FromShard::Request(circuit, request) => self.on_request(now, circuit, request),
         }
     }
@@ -246,7 +252,7 @@ impl Hub {
         self.orders.pop_front()
     }
 
-    /// Gives up on avatars that did not arrive. Call about once a second.
+    /// Gives up on avatars that did not arrive, and keeps what users have been shown of gifts, and how they look. Call about once a second.
     #[inline(never)]
     pub fn handle_timeout(&mut self, now: Instant) {
         System::Hub.enter();
@@ -262,6 +268,8 @@ impl Hub {
             self.give_up(now, circuit, "The region did not hear from your viewer in time.");
         }
         self.end_late_passages(now);
+        self.keep_gifts();
+        self.keep_looks(now);
         while self.farewells.front().is_some_and(|ended| now.since(ended.at) > FAREWELL) {
             self.farewells.pop_front();
         }
@@ -269,15 +277,20 @@ impl Hub {
 
     /// Holder of a capability's secret; counts unknown secrets.
     pub fn holder(&mut self, secret: Uuid) -> Option<Holder> {
-        let holder = self.by_secret.get(&secret).and_then(|&circuit| {
-            let session = self.sessions.get(&circuit.session)?;
-            let place = Arc::clone(&session.bindings.get(&circuit.ticket)?.place);
-            Some(Holder { agent: session.agent, circuit, place, server_ip: session.server_ip })
-        });
+        let holder = self.find_holder(secret);
         if holder.is_none() {
             self.counters.unknown_capabilities += 1;
         }
         holder
+    }
+
+    /// The same for the head of a request, which is looked at before the request is handled: counts nothing.
+    #[must_use]
+    pub fn find_holder(&self, secret: Uuid) -> Option<Holder> {
+        let circuit = *self.by_secret.get(&secret)?;
+        let session = self.sessions.get(&circuit.session)?;
+        let place = Arc::clone(&session.bindings.get(&circuit.ticket)?.place);
+        Some(Holder { agent: session.agent, circuit, place, server_ip: session.server_ip })
     }
 
     /// A new EventQueueGet, which displaces an older one of this secret that still waits. `done` ends this poll, never the queue: node-metaverse
@@ -338,11 +351,6 @@ impl Hub {
     /// Shows a text to one user.
     pub fn notify(&mut self, session: SessionKey, text: &str) {
         self.send(session, messages::alert_message(text));
-    }
-
-    /// Shows a text to all users.
-    pub fn alert(&mut self, text: &str) {
-        self.output.push_back((Address::All, ToShard::SendAll(messages::alert_message(text))));
     }
 
     /// Refuses further logins and puts all users out with a reason.
@@ -433,6 +441,9 @@ impl Hub {
             Request::LookUp(query) => self.look_up(circuit, query),
             Request::Inventory(request) => self.order_inventory(circuit, *request),
             Request::ParcelProperties { sequence_id } => self.answer_parcel(circuit, sequence_id),
+            Request::InstantMessage(message) if dialog::is_of_gift(message.dialog) => {
+                self.order_gift(circuit, &message);
+            }
             Request::InstantMessage(message) => self.pass_on(circuit, &message),
             Request::SetHome(spot) => self.set_home(circuit.session, spot),
             Request::TeleportRefused => {
@@ -449,6 +460,7 @@ impl Hub {
             }
             Request::TeleportHome => self.teleport_home(now, circuit),
             Request::TeleportLure(lure) => self.teleport_by_lure(now, circuit, lure),
+            Request::TeleportLandmark(landmark) => self.teleport_by_landmark(now, circuit, landmark),
             Request::TeleportCancel => self.cancel_teleport(now, circuit),
             Request::Lure { targets, message, position } => {
                 self.offer_lure(circuit, &targets, &message, position);
@@ -461,7 +473,10 @@ impl Hub {
     /// Informs a user that a request is refused because the avatar is not, or no longer, behind the circuit of the request.
     fn refuse_request(&mut self, session: SessionKey, request: &Request) {
         match request {
-            Request::TeleportTo { .. } | Request::TeleportHome | Request::TeleportLure(_) => {
+            Request::TeleportTo { .. }
+            | Request::TeleportHome
+            | Request::TeleportLure(_)
+            | Request::TeleportLandmark(_) => {
                 self.send_teleport_failed(session, "You have not arrived yet.");
             }
             Request::Lure { .. } => self.notify(session, "You have moved. Please invite again."),

@@ -47,7 +47,8 @@ impl Hub {
     /// Appearance of a user, by "First Last", once the client has sent it.
     #[must_use]
     pub fn appearance_of(&self, name: &str) -> Option<Arc<Appearance>> {
-        self.sessions.get(&self.session_named(name)?)?.appearance.clone()
+        let session = self.sessions.get(&self.session_named(name)?)?;
+        session.look.look.as_ref().map(|look| Arc::clone(&look.appearance))
     }
 
     /// Sends a session's avatar into an instance that is in memory: to a position in metres from its corner, or to where visitors arrive.

@@ -1,5 +1,5 @@
 //! Facts that wait for the store, in a queue that the hub never blocks on: an account's newest fact of a kind replaces the earlier
-//! ones, which bounds the queue to two for each account and [`THIN_FROM`].
+//! ones, which bounds the queue to three for each account and [`THIN_FROM`].
 
 use super::Record;
 use ids::AgentId;
@@ -43,10 +43,11 @@ impl WaitingRecords {
 }
 
 /// Account and kind: a later fact replaces earlier ones of the same key.
-const fn key_of(record: &Record) -> (AgentId, bool) {
+const fn key_of(record: &Record) -> (AgentId, u8) {
     match record {
-        Record::LastLocation(agent, _) => (*agent, false),
-        Record::Home(agent, _) => (*agent, true),
+        Record::LastLocation(agent, _) => (*agent, 0),
+        Record::Home(agent, _) => (*agent, 1),
+        Record::Appearance(agent, _) => (*agent, 2),
     }
 }
 

@@ -1,6 +1,8 @@
 //! One login and the circuits that belong to it.
 
+use crate::hub::dressing::SessionLook;
 use crate::hub::event_queue::EventQueue;
+use crate::hub::gifts::SessionGifts;
 use crate::hub::messages::Delivery;
 use crate::hub::ports::SessionPorts;
 use crate::hub::ticket_map::TicketMap;
@@ -8,7 +10,7 @@ use crate::mail::{ShardIndex, Spot, Ticket, Wearable};
 use crate::places::Place;
 use grid::names::Name;
 use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid, WorldId};
-use link::{Appearance, CircuitKey};
+use link::CircuitKey;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -25,7 +27,7 @@ pub(crate) struct Session {
     /// Address of this node as the client knows it.
     pub(crate) server_ip: Ipv4Addr,
     pub(crate) wearables: Arc<[Wearable]>,
-    pub(crate) appearance: Option<Arc<Appearance>>,
+    pub(crate) look: SessionLook,
     pub(crate) home: Option<Spot>,
     /// Its position in a shared world before it went into an instance: the exit leads there.
     pub(crate) return_to: Option<Spot>,
@@ -43,6 +45,8 @@ pub(crate) struct Session {
     pub(crate) next_ticket: u32,
     /// Messages to the user that wait for the avatar's arrival, oldest first; at most [`super::delivery::UNDELIVERED_MAX`].
     pub(crate) undelivered: Vec<Delivery>,
+    /// Offers of gifts that the user has been shown, or is yet to be shown.
+    pub(crate) gifts: SessionGifts,
 }
 
 /// One circuit of a session, from its ticket to its end.

@@ -2,18 +2,23 @@
 //! keeps its place, so a failed teleport changes nothing.
 
 use super::messages::{progress_message, start_message};
-use super::travel::{Lure, VIA_HOME, VIA_LOCATION, VIA_LURE, landing_spot};
+use super::travel::{Lure, VIA_HOME, VIA_LANDMARK, VIA_LOCATION, VIA_LURE, landing_spot};
 use super::{Hub, Record, events};
 use crate::mail::{Ending, Spot};
 use crate::places::Place;
+use assets::Landmark;
 use glam::Vec3;
-use ids::{Instant, RegionHandle, SessionKey, Uuid};
+use ids::{Instant, RegionHandle, SessionKey, Uuid, WELCOME_REGION};
 use link::{CircuitKey, Passage, PassageRefusal, TravelOrder};
 use std::sync::Arc;
 
 /// Texts for users whose TeleportCancel changes nothing.
 const CANNOT_CANCEL: &str = "This teleport can no longer be cancelled.";
 pub(super) const NOTHING_TO_CANCEL: &str = "There is no teleport to cancel.";
+/// Metres of a grid square.
+const GRID_M: f32 = RegionHandle::GRID_M as f32;
+/// End of the grid in metres: regions lie below.
+const GRID_END_M: f32 = 65_536.0 * GRID_M;
 
 impl Hub {
     pub(super) fn teleport_to_handle(
@@ -46,6 +51,45 @@ impl Hub {
         let spot = session.home.unwrap_or_else(|| landing_spot(self.places.iter().next()));
         let passed = self.pass_to_spot(now, circuit, spot, VIA_HOME);
         self.report_refusal(circuit.session, passed);
+    }
+
+    /// To the place of a landmark, in a shared world: none leads into an instance. That of the library leads to the landing point of the first region.
+    pub(super) fn teleport_by_landmark(
+        &mut self,
+        now: Instant,
+        circuit: CircuitKey,
+        landmark: Option<Landmark>,
+    ) {
+        let Some(landmark) = landmark else {
+            return self.send_teleport_failed(circuit.session, "There is no such landmark.");
+        };
+        let Some(spot) = self.spot_of_landmark(landmark) else {
+            return self.send_teleport_failed(circuit.session, "The landmark's region is not on this grid.");
+        };
+        let passed = self.pass_to_spot(now, circuit, spot, VIA_LANDMARK);
+        self.report_refusal(circuit.session, passed);
+    }
+
+    fn spot_of_landmark(&self, landmark: Landmark) -> Option<Spot> {
+        let (place, position) = match landmark {
+            Landmark::InRegion { region, .. } if region == WELCOME_REGION => {
+                return Some(landing_spot(self.places.by_region_id(region)));
+            }
+            Landmark::InRegion { region, position } => {
+                let place = self.places.by_region_id(region)?;
+                (place, Vec3::from_array(position))
+            }
+            Landmark::OnGrid { position } => {
+                let [x, y, _] = position;
+                let is_on_grid = [x, y].iter().all(|metres| (0.0..GRID_END_M).contains(metres));
+                let square = |metres: f32| (metres / GRID_M) as u32;
+                let handle = is_on_grid.then(|| RegionHandle::from_grid(square(x), square(y)))?;
+                let place = self.places.by_handle(handle)?;
+                let corner = Vec3::new(place.handle.x_m() as f32, place.handle.y_m() as f32, 0.0);
+                (place, Vec3::from_array(position) - corner)
+            }
+        };
+        Some(Spot { place: place.id, position, look_at: Vec3::X })
     }
 
     /// Only the invited user can follow an invitation.

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 /// Teleport flag: by an accepted invitation.
 pub(crate) const VIA_LURE: u32 = 1 << 2;
+/// Teleport flag: to the place of a landmark.
+pub(crate) const VIA_LANDMARK: u32 = 1 << 3;
 /// Teleport flag: to a position, as by a click on the map.
 pub(crate) const VIA_LOCATION: u32 = 1 << 4;
 /// Teleport flag: to the home position.

@@ -1,9 +1,9 @@
-//! Sky and water of regions and parcels: ExtEnvironment's maps, kept as their bytes.
+//! Sky and water of regions and parcels: ExtEnvironment's maps, kept as their bytes, in XML from clients and in notation from archives.
 
 use ids::Uuid;
 use link::{ENVIRONMENT_MAX, Environment};
 use std::collections::BTreeMap;
-use wire::llsd::{Limits, Llsd, xml};
+use wire::llsd::{Limits, Llsd, notation, xml};
 
 /// Parcel number of the whole region in requests and replies.
 const WHOLE_REGION: i32 = -1;
@@ -39,7 +39,8 @@ pub(crate) fn environment_reply(
 /// The fields of an environment; `None` if its bytes are none.
 fn read(environment: &Environment) -> Option<BTreeMap<String, Llsd>> {
     let limits = Limits { bytes_max: ENVIRONMENT_MAX, ..Limits::REQUEST };
-    match xml::decode(&environment.bytes, limits) {
+    let bytes = &environment.bytes;
+    match xml::decode(bytes, limits).or_else(|_| notation::decode(bytes, limits)) {
         Ok(Llsd::Map(map)) => Some(map),
         _ => None,
     }
@@ -89,6 +90,14 @@ mod tests {
         );
         assert_eq!(environment.get("env_version").as_i32(), Some(2));
         assert_eq!(environment.get("region_id").as_uuid(), Some(region_id));
+    }
+
+    #[test]
+    fn an_environment_of_an_archive_is_notation() {
+        let bytes = b"{'day_length':i14400,'day_offset':i7}".as_slice().into();
+        let reply = environment_reply(&Environment { version: 1, bytes }, Uuid::nil(), None);
+        let reply = reply.expect("an environment");
+        assert_eq!(reply.get("environment").get("day_length").as_i32(), Some(14_400));
     }
 
     #[test]

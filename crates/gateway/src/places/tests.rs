@@ -104,6 +104,16 @@ fn a_position_belongs_to_the_place_that_contains_it() {
 }
 
 #[test]
+fn a_place_is_found_by_the_id_of_its_region_and_the_first_one_by_that_of_newcomers() {
+    let places = place(512);
+    let by = |id| places.by_region_id(id).map(|found| found.id);
+    for place in places.iter() {
+        assert_eq!(by(place.region_id), Some(place.id));
+    }
+    assert_eq!((by(WELCOME_REGION), by(Uuid::nil())), (Some(PlaceId(0)), None));
+}
+
+#[test]
 #[should_panic(expected = "a place keeps its size")]
 fn a_place_does_not_show_a_world_of_another_size() {
     let places = place(512);

@@ -8,7 +8,7 @@ use crate::land::{RegionFacts, region_handshake, region_info};
 use crate::mail::{Request, StoreQuery, Ticket, pages};
 use crate::map_layers::map_layers;
 use crate::places::Place;
-use grid::inventory::InventoryRequest;
+use grid::inventory::InventoryTask;
 use ids::{AgentId, RegionHandle, Uuid};
 use std::sync::Arc;
 use wire::messages::*;
@@ -22,8 +22,6 @@ const MAP_ITEM_AGENTS: u32 = 6;
 const MAP_ROWS_PER_REPLY: usize = 12;
 /// Rows in MapLayerReply: 32 bytes each.
 const MAP_LAYERS_MAX: usize = 30;
-/// Rows of AgentCachedTextureResponse in one datagram: 19 bytes each.
-const CACHED_TEXTURES_PER_REPLY: usize = 50;
 /// Rows of UUIDGroupNameReply in one datagram: 25 bytes each.
 const GROUP_NAMES_PER_REPLY: usize = 40;
 
@@ -66,14 +64,6 @@ impl Shard {
     pub(super) fn on_agent_data(&mut self, at: &mut Incoming<'_>, _: AgentDataUpdateRequest) -> Handled {
         let data = agent_data(&self.ticket(at));
         self.answer(at, data)
-    }
-
-    pub(super) fn on_cached_textures(&mut self, at: &mut Incoming<'_>, m: AgentCachedTexture) -> Handled {
-        let ticket = self.ticket(at);
-        for page in pages(&m.wearable_data, CACHED_TEXTURES_PER_REPLY) {
-            self.reply(at, cached_textures(&ticket, m.agent_data.serial_num, page));
-        }
-        Ok(MessageOutcome::Done)
     }
 
     pub(super) fn on_money_balance(&mut self, at: &mut Incoming<'_>, m: MoneyBalanceRequest) -> Handled {
@@ -139,7 +129,7 @@ impl Shard {
     pub(super) fn on_inventory_change(
         &mut self,
         at: &mut Incoming<'_>,
-        m: impl Into<InventoryRequest>,
+        m: impl Into<InventoryTask>,
     ) -> Handled {
         self.request(at, Request::Inventory(Box::new(m.into())))
     }
@@ -168,7 +158,7 @@ impl Shard {
 
     pub(super) fn on_region_handle(&mut self, at: &mut Incoming<'_>, m: RegionHandleRequest) -> Handled {
         let region_id = m.request_block.region_id;
-        let place = self.places.iter().find(|place| place.region_id == region_id);
+        let place = self.places.by_region_id(region_id);
         let region_handle = place.map_or(0, |place| place.handle.0);
         let reply_block = RegionIDAndHandleReplyReplyBlock { region_id, region_handle };
         self.reply(at, RegionIDAndHandleReply { reply_block });
@@ -289,29 +279,6 @@ fn agent_data(ticket: &Ticket) -> AgentDataUpdate {
             group_name: to_wire("", VARIABLE1_MAX),
             ..AgentDataUpdateAgentData::default()
         },
-    }
-}
-
-/// No baked texture is kept here, so every one asked about has to be baked again.
-fn cached_textures(
-    ticket: &Ticket,
-    serial_num: i32,
-    rows: &[AgentCachedTextureWearableData],
-) -> AgentCachedTextureResponse {
-    AgentCachedTextureResponse {
-        agent_data: AgentCachedTextureResponseAgentData {
-            agent_id: ticket.agent.0,
-            session_id: ticket.session_id.0,
-            serial_num,
-        },
-        wearable_data: rows
-            .iter()
-            .map(|row| AgentCachedTextureResponseWearableData {
-                texture_index: row.texture_index,
-                host_name: to_wire("", VARIABLE1_MAX),
-                ..AgentCachedTextureResponseWearableData::default()
-            })
-            .collect(),
     }
 }
 

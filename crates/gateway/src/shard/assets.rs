@@ -1,9 +1,7 @@
-//! Assets and files over UDP. Assets are sent as transfers, and textures also as images; files do not exist, and uploads are in
-//! `uploads.rs`.
+//! Assets over UDP. They are sent as transfers, and textures also as images. Files are in `files.rs`, and those of clients in `uploads.rs`.
 
 use super::counters::Refused;
 use super::incoming::{Handled, Incoming};
-use super::uploads::XFER_FAILED;
 use super::{Outbox, Shard};
 use crate::coverage::MessageOutcome;
 use crate::mail::{AssetRequest, FromShard, Request, StoreQuery};
@@ -54,11 +52,6 @@ impl Shard {
         }
     }
 
-    pub(super) fn on_xfer(&mut self, at: &mut Incoming<'_>, m: RequestXfer) -> Handled {
-        let xfer_id = AbortXferXferID { id: m.xfer_id.id, result: XFER_FAILED };
-        self.refuse(at, AbortXfer { xfer_id })
-    }
-
     /// Current viewers fetch textures over HTTP. A negative discard level takes a request back.
     pub(super) fn on_image(&mut self, at: &mut Incoming<'_>, m: RequestImage) -> Handled {
         let mut outcome = MessageOutcome::Ignored;
@@ -71,8 +64,8 @@ impl Shard {
         Ok(outcome)
     }
 
-    /// Sends an asset that is in memory; has another one read, which comes back with [`Self::on_asset_read`].
-    fn serve_asset(&mut self, at: &mut Incoming<'_>, request: AssetRequest) -> Handled {
+    /// Sends an asset that is in memory, or follows it; has another one read, which comes back with [`Self::on_asset_read`].
+    pub(super) fn serve_asset(&mut self, at: &mut Incoming<'_>, request: AssetRequest) -> Handled {
         let (id, kind) = request.asset();
         let Some(asset) = self.config.assets.cached(id) else {
             let key = self.client(at.index).key();
@@ -106,7 +99,7 @@ impl Shard {
         asset: Option<&Asset>,
     ) -> Handled {
         let bytes_max = match request {
-            AssetRequest::Transfer { .. } => TRANSFER_BYTES_MAX,
+            AssetRequest::Transfer { .. } | AssetRequest::Landmark(_) => TRANSFER_BYTES_MAX,
             AssetRequest::Image(_) => IMAGE_BYTES_MAX,
         };
         let asset = asset.filter(|asset| asset.bytes.len() <= bytes_max);
@@ -125,6 +118,7 @@ impl Shard {
             (AssetRequest::Image(row), None) => {
                 self.refuse(at, ImageNotInDatabase { image_id: ImageNotInDatabaseImageID { id: row.image } })
             }
+            (AssetRequest::Landmark(_), landmark) => self.follow_landmark(at, landmark),
         }
     }
 

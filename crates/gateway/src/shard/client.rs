@@ -1,6 +1,10 @@
 //! One circuit of a client on this shard, from its ticket to its last datagram.
 
+use super::client_files::ClientFiles;
 use super::client_intent::ClientIntent;
+use super::client_outfit::ClientOutfit;
+use super::client_transfers::ClientTransfers;
+use super::client_uploads::ClientUploads;
 use super::egress::SentSample;
 use super::filter::UpdateFilter;
 use super::heard::HeardBudget;
@@ -13,15 +17,13 @@ use super::outbox::{CircuitAddress, Outbox};
 use super::progress::{ArrivalMessages, Greeting, Stage};
 use super::scenery_stream::SceneryStream;
 use super::token_bucket::TokenBucket;
-use super::uploads::Upload;
-use crate::mail::{Spot, Ticket};
+use crate::mail::{Look, Spot, Ticket};
 use crate::places::Place as Region;
 use circuit::Circuit;
 use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, LocalId, SessionKey, WorldId};
 use link::CircuitKey;
 use replicate::{Place, Viewer};
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -105,6 +107,10 @@ pub(super) struct Client {
     pub(super) newest_update: Option<u32>,
     /// Newest AgentSetAppearance.
     pub(super) appearance_serial: Option<u32>,
+    /// Its avatar's look: that message's, or that of before.
+    pub(super) look: Option<Look>,
+    /// The outfit of objects that it puts on.
+    pub(super) outfit: ClientOutfit,
     /// Avatars in full updates under way, with the numbers of their datagrams.
     pub(super) shown: Vec<(u32, LocalId, AgentId)>,
     /// Avatars and objects in kills under way, alike.
@@ -151,10 +157,14 @@ pub(super) struct Client {
     pub(super) misses: TokenBucket,
     /// Notices on messages that were not carried out.
     pub(super) notices: Notices,
-    /// Version of the contents of objects as sent to it: it rises with each refused change, so that the client reads them again.
+    /// Added to the serial numbers of the contents of objects as sent to it: it rises with each refused change, so that the client reads them again.
     pub(super) contents_serial: i16,
-    /// Files that it uploads, oldest first.
-    pub(super) uploads: VecDeque<Upload>,
+    /// Files that it may ask for, and those under way to it.
+    pub(super) files: ClientFiles,
+    /// Files that it uploads, and requests that wait for them.
+    pub(super) uploads: ClientUploads,
+    /// Objects that it takes and rezzes.
+    pub(super) transfers: ClientTransfers,
     /// Time of its last notice of a teleport above the limit.
     pub(super) teleport_failed_at: Option<Instant>,
     /// Messages that wait for its avatar.
@@ -217,6 +227,8 @@ impl Client {
             intent: ClientIntent::default(),
             newest_update: None,
             appearance_serial: None,
+            look: ticket.look.clone(),
+            outfit: ClientOutfit::default(),
             shown: Vec::new(),
             killed: Vec::new(),
             unkilled: Vec::new(),
@@ -245,7 +257,9 @@ impl Client {
             misses: TokenBucket::new(now, MISSES_PER_S, MISSES_BURST),
             notices: Notices::default(),
             contents_serial: 0,
-            uploads: VecDeque::new(),
+            files: ClientFiles::default(),
+            uploads: ClientUploads::new(ticket.agent),
+            transfers: ClientTransfers::default(),
             teleport_failed_at: None,
             held: HeldMessages::default(),
             animations: TokenBucket::new(now, ANIMATIONS_PER_S, ANIMATIONS_BURST),

@@ -73,11 +73,16 @@ impl ClientIntent {
             | Action::EditRights(_)
             | Action::ObjectLimits(_)
             | Action::Restore(_)
+            | Action::RestoreItem(_)
+            | Action::ReplaceContent(_)
             | Action::Settle(_)
             | Action::HeldFull { .. }
             | Action::Land(_)
             | Action::Touch(_)
-            | Action::Effect(_) => {}
+            | Action::Effect(_)
+            | Action::PutSolid(_)
+            | Action::Wear(_)
+            | Action::TakeOff(_) => {}
         }
     }
 

@@ -125,6 +125,12 @@ pub struct ShardCounters {
     pub reentered: u64,
     /// Reliable messages that a full circuit did not take.
     pub messages_refused: u64,
+    /// Files of clients in messages that are on the disk.
+    pub files_stored: u64,
+    /// Files that were refused.
+    pub files_refused: u64,
+    /// Files that did not come as a whole.
+    pub files_broken_off: u64,
     refused: [u64; Refused::ALL.len()],
     dropped: [u64; DropReason::ALL.len()],
 }

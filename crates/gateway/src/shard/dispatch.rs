@@ -17,14 +17,12 @@ use crate::mail::{Closed, FromShard, InstantMessage, Request, Spot};
 use circuit::{Category, Received, Throttles};
 use glam::Vec3;
 use ids::{AgentId, Instant, RegionHandle, Uuid};
-use link::{Action, Appearance, ChatKind, Control, ControlFlags, Enter};
+use link::{Action, ChatKind, Control, ControlFlags, Enter};
 use std::sync::Arc;
 use wire::Malformed;
 use wire::messages::*;
 use wire::text::from_wire;
 
-/// Height of an avatar whose client sends nonsense, in metres.
-const AVATAR_HEIGHT_M: f32 = 1.9;
 /// Maximum size of a chat message for scripts and clients, bytes.
 const CHAT_MAX: usize = 1_023;
 
@@ -48,9 +46,6 @@ macro_rules! message_match {
     (@refused $($rest:tt)*) => { message_match!(@done $($rest)*) };
     (@missing $Message:ident $feature:ident, $shard:tt, $body:ident, $at:ident) => {
         Ok($shard.refuse_feature($at, Feature::$feature))
-    };
-    (@contents $Message:ident $feature:ident, $shard:tt, $body:ident, $at:ident) => {
-        Ok($shard.refuse_contents($at, Feature::$feature))
     };
     (@edit $Message:ident $feature:ident, $shard:tt, $body:ident, $at:ident) => {{
         let message = $Message::decode($body)?;
@@ -167,24 +162,10 @@ impl Shard {
     }
 
     pub(super) fn on_teleport_region(&mut self, at: &mut Incoming<'_>, m: TeleportRequest) -> Handled {
-        let place = self.places.iter().find(|place| place.region_id == m.info.region_id);
+        let place = self.places.by_region_id(m.info.region_id);
         let handle = place.map_or(RegionHandle(u64::MAX), |place| place.handle);
         let (position, look_at) = (m.info.position, m.info.look_at);
         self.request(at, Request::TeleportTo { handle, position, look_at })
-    }
-
-    pub(super) fn on_teleport_landmark(
-        &mut self,
-        at: &mut Incoming<'_>,
-        m: TeleportLandmarkRequest,
-    ) -> Handled {
-        // There are no landmarks: all but the null landmark, which is home, lead nowhere.
-        if m.info.landmark_id.is_nil() {
-            return self.request(at, Request::TeleportHome);
-        }
-        let handle = RegionHandle(u64::MAX);
-        self.request(at, Request::TeleportTo { handle, position: Vec3::ZERO, look_at: Vec3::X })?;
-        Ok(MessageOutcome::Refused)
     }
 
     pub(super) fn on_teleport_lure(&mut self, at: &mut Incoming<'_>, m: TeleportLureRequest) -> Handled {
@@ -286,7 +267,7 @@ impl Shard {
                 position: arrival.0,
                 look_at: arrival.1,
                 flying: false,
-                appearance: ticket.appearance.clone(),
+                appearance: ticket.look.as_ref().map(|look| Arc::clone(&look.appearance)),
             })),
         );
         self.send_handshake(at);
@@ -320,31 +301,6 @@ impl Shard {
         let list = m.animation_list.iter().take(Action::ANIMATIONS_MAX);
         let wanted = list.map(|row| (row.anim_id, row.start_anim)).collect();
         self.command_if_present(at.index, Action::Animate(wanted));
-        Ok(MessageOutcome::Done)
-    }
-
-    pub(super) fn on_appearance(&mut self, at: &mut Incoming<'_>, m: AgentSetAppearance) -> Handled {
-        let texture_entry = m.object_data.texture_entry;
-        if texture_entry.len() > Appearance::TEXTURE_ENTRY_MAX
-            || m.visual_param.len() > Appearance::VISUAL_PARAMS_MAX
-        {
-            return Err(Refused::BadValue.into());
-        }
-        let client = self.client(at.index);
-        if client.appearance_serial.is_some_and(|newest| m.agent_data.serial_num < newest) {
-            return Err(Refused::OutOfOrder.into());
-        }
-        client.appearance_serial = Some(m.agent_data.serial_num);
-        let key = client.key();
-        let height_m = m.agent_data.size.z;
-        let appearance = Arc::new(Appearance {
-            texture_entry,
-            visual_params: m.visual_param.iter().map(|param| param.param_value).collect(),
-            cof_version: 0,
-            height_m: if (0.1..=10.0).contains(&height_m) { height_m } else { AVATAR_HEIGHT_M },
-        });
-        self.mail.push(FromShard::Appeared(key, Arc::clone(&appearance)));
-        self.command_if_present(at.index, Action::Appear(appearance));
         Ok(MessageOutcome::Done)
     }
 
@@ -417,7 +373,7 @@ impl Shard {
         Ok(MessageOutcome::Done)
     }
 
-    fn command_if_present(&mut self, index: ClientIndex, action: Action) {
+    pub(super) fn command_if_present(&mut self, index: ClientIndex, action: Action) {
         if self.client(index).has_avatar() {
             self.command(index, action);
         }

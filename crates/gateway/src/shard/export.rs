@@ -91,6 +91,15 @@ pub fn export(table: &mut MetricTable, shards: &[&ShardFigures]) {
         "",
         sum(|c| c.shard.messages_refused),
     );
+    let files = ("throng_file_uploads_total", "Files that clients have uploaded in messages, by outcome.");
+    let outcomes: [(&str, Count); 3] = [
+        ("stored", |c| c.shard.files_stored),
+        ("refused", |c| c.shard.files_refused),
+        ("broken_off", |c| c.shard.files_broken_off),
+    ];
+    for (outcome, of) in outcomes {
+        table.count_by(files.0, files.1, &[("outcome", outcome)], sum(of));
+    }
     table.count(
         "throng_avatars_reentered_total",
         "Avatars that came in again after their world began again without them.",

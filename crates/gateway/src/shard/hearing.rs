@@ -49,7 +49,12 @@ impl Shard {
                 // Clients see that it is gone.
                 Event::Transfer(..) => {}
                 // The node asked for it, and no client.
-                Event::ObjectsChanged { .. } => {}
+                Event::ObjectsChanged { .. } | Event::Rezzed { .. } => {}
+                Event::WearRefused { owner, reason, .. } => {
+                    self.on_wear_refused(now, world, *owner, *reason, out);
+                }
+                // For the node, which has the assets.
+                Event::SolidsWanted(_) => {}
                 Event::ObjectStopped(stopped) => self.on_object_stopped(now, world, stopped, out),
                 Event::Seated { session, object, position, rotation } => {
                     let place = (*position, *rotation);
@@ -66,6 +71,7 @@ impl Shard {
                     self.on_effect(now, effect, &clients, &replica, out);
                 }
                 Event::Land(session, event) => self.on_land(now, world, *session, *event, out),
+                Event::Contents(event) => self.on_contents(now, world, event, out),
             }
         }
     }
@@ -204,6 +210,17 @@ impl Shard {
         }
     }
 
+    /// A message to all clients whose avatars are in a world.
+    pub(super) fn send_in_world(&mut self, now: Instant, world: WorldId, message: &[u8], out: &mut Outbox) {
+        let clients: Vec<ClientIndex> =
+            self.by_world.range(circuits_of(world)).map(|(_, &index)| index).collect();
+        for index in clients {
+            if self.client(index).has_avatar() {
+                self.send_reliable(now, index, message, out);
+            }
+        }
+    }
+
     /// A session's circuit into a world.
     pub(super) fn in_world(&mut self, session: SessionKey, world: WorldId) -> Option<ClientIndex> {
         let first = (world, CircuitKey { session, ticket: 0 });
@@ -214,7 +231,7 @@ impl Shard {
 }
 
 /// All of a world's in [`Shard::by_world`].
-fn circuits_of(world: WorldId) -> RangeInclusive<(WorldId, CircuitKey)> {
+pub(super) fn circuits_of(world: WorldId) -> RangeInclusive<(WorldId, CircuitKey)> {
     let key = |session, ticket| (world, CircuitKey { session: SessionKey(session), ticket });
     key(0, 0)..=key(u64::MAX, u32::MAX)
 }

@@ -67,6 +67,8 @@ const fn needs_avatar(number: MessageNumber) -> bool {
             | TeleportLureRequest::NUMBER
             | TeleportCancel::NUMBER
             | SetStartLocationRequest::NUMBER
+            | RezSingleAttachmentFromInv::NUMBER
+            | RezMultipleAttachmentsFromInv::NUMBER
     )
 }
 

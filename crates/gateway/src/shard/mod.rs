@@ -6,10 +6,16 @@
 
 mod address_hash;
 mod answers;
+mod appearing;
 mod arrivals;
 mod assets;
 mod client;
+mod client_files;
 mod client_intent;
+mod client_outfit;
+mod client_transfers;
+mod client_uploads;
+mod contents;
 mod counters;
 mod dispatch;
 mod editing;
@@ -17,6 +23,9 @@ mod effects;
 mod egress;
 mod epochs;
 mod export;
+mod file_sends;
+mod file_upload;
+mod files;
 mod filter;
 mod flood;
 mod greeting;
@@ -26,6 +35,7 @@ mod held;
 mod incoming;
 mod land;
 mod land_stream;
+mod landmarks;
 mod matter;
 mod mover_visits;
 mod names;
@@ -51,6 +61,7 @@ mod touching;
 mod turns;
 mod unmade;
 mod uploads;
+mod wearing;
 
 pub use arrivals::WAITING_MAX;
 pub use counters::{Refused, ShardCounters};
@@ -67,12 +78,14 @@ pub use stages::{Handled, Measured, PacketStage, Stages};
 use crate::coverage::{MessageOutcome, MessageOutcomes};
 use crate::mail::{Closed, Ending, FromShard, Ticket, ToShard};
 use crate::places::{Place, Places};
+use ::assets::SizeLimits;
 use address_hash::AddressHash;
 use arrivals::ArrivalQueue;
 use circuit::{Circuit, DropReason, Reliability, message_number};
 use client::Client;
 use egress::Egress;
 use grid::asset_sources::AssetSources;
+use grid::uploads::UploadRoom;
 use ids::{CircuitCode, Instant, LocalId, WorldId};
 use incoming::Incoming;
 use link::{Action, CircuitKey, Command};
@@ -88,6 +101,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use systems::System;
 use turns::Turns;
+use uploads::FILE_ROOM_BYTES;
 use wire::header::Datagram;
 use wire::messages::{
     DisableSimulator, KickUser, KickUserUserInfo, MessageName, MessageNumber, UseCircuitCode,
@@ -113,6 +127,10 @@ pub struct ShardConfig {
     pub cache_after: Duration,
     /// Content for clients.
     pub assets: Arc<AssetSources>,
+    /// Sizes of what clients upload in messages.
+    pub asset_limits: SizeLimits,
+    /// Objects that an avatar wears at most.
+    pub attachments_max: u32,
     /// Unix time in seconds at [`Instant::ZERO`].
     pub unix_start_s: u64,
     /// Secret keys of the hash table of addresses, random on a real server: an attacker that knew them could choose
@@ -163,6 +181,8 @@ pub struct Shard {
     arrivals: ArrivalQueue,
     /// Share of each client in the total bandwidth.
     egress: Egress,
+    /// Memory of files that clients upload in messages.
+    upload_room: UploadRoom,
     next_sweep: Instant,
     commands: Vec<(WorldId, Command)>,
     mail: Vec<FromShard>,
@@ -208,6 +228,7 @@ impl Shard {
             pressure: Pressure::new(),
             late: Duration::ZERO,
             arrivals: ArrivalQueue::default(),
+            upload_room: UploadRoom::new(FILE_ROOM_BYTES),
             next_sweep: Instant::ZERO,
             commands: Vec::new(),
             mail: Vec::new(),
@@ -266,6 +287,7 @@ impl Shard {
                     self.send_reliable(now, index, &message, out);
                 }
             }
+            ToShard::SendIn(world, message) => self.send_in_world(now, world, &message, out),
             ToShard::Teleport { circuit, position, look_at } => {
                 if let Some(&index) = self.by_circuit.get(&circuit) {
                     self.command(index, Action::Teleport { position, look_at });
@@ -287,6 +309,10 @@ impl Shard {
             ToShard::Object(circuit, command) => self.on_object_request(now, circuit, *command, out),
             ToShard::Land(circuit, edits) => self.on_land_mail(now, circuit, edits, out),
             ToShard::Asset(circuit, request, asset) => self.on_asset_read(now, circuit, *request, asset, out),
+            ToShard::NotPut { circuit, object } => self.on_not_put(now, circuit, object, out),
+            ToShard::Uploaded { circuit, asset, is_stored } => {
+                self.on_uploaded(now, circuit, asset, is_stored, out);
+            }
             ToShard::Events(world, events) => self.handle_events(now, world, &events, out),
         }
     }
@@ -613,6 +639,7 @@ impl Shard {
         if why == Closed::Asked {
             self.hand_on_held(index);
         }
+        self.pass_on_all_held(index);
         self.mail.push(report);
     }
 
@@ -649,7 +676,8 @@ impl Shard {
     }
 
     fn remove(&mut self, index: ClientIndex) {
-        let Some(client) = self.clients[index as usize].take() else { return };
+        let Some(mut client) = self.clients[index as usize].take() else { return };
+        self.drop_uploads(&mut client.uploads);
         self.by_address.remove(&(client.address.port, client.address.remote));
         self.by_circuit.remove(&client.key());
         self.by_world.remove(&(client.place.world(), client.key()));

@@ -72,7 +72,7 @@ impl Shard {
     }
 
     /// Dialogs that are not passed on: those that ask for something that does not exist are refused, and no client waits for an answer to
-    /// the others. `None` for the dialogs that are passed on.
+    /// the others. `None` for the dialogs that the hub takes.
     pub(super) fn refuse_dialog(
         &mut self,
         at: &mut Incoming<'_>,
@@ -93,9 +93,8 @@ impl Shard {
             | dialog::GROUP_INVITATION
             | dialog::SESSION_SEND
             | dialog::GROUP_NOTICE => Feature::Groups,
-            dialog::INVENTORY_OFFERED => Feature::InventoryOffers,
             dialog::FRIENDSHIP_OFFERED => Feature::Friends,
-            passed_on if dialog::is_passed_on(passed_on) => return None,
+            taken if dialog::is_passed_on(taken) || dialog::is_of_gift(taken) => return None,
             _ => return Some(Ok(MessageOutcome::Ignored)),
         };
         Some(Ok(self.refuse_feature(at, feature)))

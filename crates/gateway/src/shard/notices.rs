@@ -4,6 +4,7 @@
 //! [`NoticeKind`] brings a notice at once; those that follow within [`NOTICE_PERIOD`] are counted, and one notice at its end states
 //! their number. The kinds are as many as the protocol has messages, which bounds the table.
 
+use super::client_uploads::FileTrouble;
 use super::incoming::Incoming;
 use super::outbox::Outbox;
 use super::{ClientIndex, Shard};
@@ -35,6 +36,10 @@ pub(super) enum NoticeKind {
     Land(LandRefusal),
     /// The avatar was moved out of a parcel that is closed to it.
     PutOut,
+    /// A file was not taken.
+    Upload(FileTrouble),
+    /// The avatar wears as many objects as it may.
+    WornFull(u32),
 }
 
 impl NoticeKind {
@@ -49,51 +54,19 @@ impl NoticeKind {
                     "Your viewer has sent a value that is too long or unknown. Messages not carried out: {n}."
                 )
             }
-            Self::Edit(reason) if n == 1 => edit_text(reason).to_owned(),
-            Self::Edit(reason) => format!("{} Requests refused: {n}.", edit_text(reason)),
+            Self::Edit(reason) if n == 1 => reason.text().to_owned(),
+            Self::Edit(reason) => format!("{} Requests refused: {n}.", reason.text()),
             Self::Land(reason) if n == 1 => reason.to_string(),
             Self::Land(reason) => format!("{reason} Requests refused: {n}."),
             Self::PutOut => "You may not be on that parcel, and were moved out of it.".to_owned(),
+            Self::Upload(why) if n == 1 => format!("The upload is refused: {}.", why.text()),
+            Self::Upload(why) => format!("{n} uploads are refused: {}.", why.text()),
+            Self::WornFull(max) => {
+                format!("Your avatar wears {max} objects at most. Take something off first.")
+            }
             Self::Unkept => {
                 format!("You have sent more than is kept until you arrive. Messages not carried out: {n}.")
             }
-        }
-    }
-}
-
-/// Text of the notice on a refused change of objects.
-const fn edit_text(reason: EditRefusal) -> &'static str {
-    match reason {
-        EditRefusal::NotBuiltOn => "Objects cannot be built or changed here.",
-        EditRefusal::Unknown => "That object is not there any more.",
-        EditRefusal::Rights => "You are not allowed to change that object in this way.",
-        EditRefusal::BadNumber | EditRefusal::BadValue => {
-            "Your viewer has sent a value that no object can have."
-        }
-        EditRefusal::TooManyObjects => "Your viewer has named more objects than a request can have.",
-        EditRefusal::Full => "This region has as many objects as it can hold.",
-        EditRefusal::TooFast => "You are building too fast. Try again in a moment.",
-        EditRefusal::TooManyParts => "An object cannot have that many parts.",
-        EditRefusal::Itself => "An object cannot be linked to itself.",
-        EditRefusal::OtherOwner => "Objects of different owners cannot be linked.",
-        EditRefusal::TooFar => "The parts of an object cannot be that far from each other.",
-        EditRefusal::Outside => "That place is outside of the region.",
-        EditRefusal::NotForSale => "That object is not for sale under these terms.",
-        EditRefusal::NoHistory => "There is nothing to undo or redo.",
-        EditRefusal::Part => "That is possible for whole objects only, not for their parts.",
-        EditRefusal::Attached => "That object is worn.",
-        EditRefusal::NoOwner => "You have no avatar here that could own the object.",
-        EditRefusal::Twice => "There is an object with that id already.",
-        EditRefusal::Unsupported => "This server does not have what your viewer has just asked for.",
-        EditRefusal::NoBuilding => "The owner of this land does not let you build here.",
-        EditRefusal::NoEntry => "The owner of that land does not let objects of others enter it.",
-        EditRefusal::ParcelFull => "That parcel has as many objects as it can hold.",
-        EditRefusal::TooManyPhysical => "This region has as many physical objects as it can hold.",
-        EditRefusal::NotSaved => {
-            "The server cannot save changes of objects at the moment. Please try again later."
-        }
-        EditRefusal::HeldFull => {
-            "The server holds as many objects for their owner as it can. They stay here."
         }
     }
 }

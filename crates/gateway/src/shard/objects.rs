@@ -12,7 +12,6 @@ use crate::coverage::{Feature, MessageOutcome};
 use ids::{LocalId, Uuid};
 use std::sync::Arc;
 use wire::messages::*;
-use wire::text::{VARIABLE1_MAX, to_wire};
 
 /// Price that hides a field of the viewer's window.
 const PAY_PRICE_HIDDEN: i32 = -1;
@@ -106,22 +105,6 @@ impl Shard {
         self.answer(at, ObjectPropertiesFamily { object_data })
     }
 
-    /// Objects have no contents, which the reply says by naming no file.
-    pub(super) fn on_task_inventory(&mut self, at: &mut Incoming<'_>, m: RequestTaskInventory) -> Handled {
-        match self.find(at, m.inventory_data.local_id) {
-            Found::Static(_, task_id) | Found::Prim(task_id) => {
-                let filename = to_wire("", VARIABLE1_MAX);
-                let serial = self.client(at.index).contents_serial;
-                let inventory_data = ReplyTaskInventoryInventoryData { task_id, serial, filename };
-                self.answer(at, ReplyTaskInventory { inventory_data })
-            }
-            Found::Avatar | Found::Nothing => {
-                self.show_again(at, [m.inventory_data.local_id].into_iter());
-                Ok(self.refuse_feature(at, Feature::UnknownObject))
-            }
-        }
-    }
-
     pub(super) fn on_pay_price(&mut self, at: &mut Incoming<'_>, m: RequestPayPrice) -> Handled {
         let hidden = || PayPriceReplyButtonData { pay_button: PAY_PRICE_HIDDEN };
         let object_data = PayPriceReplyObjectData {
@@ -129,14 +112,6 @@ impl Shard {
             default_pay_price: PAY_PRICE_HIDDEN,
         };
         self.refuse(at, PayPriceReply { object_data, button_data: (0..4).map(|_| hidden()).collect() })
-    }
-
-    /// Refuses a change of the contents of an object. The client gets a notice, and the version of the contents rises, so that it reads
-    /// them again.
-    pub(super) fn refuse_contents(&mut self, at: &mut Incoming<'_>, feature: Feature) -> MessageOutcome {
-        let serial = &mut self.client(at.index).contents_serial;
-        *serial = serial.wrapping_add(1).max(0);
-        self.refuse_feature(at, feature)
     }
 
     /// The id of an object of the client's world.
@@ -201,8 +176,8 @@ impl Shard {
         ids: impl Iterator<Item = u32>,
     ) -> Result<(), Refused> {
         let place = Arc::clone(&self.client(at.index).place);
-        let inventory_serial = self.client(at.index).contents_serial;
-        let mut rows = Vec::new();
+        let raised_by = self.client(at.index).contents_serial;
+        let mut rows: Vec<ObjectPropertiesObjectData> = Vec::new();
         for id in ids {
             let row = match self.find(at, id) {
                 Found::Static(index, _) => properties::of_static(place.ground(), index as usize),
@@ -213,7 +188,12 @@ impl Shard {
                 }
                 Found::Avatar | Found::Nothing => continue,
             };
-            rows.push(ObjectPropertiesObjectData { inventory_serial, ..row });
+            // Not negative.
+            let inventory_serial = row.inventory_serial.wrapping_add(raised_by) & i16::MAX;
+            // The item that it came out of, if the client has rezzed it.
+            let rezzed_from = self.client(at.index).transfers.item_of(row.object_id);
+            let item_id = rezzed_from.unwrap_or(row.item_id);
+            rows.push(ObjectPropertiesObjectData { inventory_serial, item_id, ..row });
         }
         while !rows.is_empty() {
             if !self.client(at.index).asks.try_spend(at.now) {

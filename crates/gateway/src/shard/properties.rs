@@ -1,8 +1,9 @@
 //! Rows of ObjectProperties and ObjectPropertiesFamily: names, owners, permissions.
 
 use crate::places::EncodedGround;
+use grid::contents::shown_serial;
 use grid::inventory::LIBRARY_OWNER;
-use prim::{Body, Names};
+use prim::{Body, ContentItem, Mask, Names};
 use wire::header::{DATAGRAM_MAX, HEADER_LEN};
 use wire::messages::{ObjectPropertiesFamilyObjectData, ObjectPropertiesObjectData};
 use wire::text::{VARIABLE1_MAX, to_wire};
@@ -13,6 +14,8 @@ const ALL_PERMISSIONS: u32 = 0x7FFF_FFFF;
 const BARE_ROW: usize = 179;
 /// Message number and count of rows.
 const PREFIX: usize = 3;
+/// Kind of the asset of a texture.
+const TEXTURE: i8 = 0;
 
 /// Properties of a static object, by its number among them. Those of content have the names that its makers gave it.
 pub(super) fn of_static(ground: &EncodedGround, index: usize) -> ObjectPropertiesObjectData {
@@ -39,7 +42,13 @@ pub(super) fn of_static(ground: &EncodedGround, index: usize) -> ObjectPropertie
 pub(super) fn of_prim(body: &Body) -> ObjectPropertiesObjectData {
     let (ownership, names) = (&body.ownership, &body.names);
     let masks = &ownership.permissions;
+    let items = body.contents.iter().flat_map(|contents| &contents.items).map(|item| &**item);
+    let textures = items.clone().filter(|item| item.asset_type == TEXTURE);
     ObjectPropertiesObjectData {
+        inventory_serial: body.contents.as_ref().map_or(0, |contents| shown_serial(contents.serial)),
+        aggregate_perms: aggregate(items.map(next_owner_rights)),
+        aggregate_perm_textures: aggregate(textures.clone().map(next_owner_rights)),
+        aggregate_perm_textures_owner: aggregate(textures.map(ContentItem::owner_rights)),
         object_id: body.id,
         creator_id: ownership.creator.0,
         owner_id: ownership.owner.0,
@@ -59,6 +68,26 @@ pub(super) fn of_prim(body: &Body) -> ObjectPropertiesObjectData {
         sit_name: to_wire(&names.sit, VARIABLE1_MAX),
         ..ObjectPropertiesObjectData::default()
     }
+}
+
+/// Rights that the next owner of an item has.
+fn next_owner_rights(item: &ContentItem) -> Mask {
+    let masks = &item.ownership.permissions;
+    masks.base & masks.next_owner
+}
+
+/// How many of some items can be copied, changed and given away: two bits each, from the lowest on, with 0 for no items, 1 for none of them, 2 for some
+/// and 3 for all.
+fn aggregate(masks: impl Iterator<Item = Mask>) -> u8 {
+    let rights = [Mask::COPY, Mask::MODIFY, Mask::TRANSFER];
+    let sum = masks.fold([0_u8; 3], |sum, mask| {
+        std::array::from_fn(|n| match (sum[n], mask.has(rights[n])) {
+            (0 | 3, true) => 3,
+            (0 | 1, false) => 1,
+            _ => 2,
+        })
+    });
+    sum[0] | sum[1] << 2 | sum[2] << 4
 }
 
 /// The short form of a row, in answer to a request with these flags.
@@ -103,6 +132,17 @@ pub(super) fn rows_per_reply(rows: &[ObjectPropertiesObjectData]) -> usize {
 mod tests {
     use super::*;
     use wire::messages::ObjectProperties;
+
+    #[test]
+    fn rights_to_items_are_none_some_or_all() {
+        let of = |masks: &[Mask]| aggregate(masks.iter().copied());
+        assert_eq!(of(&[]), 0);
+        assert_eq!(of(&[Mask::ALL, Mask::ALL]), 0b11_11_11);
+        assert_eq!(of(&[Mask::NONE]), 0b01_01_01);
+        let mixed = [Mask::COPY | Mask::MODIFY, Mask::COPY, Mask::COPY | Mask::MODIFY];
+        assert_eq!(of(&mixed), 0b01_10_11);
+        assert_eq!(of(&[Mask::TRANSFER, Mask::NONE, Mask::NONE]), 0b10_01_01);
+    }
 
     #[test]
     fn replies_fit_datagrams_whatever_the_length_of_names() {

@@ -84,6 +84,7 @@ impl Shard {
             return;
         }
         self.send_due_notices(now, index, out);
+        self.visit_uploads(now, index, out);
         let place = Arc::clone(&self.client(index).place);
         let replica = place.scene.feed.current();
         self.follow_epoch(index, &replica);
@@ -108,6 +109,7 @@ impl Shard {
                 return;
             }
         }
+        self.send_files(now, index);
         self.notice_portal(now, index, &place, &replica);
         self.report_changed_matter(index, &replica);
         self.open_scene(now, index, &place, &replica);

@@ -118,6 +118,7 @@ impl Client {
         self.unkilled.splice(0..0, gone);
         self.rested.clear();
         self.created.clear();
+        self.files.clear();
         self.land.forget_world();
         self.matter.clear();
         self.filter = UpdateFilter::default();
@@ -135,7 +136,7 @@ impl Client {
 /// Brings a client's avatar into a world, as it looks.
 pub(super) fn enter_action(client: &Client, position: Vec3, look_at: Vec3) -> Box<Enter> {
     let ticket = &client.ticket;
-    let appearance = client.intent.appearance.as_ref().or(ticket.appearance.as_ref());
+    let appearance = client.look.as_ref().map(|look| Arc::clone(&look.appearance));
     Box::new(Enter {
         agent: ticket.agent,
         first_name: ticket.first_name.to_string(),
@@ -143,6 +144,6 @@ pub(super) fn enter_action(client: &Client, position: Vec3, look_at: Vec3) -> Bo
         position,
         look_at,
         flying: client.intent.flies(),
-        appearance: appearance.map(Arc::clone),
+        appearance,
     })
 }

@@ -1,17 +1,22 @@
 //! The database of a region, in memory. A keeper writes it, as a server's does.
 
 use super::START_S;
+use assets::MemoryAssets;
+use grid::inventory::{WorldAnswer, WorldOrder, WorldOrderEnd};
 use ids::{Instant, LocalId, SessionKey, Uuid, WorldId};
-use keeper::{Following, Keeper, KeeperConfig, LoadedRegion, NewLand, RegionIds};
+use keeper::{
+    AssetBytes, Batch, Following, Itemized, Keeper, KeeperConfig, LoadedRegion, NewLand, OrderKey, RegionIds,
+    RenewedWorn, RestoreError, encode_object, itemize, renew_worn,
+};
 use link::{
-    Action, Command, CommandSeries, Estate, Frame, StoredObjects, Terrain, kept_object_ids,
+    Action, CircuitKey, Command, CommandSeries, Estate, Frame, StoredObjects, Terrain, kept_object_ids,
     temporary_object_ids,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{ObjectRows, RegionChanges, RegionRow, StoredRegion};
+use store::{ItemEffect, ObjectRows, RegionChanges, RegionRow, Store, StoredRegion};
 
 /// Name of the clients' caches of a region that has none yet.
 const FRESH: Uuid = Uuid::from_u128(0xCAC4E);
@@ -50,12 +55,43 @@ impl DiskRows {
     }
 }
 
+/// Inventories that a region's batches change, on a server that has some, and assets of the objects in them.
+#[derive(Clone, Debug)]
+pub(crate) struct DiskInventories {
+    pub(super) store: Arc<Store>,
+    pub(super) assets: Arc<MemoryAssets>,
+}
+
+impl DiskInventories {
+    /// Saves a batch as the `keeper` thread does.
+    fn save(&self, batch: &mut Batch) -> Vec<ItemEffect> {
+        let Itemized { assets, failed } = itemize(batch.region, &mut batch.changes.held, encode_object);
+        assert_eq!(failed, [], "objects of tests are short");
+        let RenewedWorn { assets: of_worn, failed } = renew_worn(&mut batch.changes, encode_object);
+        assert_eq!(failed, [], "and so are those that are worn");
+        let assets = assets.into_iter().chain(of_worn);
+        self.assets.keep_contents(assets.map(|AssetBytes { hash, bytes }| (hash, bytes)));
+        self.store.save_region(batch.region, &batch.changes).expect("a database in memory")
+    }
+}
+
 /// Rows with the keeper that writes them.
 #[derive(Debug)]
 pub(crate) struct RegionDisk {
     rows: DiskRows,
     keeper: Keeper,
     next_command: u64,
+    inventories: Option<DiskInventories>,
+    /// Orders without an outcome.
+    waiting: Vec<(OrderKey, CircuitKey, WorldOrderEnd)>,
+    news: DiskNews,
+}
+
+/// What has become of transfers since it was asked last.
+#[derive(Debug, Default)]
+pub(crate) struct DiskNews {
+    pub(super) items: Vec<ItemEffect>,
+    pub(super) ended: Vec<(CircuitKey, WorldOrderEnd, WorldAnswer)>,
 }
 
 impl RegionDisk {
@@ -65,6 +101,7 @@ impl RegionDisk {
         region: WorldId,
         local_ids: &Range<u32>,
         terrain: &Arc<Terrain>,
+        inventories: Option<DiskInventories>,
     ) -> (Self, LoadedRegion) {
         let estate = Estate::new("Harbour estate", None, 20.0);
         let config = KeeperConfig {
@@ -81,12 +118,39 @@ impl RegionDisk {
         loaded.objects.version_floor = StoredObjects::floor_at(START_S + 60 * rows.n_servers);
         rows.n_servers += 1;
         assert!(loaded.damaged.is_empty() && loaded.n_mended == 0, "{:?}", loaded.damaged);
-        (Self { rows, keeper, next_command: CommandSeries::Transfers.first() }, loaded)
+        let (next_command, waiting) = (CommandSeries::Transfers.first(), Vec::new());
+        let news = DiskNews::default();
+        (Self { rows, keeper, next_command, inventories, waiting, news }, loaded)
+    }
+
+    /// Takes an order of a client for the region, or ends it at once.
+    pub(super) fn order(
+        &mut self,
+        circuit: CircuitKey,
+        WorldOrder { order, end, .. }: WorldOrder,
+    ) -> Result<(), WorldAnswer> {
+        let key = order.key();
+        match self.keeper.order(order) {
+            Ok(()) => {
+                self.waiting.push((key, circuit, end));
+                Ok(())
+            }
+            Err(RestoreError::Twice) => Err(WorldAnswer::UnderWay),
+            Err(why) => Err(WorldAnswer::NotSent(why.to_string())),
+        }
+    }
+
+    pub(super) const fn keeper(&mut self) -> &mut Keeper {
+        &mut self.keeper
+    }
+
+    pub(super) fn take_news(&mut self) -> DiskNews {
+        std::mem::take(&mut self.news)
     }
 
     /// Saves what is due behind a frame; `commands` are the world's.
     pub(crate) fn follow(&mut self, now: Instant, frame: &Frame, commands: &mut Vec<Command>) {
-        let Self { rows, keeper, next_command } = self;
+        let Self { rows, keeper, next_command, inventories, waiting, news } = self;
         let mut send = |action| {
             commands.push(Command::by_node(SessionKey::NODE, *next_command, action));
             *next_command += 1;
@@ -95,9 +159,19 @@ impl RegionDisk {
         if keeper.handle_frame(now, frame) == Following::NeedsSnapshot {
             send(Action::Resync);
         }
-        if let Some(batch) = keeper.poll_batch(now) {
+        if let Some(mut batch) = keeper.poll_batch(now) {
+            let items = inventories.as_ref().map(|inventories| inventories.save(&mut batch));
             rows.write(batch.changes);
             keeper.handle_saved(now, batch.id, true);
+            let items = items.unwrap_or_default();
+            keeper.note_items(&items);
+            news.items.extend(items);
+        }
+        while let Some(outcome) = keeper.poll_outcome() {
+            let Some(at) = waiting.iter().position(|(key, ..)| *key == outcome.order) else { continue };
+            let (_, circuit, end) = waiting.remove(at);
+            let answer = outcome.refusal.map_or(WorldAnswer::Done, WorldAnswer::Refused);
+            news.ended.push((circuit, end, answer));
         }
         keeper.send_orders(send);
     }

@@ -15,13 +15,18 @@ use crate::hub::{self, Admission, Hub, HubConfig, Login, LoginRefusal, Record};
 use crate::mail::{FromShard, ShardIndex, Spot, ToShard};
 use crate::places::{PlaceId, PlaceSettings, Places, Scene};
 use crate::shard::{CACHE_AFTER, CircuitAddress, CpuTime, FilterMode, Outbox, Sending, Shard, ShardConfig};
-use disk::RegionDisk;
+use assets::{MemoryAssets, SizeLimits};
+use disk::{DiskInventories, DiskNews, RegionDisk};
 use glam::{Quat, Vec3};
 use grid::asset_sources::AssetSources;
+use grid::inventory::{
+    InventoryParts, WorldAnswer, WorldOrder, WorldOrderEnd, end_world_order, transfer_notices,
+};
 use ids::{AgentId, Incarnation, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
+use keeper::{Keeper, Wardrobe, WornRegions};
 use link::{
-    Action, Command, CommandSeries, Control, ControlFlags, Enter, EntryRefusal, Event, ObjectChange,
-    PortalTo, Scenery, Terrain, TravelOrder, WorldSpec,
+    Action, CircuitKey, Command, CommandSeries, Control, ControlFlags, Enter, EntryRefusal, Event,
+    ObjectChange, PortalTo, Scenery, Terrain, TravelOrder, WorldSpec,
 };
 use region::{Region, gate, ground, local_ids, spec, world_of};
 use std::collections::{BTreeMap, VecDeque};
@@ -65,7 +70,7 @@ pub(crate) const FOLDER: Uuid = Uuid::from_u128(0xF01);
 pub(crate) const ITEM: Uuid = Uuid::from_u128(0x17E);
 
 /// A store with an account that is not logged in, and one whose inventory has a folder and an item.
-fn store() -> Store {
+fn store() -> Arc<Store> {
     let store = Store::open_in_memory().expect("a database in memory");
     let account = |agent, first: &str, last: &str| NewAccount {
         agent,
@@ -106,7 +111,7 @@ fn store() -> Store {
     for new in [account(OFFLINE_AGENT, "Grace", "Hopper"), ada] {
         store.create_account(&new).expect("an account");
     }
-    store
+    Arc::new(store)
 }
 
 /// Variations of a test.
@@ -131,6 +136,8 @@ pub(crate) struct Setup {
     pub(crate) landlord: Option<&'static str>,
     /// Time without a change after which viewers may keep an object.
     pub(crate) cache_after: Duration,
+    /// True if the store has rows of what clients upload and take out of regions, as on a server.
+    pub(crate) keeps_assets: bool,
 }
 
 impl Default for Setup {
@@ -149,6 +156,7 @@ impl Default for Setup {
             isles: 0,
             landlord: None,
             cache_after: CACHE_AFTER,
+            keeps_assets: false,
         }
     }
 }
@@ -190,7 +198,18 @@ pub(crate) struct Node {
     out: Outbox,
     crowd: u64,
     /// Made when something is looked up or changed.
-    store: Option<Store>,
+    store: Option<Arc<Store>>,
+    /// What users wear in regions that are saved.
+    wardrobe: Wardrobe,
+}
+
+/// The regions that are saved.
+struct Saved<'a>(&'a mut [Region]);
+
+impl WornRegions for Saved<'_> {
+    fn keepers(&mut self) -> impl Iterator<Item = &mut Keeper> {
+        self.0.iter_mut().filter_map(|region| region.disk.as_mut()).map(RegionDisk::keeper)
+    }
 }
 
 impl Node {
@@ -213,9 +232,13 @@ impl Node {
     }
 
     fn begin(setup: Setup, rows: Option<DiskRows>) -> Self {
+        let inventories = setup.keeps_assets.then(|| {
+            let store = store();
+            DiskInventories { assets: Arc::new(MemoryAssets::beside(Arc::clone(&store))), store }
+        });
         let mut kept = rows.map(|rows| {
             let terrain = Arc::new(Terrain::flat(256, GROUND_M));
-            RegionDisk::open(rows, world_of(0), &local_ids(0), &terrain)
+            RegionDisk::open(rows, world_of(0), &local_ids(0), &terrain, inventories.clone())
         });
         let cache_id = kept.as_ref().map_or(Uuid::nil(), |(_, loaded)| loaded.cache_id);
         let place = |n, name: &str, x, size_m| {
@@ -244,7 +267,11 @@ impl Node {
                 Region::new(&place.scene, setup.world_max_avatars, landlord.map(agent), kept)
             })
             .collect();
-        let assets = Arc::new(AssetSources::in_memory());
+        let (store, assets) = match inventories {
+            Some(DiskInventories { store, assets }) => (Some(store), AssetSources::new(assets)),
+            None => (None, AssetSources::in_memory()),
+        };
+        let assets = Arc::new(assets);
         let config = ShardConfig {
             circuit: circuit::Config {
                 total_bytes_per_s: setup.client_bytes_per_s,
@@ -257,6 +284,8 @@ impl Node {
             filter: FilterMode::Significance,
             cache_after: setup.cache_after,
             assets: Arc::clone(&assets),
+            asset_limits: SizeLimits::default(),
+            attachments_max: 38,
             unix_start_s: START_S,
             hash_keys: [1, 2],
         };
@@ -297,7 +326,8 @@ impl Node {
             up: Vec::new(),
             out: Outbox::default(),
             crowd: 0,
-            store: None,
+            store,
+            wardrobe: Wardrobe::new(Uuid::from_u128(0xD3E55)),
         }
     }
 
@@ -333,6 +363,7 @@ impl Node {
             start: spot,
             home: None,
             wearables: Arc::from([]),
+            look: None,
         };
         self.hub.login(self.now, login)
     }
@@ -623,7 +654,40 @@ impl Node {
             if !events.is_empty() {
                 self.send_events(self.regions[index].scene.world, events);
             }
+            let news = self.regions[index].disk.as_mut().map(RegionDisk::take_news);
+            let DiskNews { items, ended } = news.unwrap_or_default();
+            self.hub.send_notices(transfer_notices(&items));
+            for (circuit, end, answer) in ended {
+                self.end_world_order(circuit, end, &answer);
+            }
+            let world = self.regions[index].scene.world;
+            while let Some(news) =
+                self.regions[index].disk.as_mut().and_then(|disk| disk.keeper().poll_worn())
+            {
+                self.wardrobe.take_news(self.now, world, news, &mut Saved(&mut self.regions));
+            }
         }
+        self.wardrobe.drive(self.now, &mut Saved(&mut self.regions));
+    }
+
+    /// Hands orders of a client to the keepers of their regions.
+    fn order_in_worlds(&mut self, circuit: CircuitKey, orders: Vec<WorldOrder>) {
+        for order in orders {
+            let end = order.end;
+            let region = self.regions.iter_mut().find(|region| region.scene.world == order.region);
+            let answer = match region.and_then(|region| region.disk.as_mut()) {
+                Some(disk) => disk.order(circuit, order).err(),
+                None => Some(WorldAnswer::NotSent("The region is not saved.".into())),
+            };
+            if let Some(answer) = answer {
+                self.end_world_order(circuit, end, &answer);
+            }
+        }
+    }
+
+    fn end_world_order(&mut self, circuit: CircuitKey, end: WorldOrderEnd, answer: &WorldAnswer) {
+        let replies = end_world_order(self.store.get_or_insert_with(store), end, answer);
+        self.hub.handle_world_end(circuit, &end, replies);
     }
 
     /// Sends events of a world to all shards.
@@ -656,9 +720,25 @@ impl Node {
                 self.hub.handle_answer(&lookup, answer);
             }
             while let Some(order) = self.hub.poll_inventory() {
+                if order.task.is_of_server() && self.store.is_none() {
+                    // Nothing waits for users.
+                    self.hub.refuse_inventory(&order);
+                    continue;
+                }
                 let store = self.store.get_or_insert_with(store);
-                match order.carry_out(store, START_S.cast_signed()) {
-                    Ok(replies) => self.hub.handle_inventory_reply(&order, replies),
+                let parts = InventoryParts { store, assets: &self.assets };
+                match order.carry_out(parts, START_S.cast_signed()) {
+                    Ok(mut replies) => {
+                        let orders = std::mem::take(&mut replies.orders);
+                        for order in std::mem::take(&mut replies.wardrobe) {
+                            self.wardrobe.take_order(self.now, order, &mut Saved(&mut self.regions));
+                        }
+                        while let Some((world, answer)) = self.wardrobe.poll_answer() {
+                            self.send_events(world, vec![answer]);
+                        }
+                        self.hub.handle_inventory_reply(&order, replies);
+                        self.order_in_worlds(order.circuit, orders);
+                    }
                     // Few users have accounts.
                     Err(_) => self.hub.refuse_inventory(&order),
                 }

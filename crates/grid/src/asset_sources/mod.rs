@@ -2,10 +2,14 @@
 //!
 //! Start with [`AssetSources`].
 
+mod blank;
+pub(crate) mod body;
+pub(crate) mod codestreams;
 mod own;
 mod pictures;
 
-pub use own::{BODY_PARTS, BodyPart};
+pub use blank::{BLANK_NOTECARD, FIRST_SCRIPT, blank_content};
+pub use body::{BODY_PARTS, BodyPart};
 
 use assets::{Asset, AssetKind, AssetStore, MemoryAssets, ReadAssetError};
 use bytes::Bytes;
@@ -21,9 +25,10 @@ pub struct AssetSources {
 }
 
 impl AssetSources {
-    /// Sources with no picture yet.
+    /// Sources with no picture yet. The server's own assets are in memory then.
     #[must_use]
     pub fn new(stored: Arc<dyn AssetStore>) -> Self {
+        own::prepare();
         Self { pictures: Pictures::default(), stored }
     }
 
@@ -54,6 +59,12 @@ impl AssetSources {
             Some(asset) => Ok(Some(asset)),
             None => self.stored.read(id),
         }
+    }
+
+    /// True for an asset of the server's own, which no row and no file has.
+    #[must_use]
+    pub fn is_own(id: Uuid) -> bool {
+        own::own_asset(id).is_some()
     }
 
     /// The stored ones.
@@ -100,6 +111,7 @@ mod tests {
             (stored, AssetKind::Sound),
         ] {
             let asset = sources.cached_of_kind(id, kind).expect("it is in memory");
+            assert_eq!(AssetSources::is_own(id), ![picture, stored].contains(&id));
             assert_eq!(sources.read(id).unwrap(), Some(asset));
             assert_eq!(sources.cached_of_kind(id, AssetKind::Mesh), None);
         }

@@ -1,58 +1,21 @@
-//! The server's own assets: the four body parts that every account begins with, the textures of avatars without clients, of the ground and of boxes.
+//! The server's own assets: the four body parts that every account begins with, the textures of avatars without clients, of the ground and of boxes, the content
+//! of new items ([`super::blank`]), and that of the library ([`crate::library`]).
 //!
 //! All are of our own making: body parts in the text form of wearables, with the fewest parameters, since an absent parameter has the viewer's default; textures as
 //! plain colours, by `body/colours.py`, and as noise, by `body/ground.py` and `body/plywood.py`. Skin, hair and eyes name [`AVATAR_TEXTURE`] for each of their faces:
 //! clients read it as "no texture, the colour of the parameters". A client of libopenmetaverse (Radegast) applies that colour to named faces only, and bakes a black
 //! body without them.
 
-use crate::inventory::WearableType;
+use super::blank::blanks;
+use super::body::BODY_PARTS;
+use super::codestreams::codestreams;
+use crate::library::library_assets;
 use assets::{Asset, AssetHash, AssetKind};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-use uuid::{Uuid, uuid};
-use wire::texture_entry::AVATAR_TEXTURE;
-
-/// A body part that every account begins with.
-#[derive(Debug)]
-pub struct BodyPart {
-    /// Id of the asset.
-    pub asset: Uuid,
-    /// Name of the item.
-    pub name: &'static str,
-    /// Kind: [`WearableType`].
-    pub wearable: u8,
-    /// The asset itself.
-    pub text: &'static str,
-}
-
-/// Shape, skin, hair and eyes: without all four a viewer shows a cloud.
-pub const BODY_PARTS: [BodyPart; 4] = [
-    BodyPart {
-        asset: uuid!("3b3f4d58-6c6c-4c1e-9f0e-7a3b5a1d0010"),
-        name: "Throng Shape",
-        wearable: WearableType::SHAPE,
-        text: include_str!("body/shape.txt"),
-    },
-    BodyPart {
-        asset: uuid!("3b3f4d58-6c6c-4c1e-9f0e-7a3b5a1d0011"),
-        name: "Throng Skin",
-        wearable: WearableType::SKIN,
-        text: include_str!("body/skin.txt"),
-    },
-    BodyPart {
-        asset: uuid!("3b3f4d58-6c6c-4c1e-9f0e-7a3b5a1d0012"),
-        name: "Throng Hair",
-        wearable: WearableType::HAIR,
-        text: include_str!("body/hair.txt"),
-    },
-    BodyPart {
-        asset: uuid!("3b3f4d58-6c6c-4c1e-9f0e-7a3b5a1d0013"),
-        name: "Throng Eyes",
-        wearable: WearableType::EYES,
-        text: include_str!("body/eyes.txt"),
-    },
-];
+use uuid::Uuid;
+use wire::texture_entry::{AVATAR_TEXTURE, BLANK_TEXTURE};
 
 /// Textures one behind the other, each behind its length as u16. Their numbers are the low halves of their ids
 /// ([`ids::COLOUR_TEXTURES`]).
@@ -63,7 +26,7 @@ const GROUND: &[u8] = include_bytes!("body/ground.j2cs");
 /// The texture of boxes: the id that viewers know as plywood, and a picture of our own.
 const PLYWOOD: &[u8] = include_bytes!("body/plywood.j2c");
 
-/// Number of the plain colour behind [`AVATAR_TEXTURE`], an off-white.
+/// Number of the plain colour behind [`AVATAR_TEXTURE`] and [`BLANK_TEXTURE`], an off-white.
 const BARE: usize = 8;
 
 /// All of them by id.
@@ -72,7 +35,8 @@ static OWN: LazyLock<BTreeMap<Uuid, Asset>> = LazyLock::new(|| {
     let numbered = |space, all: &'static [u8]| {
         codestreams(all).zip(0..).map(move |(texture, number)| (Uuid::from_u64_pair(space, number), texture))
     };
-    let bare = codestreams(COLOURS).nth(BARE).map(|texture| (AVATAR_TEXTURE, texture));
+    let bare = codestreams(COLOURS).nth(BARE).into_iter();
+    let bare = bare.flat_map(|texture| [AVATAR_TEXTURE, BLANK_TEXTURE].map(|id| (id, texture)));
     let textures = numbered(ids::COLOUR_TEXTURES, COLOURS)
         .chain(numbered(ids::GROUND_TEXTURES, GROUND))
         .chain([(ids::PLYWOOD_TEXTURE, PLYWOOD)])
@@ -82,27 +46,27 @@ static OWN: LazyLock<BTreeMap<Uuid, Asset>> = LazyLock::new(|| {
         let hash = AssetHash::of(bytes);
         (id, Asset { kind, hash, bytes: Bytes::from_static(bytes), is_temporary: false })
     };
-    parts.chain(textures).map(asset).collect()
+    let made = blanks().chain(library_assets()).map(|(id, kind, bytes)| {
+        let hash = AssetHash::of(&bytes);
+        (id, Asset { kind, hash, bytes, is_temporary: false })
+    });
+    parts.chain(textures).map(asset).chain(made).collect()
 });
+
+/// Makes all of them, which takes some milliseconds, unless they are there.
+pub(super) fn prepare() {
+    LazyLock::force(&OWN);
+}
 
 /// An asset of the server's own.
 pub(super) fn own_asset(id: Uuid) -> Option<Asset> {
     OWN.get(&id).cloned()
 }
 
-/// Textures, each behind its length.
-fn codestreams(mut rest: &'static [u8]) -> impl Iterator<Item = &'static [u8]> {
-    std::iter::from_fn(move || {
-        let (length, behind) = rest.split_first_chunk()?;
-        let (texture, behind) = behind.split_at_checked(u16::from_le_bytes(*length).into())?;
-        rest = behind;
-        Some(texture)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::WearableType;
     use std::collections::BTreeSet;
 
     fn texture(id: Uuid) -> Option<Bytes> {

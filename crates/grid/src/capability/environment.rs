@@ -92,28 +92,14 @@ const DAY: [Sky; 4] = [
     },
 ];
 
+/// Place of noon among these.
+const NOON: usize = 2;
+
 /// Answers a GET of ExtEnvironment for a region.
 #[must_use]
 pub fn environment(region_id: Uuid) -> Llsd {
-    let sky_frames = DAY.iter().map(|sky| (sky.name, sky_frame(sky)));
-    let frames = Llsd::map(sky_frames.chain([(WATER, water_frame())]));
-    let track = |keys: &[(f64, &str)]| {
-        Llsd::array(
-            keys.iter()
-                .map(|&(at, name)| Llsd::map([("key_keyframe", Llsd::from(at)), ("key_name", name.into())])),
-        )
-    };
-    // The first track is the water's, the second the ground's sky; the three upper skies have no keys.
-    let sky_keys = DAY.each_ref().map(|sky| (sky.at, sky.name));
-    let tracks = [track(&[(0.0, WATER)]), track(&sky_keys), track(&[]), track(&[]), track(&[])];
-    let day_cycle = Llsd::map([
-        ("name", Llsd::from("Throng day")),
-        ("type", "daycycle".into()),
-        ("frames", frames),
-        ("tracks", Llsd::array(tracks)),
-    ]);
     let environment = Llsd::map([
-        ("day_cycle", day_cycle),
+        ("day_cycle", day_cycle()),
         ("day_length", DAY_LENGTH_S.into()),
         ("day_offset", DAY_OFFSET_S.into()),
         ("env_version", 1.into()),
@@ -129,6 +115,37 @@ pub fn environment(region_id: Uuid) -> Llsd {
         ("region_id", region_id.into()),
         ("parcel_id", (-1).into()),
         ("environment", environment),
+    ])
+}
+
+/// Settings of a kind as an asset's content: 0 the sky of noon, 1 the water, 2 the day. None for other kinds.
+pub(crate) fn blank_settings(subtype: u8) -> Option<Llsd> {
+    match subtype {
+        0 => Some(sky_frame(&DAY[NOON])),
+        1 => Some(water_frame()),
+        2 => Some(day_cycle()),
+        _ => None,
+    }
+}
+
+/// The day of all regions.
+fn day_cycle() -> Llsd {
+    let sky_frames = DAY.iter().map(|sky| (sky.name, sky_frame(sky)));
+    let frames = Llsd::map(sky_frames.chain([(WATER, water_frame())]));
+    let track = |keys: &[(f64, &str)]| {
+        Llsd::array(
+            keys.iter()
+                .map(|&(at, name)| Llsd::map([("key_keyframe", Llsd::from(at)), ("key_name", name.into())])),
+        )
+    };
+    // The first track is the water's, the second the ground's sky; the three upper skies have no keys.
+    let sky_keys = DAY.each_ref().map(|sky| (sky.at, sky.name));
+    let tracks = [track(&[(0.0, WATER)]), track(&sky_keys), track(&[]), track(&[]), track(&[])];
+    Llsd::map([
+        ("name", Llsd::from("Throng day")),
+        ("type", "daycycle".into()),
+        ("frames", frames),
+        ("tracks", Llsd::array(tracks)),
     ])
 }
 

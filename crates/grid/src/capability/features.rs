@@ -20,6 +20,8 @@ pub struct SimulatorFeatures {
     pub shout_m: i32,
     /// Tiles of the world map, if there are any.
     pub map_server_url: Option<String>,
+    /// Objects that an avatar wears at most.
+    pub attachments_max: u32,
 }
 
 /// Answers SimulatorFeatures.
@@ -35,14 +37,14 @@ pub fn simulator_features(features: &SimulatorFeatures) -> Llsd {
     ];
     extras.extend(features.map_server_url.as_deref().map(|url| ("map-server-url", url.into())));
     Llsd::map([
-        ("MeshRezEnabled", Llsd::from(false)),
-        ("MeshUploadEnabled", false.into()),
-        ("MeshXferEnabled", false.into()),
+        ("MeshRezEnabled", Llsd::from(true)),
+        ("MeshUploadEnabled", true.into()),
+        ("MeshXferEnabled", true.into()),
         ("PhysicsMaterialsEnabled", true.into()),
         // Appearances with the texture slots of bakes on mesh are passed on as they come.
         ("BakesOnMeshEnabled", true.into()),
         ("PhysicsShapeTypes", Llsd::map(["convex", "none", "prim"].map(|shape| (shape, true.into())))),
-        ("MaxAgentAttachments", 38.into()),
+        ("MaxAgentAttachments", features.attachments_max.cast_signed().into()),
         ("MaxAgentGroups", AGENT_GROUPS_MAX.into()),
         ("MaxAgentGroupsBasic", AGENT_GROUPS_MAX.into()),
         ("MaxAgentGroupsPremium", AGENT_GROUPS_MAX.into()),
@@ -71,11 +73,13 @@ mod tests {
             say_m: 20,
             shout_m: 100,
             map_server_url: None,
+            attachments_max: 20,
         };
         let extras = simulator_features(&features).get("OpenSimExtras").clone();
         assert_eq!(extras.get("GridName").as_str(), Some("Throng"));
         assert_eq!(extras.get("shout-range").as_i32(), Some(100));
         assert!(extras.get("map-server-url").is_undef());
+        assert_eq!(simulator_features(&features).get("MaxAgentAttachments").as_i32(), Some(20));
         features.map_server_url = Some("http://127.0.0.1:9000/map/".into());
         assert!(simulator_features(&features).get("OpenSimExtras").get("map-server-url").as_str().is_some());
     }

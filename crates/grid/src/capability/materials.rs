@@ -9,6 +9,7 @@
 //! ```
 //!
 //! Without a face all faces are meant, without a material none. Ids are hashes of materials in their normal form, so that equal materials are stored once.
+//! Materials of archives keep the ids that they have there, and the document that they are: LLSD in XML.
 
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
@@ -18,7 +19,7 @@ use prim::FACES_MAX;
 use std::io::{Read, Write};
 use thiserror::Error;
 use uuid::Uuid;
-use wire::llsd::{Limits, Llsd, binary};
+use wire::llsd::{Limits, Llsd, binary, xml};
 
 /// Legacy materials of a region.
 pub const MATERIALS_MAX: u32 = 4_096;
@@ -26,6 +27,11 @@ pub const MATERIALS_MAX: u32 = 4_096;
 pub const MATERIALS_PER_CALL_MAX: usize = 255;
 /// Bytes of a call's body when it is inflated.
 const INFLATED_MAX: usize = 256 << 10;
+/// Bytes of a material's document in an archive: some 1,200 with all fields.
+const DOCUMENT_BYTES_MAX: usize = 8 << 10;
+/// The first byte of the value of a material of an archive; that of binary LLSD is `{`. A checksum and the document follow.
+const ARCHIVED: u8 = b'A';
+const CHECKSUM_BYTES: usize = 16;
 
 /// Fields with numbers, each with the least and the most of it.
 const NUMBERS: [(&str, i32, i32); 14] = [
@@ -163,11 +169,54 @@ fn id_of(value: &[u8]) -> Uuid {
     Uuid::from_bytes(*first)
 }
 
+/// The value of a material of an archive, under whose id it is kept; `None` for a document that is no material.
+#[must_use]
+pub fn archived_material(document: &[u8]) -> Option<Vec<u8>> {
+    read_document(document)?;
+    let mut value = Vec::with_capacity(1 + CHECKSUM_BYTES + document.len());
+    value.push(ARCHIVED);
+    value.extend_from_slice(id_of(document).as_bytes());
+    value.extend_from_slice(document);
+    Some(value)
+}
+
+/// The document of a material for an archive; `None` if the value is damaged.
+#[must_use]
+pub fn material_document(id: Uuid, value: &[u8]) -> Option<Vec<u8>> {
+    match document_in(value) {
+        Some(document) => Some(document?.to_vec()),
+        None => Some(xml::encode(&read_value(id, value)?).into_bytes()),
+    }
+}
+
+/// The document in the value of a material of an archive, `Some(None)` if it is damaged; `None` for other values.
+fn document_in(value: &[u8]) -> Option<Option<&[u8]>> {
+    let rest = value.strip_prefix(&[ARCHIVED])?;
+    let sound = rest.split_at_checked(CHECKSUM_BYTES);
+    let sound = sound.filter(|(checksum, document)| id_of(document).as_bytes() == *checksum);
+    Some(sound.map(|(_, document)| document))
+}
+
+fn read_document(document: &[u8]) -> Option<LegacyMaterial> {
+    if document.len() > DOCUMENT_BYTES_MAX {
+        return None;
+    }
+    LegacyMaterial::read(&xml::decode(document, Limits::REQUEST).ok()?).ok()
+}
+
+/// A material of a region; `None` if it is damaged.
+fn read_value(id: Uuid, value: &[u8]) -> Option<Llsd> {
+    match document_in(value) {
+        Some(document) => binary::decode(&read_document(document?)?.value, Limits::REQUEST).ok(),
+        None => binary::decode(value, Limits::REQUEST).ok().filter(|_| id_of(value) == id),
+    }
+}
+
 /// Answers a call with these materials. Damaged ones are left out: a client draws their faces plain.
 #[must_use]
 pub fn materials_answer<'a>(materials: impl IntoIterator<Item = (Uuid, &'a [u8])>) -> Llsd {
     let rows = materials.into_iter().filter_map(|(id, value)| {
-        let material = binary::decode(value, Limits::REQUEST).ok().filter(|_| id_of(value) == id)?;
+        let material = read_value(id, value)?;
         Some(Llsd::map([("ID", Llsd::from(id.as_bytes().to_vec())), ("Material", material)]))
     });
     zip(&Llsd::Array(rows.collect()))
@@ -231,6 +280,27 @@ mod tests {
         assert_eq!(rows.at(0).get("Material"), &material(2));
         let damaged = materials_answer([(materials[0].id, &materials[2].value[..])]);
         assert_eq!(unzip(&damaged), Ok(Llsd::Array(Vec::new())));
+    }
+
+    #[test]
+    fn a_material_of_an_archive_keeps_its_id_and_its_document() {
+        let document = xml::encode(&material(3)).into_bytes();
+        let value = archived_material(&document).expect("a material");
+        let foreign = Uuid::from_u128(99);
+        assert_eq!(material_document(foreign, &value).as_ref(), Some(&document));
+        let rows = unzip(&materials_answer([(foreign, &value[..])])).unwrap();
+        assert_eq!(rows.at(0).get("ID").as_binary(), Some(&foreign.as_bytes()[..]));
+        assert_eq!(rows.at(0).get("Material"), &material(3));
+        let mut damaged = value;
+        *damaged.last_mut().expect("a byte") ^= 1;
+        assert_eq!(material_document(foreign, &damaged), None);
+        assert_eq!(unzip(&materials_answer([(foreign, &damaged[..])])), Ok(Llsd::Array(Vec::new())));
+        for none in [&b"<llsd><map/></llsd>"[..], b"", b"no material", &[b' '; DOCUMENT_BYTES_MAX + 1]] {
+            assert_eq!(archived_material(none), None);
+        }
+        let own = LegacyMaterial::read(&material(3)).expect("a material");
+        assert_eq!(material_document(own.id, &own.value), Some(document));
+        assert_eq!(material_document(foreign, &own.value), None);
     }
 
     #[test]

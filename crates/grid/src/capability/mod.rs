@@ -10,6 +10,7 @@ mod names;
 mod object_figures;
 mod object_media;
 
+pub(crate) use environment::blank_settings;
 pub use environment::environment;
 pub use features::{SimulatorFeatures, simulator_features};
 pub use material_params::{
@@ -17,10 +18,12 @@ pub use material_params::{
     read_material_changes, read_override,
 };
 pub use materials::{
-    BadMaterials, FaceChange, LegacyMaterial, MATERIALS_MAX, MATERIALS_PER_CALL_MAX, materials_answer,
-    read_face_materials, read_material_ids,
+    BadMaterials, FaceChange, LegacyMaterial, MATERIALS_MAX, MATERIALS_PER_CALL_MAX, archived_material,
+    material_document, materials_answer, read_face_materials, read_material_ids,
 };
-pub use names::{AccountName, IDS_MAX, PAGE_MAX, avatar_search, born_s, display_names, names_of, people};
+pub use names::{
+    AccountName, IDS_MAX, PAGE_MAX, avatar_search, born_s, display_names, mesh_upload_flag, names_of, people,
+};
 pub use object_figures::{
     BadFigureCall, FIGURES_MAX, ObjectCost, Selection, WornObject, attachment_resources, object_costs,
     physics_data, physics_properties, read_object_ids, read_selection, selected_cost,

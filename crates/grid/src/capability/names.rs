@@ -2,7 +2,7 @@
 //!
 //! Display names that differ from account names do not exist here, and replies say so.
 
-use crate::inventory::{LIBRARY_OWNER, LIBRARY_OWNER_NAME};
+use crate::library::{LIBRARY_OWNER, LIBRARY_OWNER_NAME};
 use crate::names::{canonical, display_name, username};
 use ids::AgentId;
 use store::{Account, Store, StoreError};
@@ -100,6 +100,19 @@ pub fn avatar_search(store: &Store, query: &str) -> Result<Llsd, StoreError> {
     Ok(Llsd::map([("agents", Llsd::array(rows))]))
 }
 
+/// Answers MeshUploadFlag: a user's name, and the right to upload models, which all users have.
+///
+/// # Errors
+/// [`StoreError::Query`].
+pub fn mesh_upload_flag(store: &Store, agent: AgentId) -> Result<Llsd, StoreError> {
+    let Some(account) = store.account(agent)? else { return Ok(Llsd::Undef) };
+    let mut answer = agent_row(agent, &account.first, &account.last);
+    if let Llsd::Map(entries) = &mut answer {
+        entries.insert("mesh_upload_status".into(), "valid".into());
+    }
+    Ok(answer)
+}
+
 fn agent_row(agent: AgentId, first: &str, last: &str) -> Llsd {
     Llsd::map([
         ("id", Llsd::from(agent.0)),
@@ -118,6 +131,16 @@ mod tests {
     use super::*;
     use crate::inventory::tests::{create, store_with_ada};
     use wire::llsd::xml;
+
+    #[test]
+    fn every_user_may_upload_models() {
+        let (store, ada) = store_with_ada();
+        let answer = mesh_upload_flag(&store, ada).unwrap();
+        assert_eq!(answer.get("mesh_upload_status").as_str(), Some("valid"));
+        assert_eq!(answer.get("id").as_uuid(), Some(ada.0));
+        assert_eq!(answer.get("legacy_first_name").as_str(), Some("Ada"));
+        assert!(mesh_upload_flag(&store, AgentId(Uuid::from_u128(9))).unwrap().is_undef());
+    }
 
     #[test]
     fn names_are_answered_with_every_field_and_strangers_named() {

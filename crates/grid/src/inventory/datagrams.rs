@@ -3,7 +3,7 @@
 //! The same inventories as over HTTP (`fetch.rs`); the library is looked in when the user has no such item or folder.
 
 use super::fetch::{Content, InventoryTree};
-use super::{ITEMS_MAX, LIBRARY_OWNER};
+use super::{ITEMS_MAX, LIBRARY_OWNER, library_item};
 use ids::AgentId;
 use store::{Folder, Item, Store, StoreError};
 use uuid::Uuid;
@@ -31,13 +31,14 @@ pub fn item_messages(
     agent: AgentId,
     ids: &[Uuid],
 ) -> Result<(Vec<Message>, bool), StoreError> {
-    let mut found = Vec::new();
+    let mut found: Vec<(Uuid, Item)> = Vec::new();
     for &id in ids.iter().take(ITEMS_MAX) {
-        found.extend(store.item(agent, id)?);
+        let own = store.item(agent, id)?.map(|item| (agent.0, item));
+        found.extend(own.or_else(|| Some((LIBRARY_OWNER, library_item(id)?.clone()))));
     }
     let is_complete = found.len() == ids.len();
-    let message = |items: &[Item]| {
-        let row = |item: &Item| {
+    let message = |items: &[(Uuid, Item)]| {
+        let row = |(owner, item): &(Uuid, Item)| {
             let InventoryDescendentsItemData {
                 item_id,
                 folder_id,
@@ -60,7 +61,7 @@ pub fn item_messages(
                 description,
                 creation_date,
                 crc,
-            } = item_row(agent.0, item);
+            } = item_row(*owner, item);
             FetchInventoryReplyInventoryData {
                 item_id,
                 folder_id,
@@ -225,7 +226,7 @@ fn checksum(row: &InventoryDescendentsItemData) -> u32 {
 mod tests {
     use super::*;
     use crate::inventory::tests::store_with_ada;
-    use crate::inventory::{FolderType, LIBRARY_ROOT};
+    use crate::inventory::{FolderType, LIBRARY_ROOT, library_items};
 
     fn folder(store: &Store, agent: AgentId, id: Uuid) -> Option<Vec<InventoryDescendents>> {
         let messages = folder_messages(store, agent, id, true, true).unwrap()?;
@@ -284,6 +285,11 @@ mod tests {
         assert_eq!((messages.len(), is_complete), (1, false));
         let eve = AgentId(Uuid::from_u128(0xE));
         assert!(!item_messages(&store, eve, &ids).unwrap().1, "items of another account are unknown");
+        let thing = &library_items()[0];
+        let (messages, is_complete) = item_messages(&store, ada, &[thing.id]).unwrap();
+        let [Message::FetchInventoryReply(m)] = &messages[..] else { panic!("{messages:?}") };
+        let row = &m.inventory_data[0];
+        assert_eq!((row.asset_id, row.owner_id, is_complete), (thing.asset, LIBRARY_OWNER, true));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Requests name an owner beside every id. It is ignored: the session decides the inventory ([`InventoryTree::Agent`]), so another owner's id is
 //! unknown, not forbidden.
 
-use super::{LIBRARY_OWNER, library_folders};
+use super::{LIBRARY_OWNER, library_folder, library_folders, library_item, library_items};
 use ids::AgentId;
 use store::{Folder, Item, Store, StoreError};
 use uuid::Uuid;
@@ -52,7 +52,7 @@ impl InventoryTree<'_> {
                 Some(folder) => folder.version,
                 None => return Ok(None),
             },
-            Self::Library => match library_folders().iter().find(|folder| folder.id == id) {
+            Self::Library => match library_folder(id) {
                 Some(folder) => folder.version,
                 None => return Ok(None),
             },
@@ -66,8 +66,8 @@ impl InventoryTree<'_> {
             },
             Self::Library => Content {
                 version,
-                folders: library_folders().into_iter().filter(|folder| folder.parent == id).collect(),
-                items: Vec::new(),
+                folders: library_folders().iter().filter(|folder| folder.parent == id).cloned().collect(),
+                items: library_items().iter().filter(|item| item.folder == id).cloned().collect(),
             },
         }))
     }
@@ -75,7 +75,7 @@ impl InventoryTree<'_> {
     pub(super) fn item(self, id: Uuid) -> Result<Option<Item>, StoreError> {
         match self {
             Self::Agent(store, agent) => store.item(agent, id),
-            Self::Library => Ok(None),
+            Self::Library => Ok(library_item(id).cloned()),
         }
     }
 }
@@ -202,7 +202,7 @@ fn item_row(owner: Uuid, item: &Item) -> Llsd {
 mod tests {
     use super::*;
     use crate::inventory::tests::{create, store_with_ada};
-    use crate::inventory::{FolderType, LIBRARY_ROOT};
+    use crate::inventory::{FolderType, LIBRARY_ROOT, LIBRARY_VERSION};
     use wire::llsd::xml;
 
     fn ask_folders(ids: impl IntoIterator<Item = Uuid>) -> Llsd {
@@ -318,15 +318,32 @@ mod tests {
     }
 
     #[test]
-    fn the_library_is_empty_but_there() {
-        let reply = descendents(InventoryTree::Library, &ask_folders([LIBRARY_ROOT, Uuid::from_u128(0xBAD)]))
-            .unwrap();
-        let folder = reply.get("folders").at(0);
-        assert_eq!(folder.get("owner_id").as_uuid(), Some(LIBRARY_OWNER));
-        assert_eq!(folder.get("descendents").as_i32(), Some(0));
+    fn all_of_the_library_is_found_from_its_root() {
+        let asked = ask_folders([LIBRARY_ROOT, Uuid::from_u128(0xBAD)]);
+        let reply = descendents(InventoryTree::Library, &asked).unwrap();
         assert_eq!(reply.get("bad_folders").as_array().len(), 1);
-        let reply = items(InventoryTree::Library, &ask_items([LIBRARY_ROOT])).unwrap();
-        assert_eq!(reply.get("items"), &Llsd::Array(Vec::new()));
+        let root = reply.get("folders").at(0);
+        let below = root.get("categories").as_array();
+        assert_eq!(below.len() + 1, library_folders().len());
+        let below: Vec<Uuid> = below.iter().filter_map(|row| row.get("category_id").as_uuid()).collect();
+        let reply = descendents(InventoryTree::Library, &ask_folders(below)).unwrap();
+        let mut found = Vec::new();
+        for folder in reply.get("folders").as_array().iter().chain([root]) {
+            assert_eq!(folder.get("owner_id").as_uuid(), Some(LIBRARY_OWNER));
+            assert_eq!(folder.get("version").as_i32(), Some(LIBRARY_VERSION));
+            let (folders, items) = (folder.get("categories").as_array(), folder.get("items").as_array());
+            let count = i32::try_from(folders.len() + items.len()).unwrap();
+            assert_eq!(folder.get("descendents").as_i32(), Some(count));
+            assert!(count > 0, "viewers show no empty shelf");
+            found.extend(items.iter().filter_map(|item| item.get("item_id").as_uuid()));
+        }
+        assert_eq!(found.len(), library_items().len());
+        let asked = ask_items(found.iter().copied().chain([LIBRARY_ROOT]));
+        let reply = items(InventoryTree::Library, &asked).unwrap();
+        let rows = reply.get("items").as_array();
+        assert_eq!(rows.len(), found.len());
+        let owned = |row: &Llsd| row.get("permissions").get("owner_id").as_uuid() == Some(LIBRARY_OWNER);
+        assert!(rows.iter().all(owned) && reply.get("agent_id").as_uuid() == Some(LIBRARY_OWNER));
     }
 
     #[test]

@@ -5,19 +5,28 @@
 mod changes;
 mod datagrams;
 mod fetch;
-mod kinds;
-mod library;
+mod overview;
 mod wearables;
 
 pub use changes::{
-    ChangeInventoryError, ChangeRefusal, InventoryReplies, InventoryRequest, change_inventory,
-    create_category,
+    ChangeInventoryError, ChangeRefusal, EmbeddedCopy, GIFT_ROWS_MAX, GiftAnswer, GiftOffer, GiftRefusal,
+    GiftRequest, GiveError, GivenThing, InventoryNotice, InventoryParts, InventoryReplies, InventoryRequest,
+    InventoryTask, InventoryUser, NewScript, NotecardCopy, PutOnRequest, PutRequest, REZ_MAX, RezRequest,
+    Standing, UploadedFile, WEAR_MAX, WearItem, WearRequest, WorldAnswer, WorldDeed, WorldOrder,
+    WorldOrderEnd, WorldOrderKind, WorldRequest, carry_out_task, change_inventory, copy_from_notecard,
+    create_category, end_world_order, give_thing, transfer_notices, uploaded_asset_id,
 };
+pub(crate) use changes::{StatedItem, may_modify, uploaded_item};
 pub use datagrams::{folder_messages, item_messages};
 pub use fetch::{FOLDERS_MAX, ITEMS_MAX, InventoryTree, ROWS_MAX, descendents, items};
-pub use kinds::{AssetType, FolderType, InventoryType, WearableType};
-pub use library::{LIBRARY_OWNER, LIBRARY_OWNER_NAME, LIBRARY_ROOT, library_folders};
+pub use overview::{FLAWED_MAX, FolderLine, InventoryOverview, overview};
 pub use wearables::{WORN_MAX, WornItem, worn};
+
+pub use crate::kinds::{AssetType, FolderType, InventoryType, WearableType};
+pub use crate::library::{
+    LIBRARY_OWNER, LIBRARY_OWNER_NAME, LIBRARY_ROOT, LIBRARY_VERSION, library_folder, library_folders,
+    library_item, library_items,
+};
 
 use crate::asset_sources::BODY_PARTS;
 use ids::AgentId;

@@ -20,18 +20,23 @@ pub struct WornItem {
 /// left out.
 pub const WORN_MAX: u32 = 64;
 
-/// Resolves the links in the agent's Current Outfit. Attachments, dangling links and links to links are left out.
+/// Resolves the links in the agent's Current Outfit. Attachments, dangling links and links to links are left out. If nothing is left, as with clients that keep no
+/// such folder, these are the items that the client has named last.
 ///
 /// # Errors
 /// [`StoreError::Query`].
 pub fn worn(store: &Store, agent: AgentId) -> Result<Vec<WornItem>, StoreError> {
-    let Some(outfit) = store.folder_of_type(agent, FolderType::CURRENT_OUTFIT)? else {
-        return Ok(Vec::new());
-    };
     let mut rows = Vec::new();
-    for link in store.items_in(agent, outfit.id, WORN_MAX)? {
-        if link.asset_type == AssetType::LINK {
-            rows.extend(store.item(agent, link.asset)?.as_ref().and_then(row));
+    if let Some(outfit) = store.folder_of_type(agent, FolderType::CURRENT_OUTFIT)? {
+        for link in store.items_in(agent, outfit.id, WORN_MAX)? {
+            if link.asset_type == AssetType::LINK {
+                rows.extend(store.item(agent, link.asset)?.as_ref().and_then(row));
+            }
+        }
+    }
+    if rows.is_empty() {
+        for stated in store.wearables(agent)?.into_iter().take(WORN_MAX as usize) {
+            rows.extend(store.item(agent, stated.item)?.as_ref().and_then(row));
         }
     }
     rows.sort_by_key(|worn| worn.wearable);
@@ -82,6 +87,20 @@ mod tests {
         };
         store.create_account(&new).unwrap();
         assert_eq!(worn(&store, agent).unwrap().len(), BODY_PARTS.len());
+    }
+
+    #[test]
+    fn without_an_outfit_the_stated_items_are_worn() {
+        let (store, ada) = store_with_ada();
+        let body = worn(&store, ada).unwrap();
+        let outfit = store.folder_of_type(ada, FolderType::CURRENT_OUTFIT).unwrap().unwrap();
+        let purge = [store::InventoryChange::PurgeFolder { folder: outfit.id }];
+        store.change_inventory(ada, &purge, &store::InventoryLimits::default()).unwrap();
+        assert_eq!(worn(&store, ada).unwrap(), []);
+        let stated = |item, kind| store::StoredWearable { item, kind };
+        let stray = stated(Uuid::from_u128(0xBAD), 0);
+        store.save_wearables(ada, &[stray, stated(body[1].item, 1), stated(body[0].item, 0)]).unwrap();
+        assert_eq!(worn(&store, ada).unwrap(), body[..2]);
     }
 
     #[test]

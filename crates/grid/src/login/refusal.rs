@@ -32,6 +32,8 @@ pub enum LoginDenial {
     NoMemory,
     /// The server lacks CPU time for the present clients.
     Overloaded,
+    /// The operator has closed logins; this is the sentence for users.
+    Closed(String),
     /// The server is about to stop.
     Draining,
     /// An internal failure; its cause is in the log.
@@ -54,6 +56,7 @@ impl LoginDenial {
             | Self::ServerFull
             | Self::NoMemory
             | Self::Overloaded
+            | Self::Closed(_)
             | Self::Draining
             | Self::Internal => "presence",
         }
@@ -73,7 +76,7 @@ impl LoginDenial {
             }
             Self::Name(error) => format!("There is no account of this name, and none can be made: {error}."),
             Self::Banned(reason) => format!("This account is banned: {reason}"),
-            Self::Terms(text) | Self::Notice(text) => text.clone(),
+            Self::Terms(text) | Self::Notice(text) | Self::Closed(text) => text.clone(),
             Self::RateLimited(wait) => {
                 format!("Too many failed attempts. Please try again in {} seconds.", wait.as_secs() + 1)
             }
@@ -106,6 +109,7 @@ impl LoginDenial {
             Self::ServerFull => "server_full",
             Self::NoMemory => "no_memory",
             Self::Overloaded => "overloaded",
+            Self::Closed(_) => "closed",
             Self::Draining => "draining",
             Self::Internal => "internal",
         }
@@ -145,6 +149,7 @@ mod tests {
             (LoginDenial::Busy, "presence"),
             (LoginDenial::RegionFull("Plaza".into()), "presence"),
             (LoginDenial::ServerFull, "presence"),
+            (LoginDenial::Closed("Later.".into()), "presence"),
             (LoginDenial::Draining, "presence"),
             (LoginDenial::Internal, "presence"),
         ];

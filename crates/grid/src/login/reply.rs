@@ -8,7 +8,7 @@ use crate::inventory::{FolderType, LIBRARY_OWNER, library_folders};
 use glam::Vec3;
 use ids::{AgentId, CircuitCode, RegionHandle, SessionId};
 use std::net::SocketAddrV4;
-use store::{Folder, Location};
+use store::{ActiveGesture, Folder, Location};
 use uuid::{Uuid, uuid};
 use wire::llsd::Llsd;
 
@@ -56,12 +56,16 @@ pub struct LoginReply {
     pub home: Option<Location>,
     /// All folders of the inventory, the root first.
     pub folders: Vec<Folder>,
+    /// Gestures that are switched on; clients play them from the start.
+    pub gestures: Vec<ActiveGesture>,
     /// A greeting that the client shows.
     pub message: String,
     /// Seconds since 1970.
     pub unix_s: i64,
     /// Web services beside the grid.
     pub links: Links,
+    /// Objects that an avatar wears at most.
+    pub attachments_max: u32,
 }
 
 /// Choice of the place of arrival; clients show it and fall back accordingly.
@@ -138,13 +142,13 @@ impl LoginReply {
             ("agent_region_access", ACCESS.into()),
             ("agent_flags", 0.into()),
             ("max-agent-groups", AGENT_GROUPS_MAX.into()),
-            ("account_level_benefits", benefits()),
+            ("account_level_benefits", benefits(self.attachments_max)),
             ("cof_version", outfit.map_or(0, |folder| folder.version).into()),
             ("inventory-root", row([("folder_id", root.id.into())])),
             ("inventory-skeleton", skeleton(&self.folders)),
             ("inventory-lib-root", row([("folder_id", library[0].id.into())])),
             ("inventory-lib-owner", row([("agent_id", LIBRARY_OWNER.into())])),
-            ("inventory-skel-lib", skeleton(&library)),
+            ("inventory-skel-lib", skeleton(library)),
             // Accounts begin dressed, so the viewer must not choose an outfit for a newcomer: "ever logged in".
             (
                 "login-flags",
@@ -165,7 +169,8 @@ impl LoginReply {
             ),
             ("ui-config", row([("allow_first_life", "Y".into())])),
         ];
-        let empty = ["event_categories", "event_notifications", "classified_categories", "gestures"];
+        reply.push(("gestures", gestures(&self.gestures)));
+        let empty = ["event_categories", "event_notifications", "classified_categories"];
         reply.extend(empty.map(|name| (name, Llsd::Array(Vec::new()))));
         reply.extend(["buddy-list", "initial-outfit"].map(|name| (name, Llsd::Array(Vec::new()))));
         if let Some(home) = &self.home {
@@ -207,12 +212,19 @@ fn skeleton(folders: &[Folder]) -> Llsd {
     Llsd::array(folders.iter().map(row))
 }
 
+fn gestures(active: &[ActiveGesture]) -> Llsd {
+    let row = |gesture: &ActiveGesture| {
+        Llsd::map([("item_id", Llsd::from(gesture.item)), ("asset_id", gesture.asset.into())])
+    };
+    Llsd::array(active.iter().map(row))
+}
+
 /// Nothing costs anything, and the limits are the usual ones.
-fn benefits() -> Llsd {
+fn benefits(attachments_max: u32) -> Llsd {
     Llsd::map([
         ("animated_object_limit", Llsd::from(1)),
         ("animation_upload_cost", 0.into()),
-        ("attachment_limit", 38.into()),
+        ("attachment_limit", integer(attachments_max)),
         ("create_group_cost", 0.into()),
         ("group_membership_limit", AGENT_GROUPS_MAX.into()),
         ("picks_limit", 10.into()),
@@ -278,9 +290,11 @@ mod tests {
                 look_at: Vec3::X,
             }),
             folders: counted_skeleton(agent).folders,
+            gestures: Vec::new(),
             message: "Welcome & enjoy <3".into(),
             unix_s: 1_763_700_000,
             links: Links::default(),
+            attachments_max: 38,
         }
     }
 
@@ -293,6 +307,14 @@ mod tests {
             assert!(!document.contains(forbidden), "{forbidden} in {document}");
         }
         insta::assert_snapshot!(document.replace("<member>", "\n<member>"));
+    }
+
+    #[test]
+    fn gestures_are_listed_by_item_and_asset() {
+        let [item, asset] = [1, 2].map(Uuid::from_u128);
+        let reply = LoginReply { gestures: vec![ActiveGesture { item, asset }], ..reply() }.to_llsd();
+        let [row] = reply.get("gestures").as_array() else { panic!("one gesture") };
+        assert_eq!((row.get("item_id").as_uuid(), row.get("asset_id").as_uuid()), (Some(item), Some(asset)));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Restart of a world that panicked: the pause before its next life, dismissal of avatars without a session, and the return of its
+//! Restart of a world that panicked, or that an operator has ordered: the pause before its next life, dismissal of avatars without a session, and the return of its
 //! visitors.
 //!
 //! Sans-IO. [`Restart`] records each panic and each begin, and [`Restart::poll`] returns the due actions. Its driver makes the next
@@ -80,6 +80,15 @@ impl Restart {
         let begins_at = self.backoff.panicked(now);
         self.down = Some((now, begins_at));
         begins_at
+    }
+
+    /// An operator has ordered a restart, and the world is not stepped any more. Its next life begins at once; backoffs do not count it.
+    ///
+    /// # Panics
+    /// If it is down already.
+    pub fn note_order(&mut self, now: Instant) {
+        assert!(self.down.is_none(), "a world that is down is restarted without an order");
+        self.down = Some((now, now));
     }
 
     /// True from a panic until the next life is stepped.
@@ -188,6 +197,18 @@ mod tests {
         assert_eq!((now, restart.poll(now)), (at(1_700), Some(RestartTask::Begin)));
         restart.note_begun(now, Epoch(2));
         assert_eq!((restart.n_restarts(), restart.begun_at(), restart.is_down()), (2, Some(now), false));
+    }
+
+    #[test]
+    fn an_ordered_restart_is_due_at_once_and_counts_as_no_panic() {
+        let mut restart = restarted();
+        restart.note_order(at(2_000));
+        assert!(restart.is_down());
+        assert_eq!(restart.poll(at(2_000)), Some(RestartTask::Begin));
+        restart.note_begun(at(2_001), Epoch(2));
+        assert_eq!((restart.in_a_row(), restart.n_restarts()), (1, 2));
+        // The second panic in a row, although the last life began by an order.
+        assert_eq!(restart.note_panic(at(2_100)), at(2_600));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Batches: their times, their content, and what becomes of failed ones.
 
+mod content_orders;
 mod escrow;
 mod model;
+mod worn;
 
 use super::*;
 use crate::movers::PERIOD;
@@ -93,6 +95,34 @@ fn one_batch_is_under_way_and_the_next_has_the_newest_states() {
     let mut expected = Vec::new();
     push_state(&mut expected, &IDS.kept, &at(3.0), &body(1));
     assert_eq!(state, expected);
+}
+
+#[test]
+fn documents_come_with_everything_that_has_changed_until_they_are_saved() {
+    let mut keeper = following(&[&[set(kept(1), at(1.0), body(1))]]);
+    save(&mut keeper, ms(250));
+    let documents = |n, replaces| {
+        let rows = vec![(Uuid::from_u128(n), vec![1])];
+        DocumentChanges { rows, replaces }
+    };
+    keeper.handle_frame(ms(300), &frame(1, vec![set(kept(2), at(2.0), body(2))]));
+    keeper.order_documents(documents(1, true));
+    let batch = poll(&mut keeper, ms(310));
+    assert_eq!(
+        (content(&batch), &batch.changes.documents),
+        ((vec![2], vec![2], vec![]), &documents(1, true))
+    );
+    // Others come meanwhile, and the outcome is unknown.
+    keeper.order_documents(documents(2, false));
+    keeper.handle_saved(ms(320), batch.id, false);
+    let batch = poll(&mut keeper, ms(9_000));
+    let mut both = documents(1, true);
+    both.append(documents(2, false));
+    assert_eq!((content(&batch), &batch.changes.documents), ((vec![2], vec![2], vec![]), &both));
+    keeper.handle_saved(ms(9_010), batch.id, true);
+    keeper.recycle(batch.changes);
+    keeper.order_save();
+    assert!(poll(&mut keeper, ms(9_020)).changes.documents.is_empty());
 }
 
 #[test]

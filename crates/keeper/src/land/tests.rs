@@ -192,7 +192,7 @@ fn a_failed_batch_is_written_again_with_the_newest_state() {
     let edited_at = town.now();
     let failed = town.poll().expect("due");
     assert_eq!(failed.since, Some(edited_at));
-    // Its rows may be on the disk or not, so one that is taken back is removed in any case.
+    // Its rows may be on the disk or not, so a parcel that is taken back is removed in any case.
     town.edit(LandEdit::Ground(GroundEdit::Undo));
     town.edit(raise(rect(64.0, 64.0, 79.0, 79.0)));
     town.keeper.handle_saved(town.now(), failed.id, false);

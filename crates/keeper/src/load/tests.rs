@@ -135,8 +135,8 @@ fn damaged_rows_are_set_aside_with_the_save_of_what_is_left() {
     let parcel = LandKey::new(LandKind::Parcel, 1);
     let mut land = LandChanges::default();
     land.rows.push(parcel, b"PARC\x01\0\0\0");
-    let (row, gone, held, aside) = (row(&RegionState::default()), Vec::new(), Vec::new(), Vec::new());
-    let damaged = RegionChanges { row, bodies, states, gone, land, held, aside };
+    let row = row(&RegionState::default());
+    let damaged = RegionChanges { row, bodies, states, land, ..RegionChanges::default() };
     store.save_region(REGION, &damaged).expect("memory");
     let on_disk = store.region_objects(REGION).expect("memory");
 

@@ -1,17 +1,51 @@
 //! Uses of a file at the begin of a world: rows of a region that has none, and prims for worlds whose objects never change.
 
-use super::RegionFile;
+use super::{RegionAbout, RegionFile};
+use crate::import::Linkset;
 use crate::land::{LandOnDisk, TrackedLand, WholeLand};
-use crate::load::RegionIds;
-use crate::rows::{RegionState, push_body, push_region, push_state};
+use crate::load::{RegionIds, pages_of};
+use crate::rows::{PlacedPrim, RegionState, push_body, push_region, push_state};
 use glam::{Quat, Vec3};
 use ids::{Epoch, Instant, LocalId, Ticket, Uuid};
-use link::{ObjectPage, PlacedBody, PrimMotion, StoredLand, Terrain};
+use link::{ObjectPage, PlacedBody, PrimFlags, PrimMotion, RestingIds, StoredLand, StoredObjects, Terrain};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use store::{LandChanges, ObjectRows, RegionChanges, RegionRow};
 
 impl RegionFile {
+    /// A region of these linksets, each with the root first, as a file of it would be read for these local ids; `None` if it has more prims than there are ids.
+    /// The patches of its land are those that differ from the described ground.
+    #[must_use]
+    pub fn of_linksets(
+        about: RegionAbout,
+        linksets: Vec<Linkset>,
+        land: Option<StoredLand>,
+        kept: &Range<u32>,
+    ) -> Option<Self> {
+        let mut free = kept.clone().map(LocalId);
+        let mut prims = Vec::with_capacity(linksets.iter().map(Vec::len).sum());
+        for linkset in linksets {
+            let mut root = LocalId(0);
+            for ((place, body), link_number) in linkset.into_iter().zip(0_u8..=u8::MAX) {
+                let id = free.next()?;
+                let is_empty = body.body.n_items() == 0;
+                let emptiness = if is_empty { PrimFlags::INVENTORY_EMPTY } else { PrimFlags::default() };
+                let lasting = place.flags.with(PrimFlags::TEMPORARY, PrimFlags::default());
+                let flags = lasting.with(PrimFlags::INVENTORY_EMPTY, emptiness);
+                let motion = PrimMotion { parent: root, link_number, flags, ..place };
+                if link_number == 0 {
+                    root = id;
+                }
+                prims.push(PlacedPrim { id, motion, body });
+            }
+        }
+        let n_used = u32::try_from(prims.len()).ok()?;
+        let kept = RestingIds { n_used, resting: Vec::new() };
+        let objects = StoredObjects { pages: pages_of(prims), kept, ..StoredObjects::default() };
+        Some(Self { about, objects, land })
+    }
+
     /// The rows of a region that begins with these objects and this land, read for its local ids `ids`. `cache_id` becomes the id of the clients' caches,
     /// `described` is the ground of its description. A region of another size than the file's has no land of it.
     #[must_use]
@@ -33,8 +67,7 @@ impl RegionFile {
         let (epoch, name, ticket) = (Epoch(0), String::new(), Ticket(0));
         let row = RegionRow { epoch, sequence: 0, cache_id, name, state, ticket };
         let (gone, land) = (Vec::new(), self.land_rows(described));
-        let (held, aside) = (Vec::new(), Vec::new());
-        RegionChanges { row, bodies, states, gone, land, held, aside }
+        RegionChanges { row, bodies, states, gone, land, ..RegionChanges::default() }
     }
 
     fn land_rows(&self, described: &Arc<Terrain>) -> LandChanges {

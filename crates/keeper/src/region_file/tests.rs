@@ -2,19 +2,21 @@
 
 use super::*;
 use crate::testing::{
-    GROUND, IDS, NOW_S, OWNER, at, body, golden, golden_or_new, kept, moving, rich_body, temporary, world_of,
-    world_with,
+    GROUND, IDS, NOW_S, OWNER, at, body, body_with_contents, carried, golden, golden_or_new, item, kept,
+    moving, rich_body, temporary, world_of, world_with,
 };
 use ids::Uuid;
 use link::{Estate, GroundPatch, LandState, PATCH_SAMPLES, Parcel, ParcelNumber, PrimFlags, PrimMotion};
+use prim::{CARRIED_MAX, CONTENT_ITEMS_MAX, ContentItem, Contents};
 use proptest::prelude::*;
 use std::path::Path;
+use std::sync::Arc;
 use store::LandKind;
 
 /// Golden files of the versions, the oldest first.
-const FILES: [&str; 1] = ["region-1"];
+const FILES: [&str; 2] = ["region-1", "region-1-prim2"];
 /// The same of files with land.
-const LAND_FILES: [&str; 1] = ["region-1-land"];
+const LAND_FILES: [&str; 2] = ["region-1-land", "region-1-land-prim2"];
 
 fn about() -> RegionAbout {
     RegionAbout { name: "Harbour".into(), size_m: 256, build: "1.2.3".into(), exported_s: 1_700_000_000 }
@@ -45,6 +47,22 @@ fn written(objects: &StoredObjects) -> Vec<u8> {
 
 fn read_all(mut bytes: &[u8]) -> Result<RegionFile, RegionFileError> {
     read(&mut bytes, &IDS.kept)
+}
+
+#[test]
+fn a_region_of_linksets_is_as_its_file_is_read() {
+    let linksets = crate::linksets(&some());
+    let file = RegionFile::of_linksets(about(), linksets.clone(), None, &IDS.kept).unwrap();
+    assert_eq!(file.objects.kept.n_used, 4);
+    let bodies = |linksets: &[crate::Linkset]| -> Vec<Vec<Uuid>> {
+        let ids = |prims: &crate::Linkset| prims.iter().map(|(_, versioned)| versioned.body.id).collect();
+        linksets.iter().map(ids).collect()
+    };
+    assert_eq!(bodies(&crate::linksets(&file.objects)), bodies(&linksets));
+    assert_eq!(read_all(&written(&file.objects)).unwrap().objects.kept, file.objects.kept);
+    assert!(world_of(file.objects).is_some());
+    let few = IDS.kept.start..IDS.kept.start + 3;
+    assert_eq!(RegionFile::of_linksets(about(), linksets, None, &few), None);
 }
 
 #[test]
@@ -210,6 +228,26 @@ fn many_prims_are_in_records_of_bounded_size() {
         records.iter().filter(|(head, _)| head.tag == PRIMS.tag).map(|(_, body)| body.len()).collect();
     assert!(sizes.len() > 2 && sizes.iter().all(|size| *size < PART_BYTES + 2_000), "{sizes:?}");
     assert_eq!(read_all(&bytes).unwrap().objects, objects(prims));
+}
+
+/// Prims with as many items and data as they may have, each of which is longer than a record of others.
+#[test]
+fn full_prims_have_records_of_their_own() {
+    let full = |n: u32| {
+        let items = (0..CONTENT_ITEMS_MAX as u128).map(|n| {
+            let data = carried(if n < 8 { CARRIED_MAX } else { 0 });
+            Arc::new(ContentItem { carried: data, ..(*item(n + 1, &format!("{n:063}"))).clone() })
+        });
+        let contents = Contents { serial: 1, items: items.collect() };
+        let mut versioned = body_with_contents(n.into());
+        Arc::make_mut(&mut versioned.body).contents = Some(Arc::new(contents));
+        PlacedPrim { id: kept(n), motion: at(n as f32), body: versioned }
+    };
+    let all = objects(vec![prim(1, at(1.0)), full(2), full(3), prim(4, at(4.0)), prim(5, at(5.0))]);
+    let bytes = written(&all);
+    let n_records = records_of(&bytes).iter().filter(|(head, _)| head.tag == PRIMS.tag).count();
+    assert_eq!(n_records, 4);
+    assert_eq!(read_all(&bytes).unwrap().objects, all);
 }
 
 /// A file of records with right checksums, whatever they contain.

@@ -5,14 +5,14 @@ use glam::Vec3;
 use ids::Uuid;
 use prim::{
     Body, HoverText, LoopedSound, Material, MaterialOverrides, Media, Names, Ownership, PCode, PrimPhysics,
-    Sale, Shape, SitTarget,
+    RareFields, RareParts, Sale, Shape,
 };
 use record::{Part, push_value};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Record of a body.
-pub(super) const BODY: Part = Part::new(*b"BODY", "object body");
+/// Record of a body. Version 2 has contents, and data of archives. Bodies with neither are as in version 1: such a row is no longer.
+pub(super) const BODY: Part = Part { upgrades: &[record::unchanged], ..Part::new(*b"BODY", "object body") };
 
 /// Fields in the order of the encoding.
 #[derive(Serialize, Deserialize)]
@@ -35,7 +35,7 @@ struct BodyRow<'a> {
     physics: PrimPhysics,
     media: Option<Arc<Media>>,
     overrides: Option<Arc<MaterialOverrides>>,
-    sit_target: Option<SitTarget>,
+    rare: RareFields,
 }
 
 /// Appends the value of a body.
@@ -59,7 +59,7 @@ pub(crate) fn push_body(out: &mut Vec<u8>, body: &Body) {
         physics: body.physics,
         media: body.media.clone(),
         overrides: body.overrides.clone(),
-        sit_target: body.sit_target,
+        rare: RareFields::of(body),
     };
     push_value(out, &BODY, &row);
 }
@@ -69,6 +69,7 @@ pub(crate) fn read_body(value: &[u8], versions: Versions, interned: &mut Interne
     let record = record_of(&BODY, value, versions)?;
     let row: BodyRow<'_> = BODY.decode(&record, 0)?;
     let unknown = |field, code| RowError::Code { field, code };
+    let RareParts { sit_target, contents, carried, worn_item } = row.rare.into_parts();
     Ok(Body {
         id: row.id,
         p_code: PCode::of_code(row.p_code).ok_or_else(|| unknown("class", row.p_code))?,
@@ -91,6 +92,9 @@ pub(crate) fn read_body(value: &[u8], versions: Versions, interned: &mut Interne
         physics: row.physics,
         media: row.media,
         overrides: row.overrides,
-        sit_target: row.sit_target,
+        sit_target,
+        contents,
+        carried,
+        worn_item,
     })
 }

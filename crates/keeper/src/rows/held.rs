@@ -1,42 +1,49 @@
-//! The value of a linkset that the store holds.
+//! The value of an object that the store holds.
 //!
-//! Its prims have the values of their two rows, in a range of local ids of their own: the root has the first one.
+//! Its prims have the values of their two rows, in a range of local ids of their own: the root of each linkset has the first one, and number 0, by which it is told
+//! from the parts before it.
 
 use super::{Interned, RowError, Versions, join, push_body, push_state, read_body, read_state, record_of};
 use ids::{AgentId, LocalId, SessionKey, Uuid};
-use link::{DerezKind, HeldLinkset, PrimFlags, PrimMotion, VersionedBody};
+use link::{DerezKind, HeldObject, PlacedLinkset, PrimFlags, PrimMotion, VersionedBody};
 use record::{Part, push_value};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Record of a linkset.
-pub(super) const HELD: Part = Part::new(*b"HELD", "held linkset");
+/// Record of an object. Version 2 has bodies of version 2, may have several linksets, and says whether it was worn. One linkset that was not, without contents, is
+/// as in version 1.
+pub(super) const HELD: Part = Part { upgrades: &[record::unchanged], ..Part::new(*b"HELD", "held object") };
 
 /// Local ids of the prims: a linkset has 256 at most.
 const IDS: Range<u32> = 1..257;
 const ROOT: LocalId = LocalId(IDS.start);
+
+/// Bit of the destination for an object that was worn.
+const WORN: u8 = 0x80;
 
 /// Fields in the order of the encoding.
 #[derive(Serialize, Deserialize)]
 struct HeldRow<'a> {
     owner: Uuid,
     by: u64,
+    /// Code of the destination, and [`WORN`].
     kind: u8,
     folder: Uuid,
     transaction: Uuid,
-    /// Values of body and state of each prim, the root first.
+    /// Values of body and state of each prim, linkset by linkset, the root first.
     #[serde(borrow)]
     prims: Vec<(&'a [u8], &'a [u8])>,
 }
 
-/// Appends the value of a linkset. Temporary prims are kept ones from now on.
-pub(crate) fn push_held(out: &mut Vec<u8>, linkset: &HeldLinkset) {
-    let HeldLinkset { owner, by, kind, folder, transaction, prims } = linkset;
-    let values: Vec<(Vec<u8>, Vec<u8>)> = prims.iter().zip(0..=u8::MAX).map(values_of).collect();
+/// Appends the value of an object. Temporary prims are kept ones from now on.
+pub(crate) fn push_held(out: &mut Vec<u8>, object: &HeldObject) {
+    let HeldObject { owner, by, kind, folder, transaction, is_worn, linksets } = object;
+    let prims = linksets.iter().flat_map(|prims| prims.iter().zip(0..=u8::MAX));
+    let values: Vec<(Vec<u8>, Vec<u8>)> = prims.map(values_of).collect();
     let row = HeldRow {
         owner: owner.0,
         by: by.0,
-        kind: kind.code(),
+        kind: kind.code() | if *is_worn { WORN } else { 0 },
         folder: *folder,
         transaction: *transaction,
         prims: values.iter().map(|(body, state)| (&body[..], &state[..])).collect(),
@@ -57,31 +64,44 @@ fn values_of(((place, versioned), number): (&(PrimMotion, VersionedBody), u8)) -
     (body, state)
 }
 
-/// Reads the value of a linkset.
-pub(crate) fn read_held(value: &[u8], versions: Versions) -> Result<HeldLinkset, RowError> {
+/// The object of a row.
+///
+/// # Errors
+/// [`RowError`].
+pub fn held_object(row: &store::HeldRow) -> Result<HeldObject, RowError> {
+    read_held(&row.value, Versions::Recent)
+}
+
+/// Reads the value of an object.
+pub(crate) fn read_held(value: &[u8], versions: Versions) -> Result<HeldObject, RowError> {
     let record = record_of(&HELD, value, versions)?;
     let row: HeldRow<'_> = HELD.decode(&record, 0)?;
     let unknown = RowError::Code { field: "destination", code: row.kind };
     let interned = &mut Interned::default();
-    let mut prims = Vec::new();
-    for ((body, state), number) in row.prims.into_iter().zip(0_u32..) {
+    let mut linksets: Vec<PlacedLinkset> = Vec::new();
+    for (body, state) in row.prims {
         let (place, body) =
             join(read_body(body, versions, interned)?, read_state(state, &IDS, versions, interned)?)?;
-        let parent = if number == 0 { LocalId(0) } else { ROOT };
-        if (place.parent, u32::from(place.link_number)) != (parent, number) {
+        if place.link_number == 0 {
+            linksets.push(Vec::new());
+        }
+        let linkset = linksets.last_mut().ok_or(RowError::Linkset)?;
+        let parent = if linkset.is_empty() { LocalId(0) } else { ROOT };
+        if (place.parent, usize::from(place.link_number)) != (parent, linkset.len()) {
             return Err(RowError::Linkset);
         }
-        prims.push((place, body));
+        linkset.push((place, body));
     }
-    if prims.is_empty() {
+    if linksets.is_empty() {
         return Err(RowError::Linkset);
     }
-    Ok(HeldLinkset {
+    Ok(HeldObject {
         owner: AgentId(row.owner),
         by: SessionKey(row.by),
-        kind: DerezKind::of_code(row.kind).ok_or(unknown)?,
+        kind: DerezKind::of_code(row.kind & !WORN).ok_or(unknown)?,
         folder: row.folder,
         transaction: row.transaction,
-        prims,
+        is_worn: row.kind & WORN != 0,
+        linksets,
     })
 }

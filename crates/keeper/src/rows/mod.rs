@@ -2,9 +2,9 @@
 //!
 //! | value | fields |
 //! |---|---|
-//! | body, tag `BODY` | id, class, material, click action, size, shape, extra parameters, particles, sound, owner, masks, sale, matter, media, overrides |
+//! | body, tag `BODY` | id, class, material, click action, size, shape, extra parameters, particles, sound, owner, masks, sale, matter, media, overrides, contents |
 //! | state, tag `STAT` | version, place, movement, place in a linkset, flags, textures, names, hover text, media |
-//! | held linkset, tag `HELD` | user, author, destination, and the values of its prims |
+//! | held object, tag `HELD` | user, author, destination, and the values of its prims |
 //! | estate, tag `ESTA` | the parcel number that was given last; owner, lists and settings of the region |
 //! | parcel, tag `PARC` | all its fields, and its squares as runs |
 //! | patch, tag `GRND` | place and heights |
@@ -20,6 +20,7 @@ mod region;
 mod state;
 
 pub(crate) use body::{push_body, read_body};
+pub use held::held_object;
 pub(crate) use held::{push_held, read_held};
 pub(crate) use interned::Interned;
 pub(crate) use land::{

@@ -6,24 +6,27 @@ use super::land::{ESTATE, PARCEL, PATCH};
 use super::region::REGION;
 use super::state::STATE;
 use super::*;
-use crate::testing::{IDS, at, body, body_with_media, golden, golden_or_new, kept, moving, rich_body};
+use crate::testing::{
+    IDS, at, body, body_with_contents, body_with_media, carried, golden, golden_or_new, item, kept, moving,
+    rich_body,
+};
 use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, SessionKey, Uuid};
 use link::{
-    AccessEntry, DerezKind, Environment, Estate, GroundPatch, HeldLinkset, Landing, LandingKind, Maturity,
+    AccessEntry, DerezKind, Environment, Estate, GroundPatch, HeldObject, Landing, LandingKind, Maturity,
     Motion, PATCH_SAMPLES, Parcel, ParcelFlags, ParcelMedia, ParcelNumber, ParcelSettings, PrimFlags,
     RegionOptions, RestingIds, Sun, Telehub,
 };
-use prim::Media;
+use prim::{CARRIED_MAX, CONTENT_ITEMS_MAX, ContentItem, Contents, Media};
 use proptest::prelude::*;
 use std::ops::Range;
 use std::path::Path;
 
 /// Golden files of the versions of each part, the oldest first.
-const BODIES: &[&str] = &["object-body-1"];
+const BODIES: &[&str] = &["object-body-1", "object-body-2"];
 const STATES: &[&str] = &["object-state-1"];
 const REGIONS: &[&str] = &["region-row-1"];
-const LINKSETS: &[&str] = &["held-linkset-1"];
+const LINKSETS: &[&str] = &["held-linkset-1", "held-linkset-2"];
 const ESTATES: &[&str] = &["estate-1"];
 const PARCELS: &[&str] = &["parcel-1"];
 const PATCHES: &[&str] = &["ground-patch-1"];
@@ -67,51 +70,65 @@ fn region() -> RegionState {
 }
 
 /// A linkset of two, as it is read.
-fn linkset() -> HeldLinkset {
+fn linkset() -> HeldObject {
     let root = PrimMotion { parent: LocalId(0), link_number: 0, ..part() };
     let part = PrimMotion { parent: LocalId(1), link_number: 1, ..part() };
-    HeldLinkset {
+    HeldObject {
         owner: AgentId(Uuid::from_u128(2)),
         by: SessionKey(1 << 48 | 7),
         kind: DerezKind::Return,
         folder: Uuid::from_u128(8),
         transaction: Uuid::from_u128(9),
-        prims: vec![(root, rich_body(3)), (part, rich_body(3))],
+        is_worn: false,
+        linksets: vec![vec![(root, rich_body(3)), (part, rich_body(3))]],
     }
 }
 
-fn held_value(linkset: &HeldLinkset) -> Vec<u8> {
+/// Several linksets, one of them with contents, that were worn.
+fn coalesced() -> HeldObject {
+    let HeldObject { mut linksets, .. } = linkset();
+    let root = PrimMotion { parent: LocalId(0), link_number: 0, ..part() };
+    linksets.insert(0, vec![(root, body_with_contents(4))]);
+    linksets.push(vec![(root, body(5))]);
+    HeldObject { linksets, is_worn: true, kind: DerezKind::Take, ..linkset() }
+}
+
+fn held_value(object: &HeldObject) -> Vec<u8> {
     let mut value = Vec::new();
-    push_held(&mut value, linkset);
+    push_held(&mut value, object);
     value
 }
 
 #[test]
 fn a_held_linkset_is_read_as_it_left_but_for_local_ids_and_lives() {
-    let read = |linkset: &HeldLinkset| read_held(&held_value(linkset), Versions::Recent);
+    let read = |object: &HeldObject| read_held(&held_value(object), Versions::Recent);
     let expected = linkset();
     let mut left = linkset();
-    for (place, _) in &mut left.prims {
+    for (place, _) in &mut left.linksets[0] {
         place.flags = PrimFlags(place.flags.0 | PrimFlags::TEMPORARY.0);
         place.link_number = 9;
         place.parent = IDS.temporary.clone().map(LocalId).nth(5).expect("a temporary id");
     }
     assert_eq!(read(&left).unwrap(), expected);
-    let whole = HeldLinkset { prims: vec![(at(1.0), body(1)); 256], ..linkset() };
-    assert_eq!(read(&whole).unwrap().prims.len(), 256);
-    let none = HeldLinkset { prims: Vec::new(), ..linkset() };
+    let whole = HeldObject { linksets: vec![vec![(at(1.0), body(1)); 256]; 2], ..linkset() };
+    let lengths = read(&whole).unwrap().linksets.iter().map(Vec::len).collect::<Vec<_>>();
+    assert_eq!(lengths, [256, 256]);
+    assert_eq!(read(&coalesced()).unwrap(), coalesced());
+    let none = HeldObject { linksets: Vec::new(), ..linkset() };
     assert!(matches!(read(&none), Err(RowError::Linkset)));
-    let deleted = HeldLinkset { kind: DerezKind::Delete, ..linkset() };
+    let deleted = HeldObject { kind: DerezKind::Delete, ..linkset() };
     assert_eq!(read(&deleted).unwrap_err().to_string(), "its destination 0 is unknown");
 }
 
 #[test]
 fn held_linksets_that_are_cut_off_or_go_on_are_refused() {
-    let value = held_value(&linkset());
-    for len in 0..value.len() {
-        assert!(read_held(&value[..len], Versions::Recent).is_err(), "{len} bytes");
+    for object in [linkset(), coalesced()] {
+        let value = held_value(&object);
+        for len in 0..value.len() {
+            assert!(read_held(&value[..len], Versions::Recent).is_err(), "{len} bytes");
+        }
+        assert!(read_held(&[&value[..], &[0]].concat(), Versions::Recent).is_err());
     }
-    assert!(read_held(&[&value[..], &[0]].concat(), Versions::Recent).is_err());
 }
 
 fn agent(n: u128) -> AgentId {
@@ -255,6 +272,7 @@ fn a_prim_is_read_as_it_was_written() {
         (moving(2.0), rich_body(2)),
         (part(), rich_body(3)),
         (at(2.0), body_with_media(4)),
+        (at(3.0), body_with_contents(5)),
     ];
     for prim in prims {
         let (body, state) = values(&prim.0, &prim.1);
@@ -265,7 +283,7 @@ fn a_prim_is_read_as_it_was_written() {
 
 #[test]
 fn golden_values_are_read_and_this_build_writes_the_newest() {
-    let (body, state) = values(&part(), &rich_body(3));
+    let (body, state) = values(&part(), &body_with_contents(3));
     let mut row = Vec::new();
     push_region(&mut row, &region());
     let mut held = Vec::new();
@@ -284,9 +302,13 @@ fn golden_values_are_read_and_this_build_writes_the_newest() {
         let files = [estate, parcel, patch].map(|name| golden(name));
         read_land(files.each_ref().map(Vec::as_slice), Versions::All).expect("of an earlier build");
     }
-    for name in BODIES {
-        let read = read_body(&golden(name), Versions::All, &mut Interned::default()).unwrap();
-        assert_eq!(read.id, rich_body(3).body.id, "{name}");
+    for (name, expected) in BODIES.iter().zip([rich_body(3), body_with_contents(3)]) {
+        for versions in [Versions::Recent, Versions::All] {
+            let read = read_body(&golden(name), versions, &mut Interned::default()).unwrap();
+            let expected = &expected.body;
+            assert_eq!((read.id, read.sit_target), (expected.id, expected.sit_target), "{name}");
+            assert_eq!((&read.contents, &read.carried), (&expected.contents, &expected.carried), "{name}");
+        }
     }
     for name in STATES {
         let read = read_state(&golden(name), &IDS.kept, Versions::All, &mut Interned::default()).unwrap();
@@ -312,6 +334,31 @@ fn the_document_names_the_golden_file_of_each_part() {
             assert!(document.contains(&row), "{row} is not in the document");
         }
     }
+}
+
+#[test]
+fn a_prim_without_contents_has_a_row_as_long_as_before() {
+    let (body, _) = values(&part(), &rich_body(3));
+    let before = golden(BODIES[0]);
+    // Tag, version and zeros come first.
+    assert_eq!((&body[8..], body[..4] == before[..4]), (&before[8..], true));
+}
+
+#[test]
+fn a_prim_with_all_that_it_may_hold_is_read_as_it_was_written() {
+    let long = |n: u128| {
+        let item = item(n + 1, &format!("{n:063}"));
+        let carried = carried(if n < 8 { CARRIED_MAX } else { 0 });
+        Arc::new(ContentItem { carried, description: "d".repeat(127).into(), ..(*item).clone() })
+    };
+    let items = (0..CONTENT_ITEMS_MAX as u128).map(long).collect();
+    let mut full = body_with_contents(1);
+    let body = Arc::make_mut(&mut full.body);
+    body.contents = Some(Arc::new(Contents { serial: u32::MAX, items }));
+    body.carried = Some(Arc::new(carried(CARRIED_MAX)));
+    let (body, state) = values(&at(1.0), &full);
+    assert!(body.len() < 1 << 20, "{} bytes: a record of a region file has room for one", body.len());
+    assert_eq!(read(&body, &state).unwrap(), (at(1.0), full));
 }
 
 #[test]
@@ -363,6 +410,10 @@ fn damage_is_refused_with_its_reason() {
         body.media = Some(Arc::new(Media { version: 1, editor: body.ownership.owner, faces }));
     };
     assert!(with(at(1.0), &limited).contains("media of 46 faces"));
+    let doubled = |body: &mut Body| {
+        body.contents = Some(Arc::new(Contents { serial: 1, items: vec![item(1, "a"), item(1, "b")] }));
+    };
+    assert!(with(at(1.0), &doubled).contains("two items with the id"));
     assert!(with(at(1.0), &|body| body.physics.density = f32::NAN).contains("matter"));
     assert!(with(at(1.0), &|body| body.names.name = "x".repeat(64).into()).contains("name of 64 bytes"));
     let (body, state) = values(&at(1.0), &VersionedBody { version: 0, ..rich_body(1) });
@@ -432,8 +483,8 @@ fn values_that_are_cut_off_or_go_on_are_refused() {
 
 proptest! {
     #[test]
-    fn a_prim_of_altered_values_can_be_written(at in 0..400_usize, with in any::<u8>(), is_body in any::<bool>()) {
-        let (mut body, mut state) = values(&part(), &rich_body(3));
+    fn a_prim_of_altered_values_can_be_written(at in 0..1_000_usize, with in any::<u8>(), is_body in any::<bool>()) {
+        let (mut body, mut state) = values(&part(), &body_with_contents(3));
         let value = if is_body { &mut body } else { &mut state };
         let at = at % value.len();
         value[at] = with;

@@ -59,11 +59,11 @@ fn faults() -> Vec<Vec<Deed>> {
     faults
 }
 
-/// The journey with a fault at each boundary, each time with other regions of an empty database.
-fn travel(store: &Store, fault: &[Deed]) {
+/// The journey with a fault at each boundary, each time with other regions of an empty database. Objects that leave a region stay in rows, or become items.
+fn travel(store: &Store, fault: &[Deed], are_items: bool) {
     let journey = journey();
     for (at, first) in (0..=journey.len()).zip((1..).step_by(2)) {
-        let mut node = Node::new(store, first);
+        let mut node = Node::new(store, first, are_items);
         node.do_all(&journey[..at]);
         node.do_all(fault);
         node.do_all(&journey[at..]);
@@ -73,17 +73,26 @@ fn travel(store: &Store, fault: &[Deed]) {
 
 #[test]
 fn a_journey_without_a_fault_leaves_each_linkset_where_it_was_sent() {
-    let store = Store::open_in_memory().expect("memory");
-    let mut node = Node::new(&store, 1);
-    node.do_all(&journey());
-    node.settle();
-    assert_eq!(node.places(), (vec![5, 2], 0), "with an anchor each; one is deleted");
+    for are_items in [false, true] {
+        let store = Store::open_in_memory().expect("memory");
+        let mut node = Node::new(&store, 1, are_items);
+        node.do_all(&journey());
+        node.settle();
+        assert_eq!(node.places(), (vec![5, 2], 0), "with an anchor each; one is deleted");
+    }
 }
 
 #[test]
 fn a_linkset_survives_a_fault_at_every_boundary() {
     for fault in faults() {
-        travel(&Store::open_in_memory().expect("memory"), &fault);
+        travel(&Store::open_in_memory().expect("memory"), &fault, false);
+    }
+}
+
+#[test]
+fn an_item_survives_a_fault_at_every_boundary() {
+    for fault in faults() {
+        travel(&Store::open_in_memory().expect("memory"), &fault, true);
     }
 }
 
@@ -98,7 +107,7 @@ fn postgres_keeps_a_linkset_through_a_fault_at_every_boundary() {
         let separator = if server.contains('?') { '&' } else { '?' };
         let url = format!("{server}{separator}options=-c%20search_path%3D{schema}");
         let store = Store::open(&url.parse().expect("an address")).expect("a database");
-        travel(&store, &fault);
+        travel(&store, &fault, n % 2 == 0);
         drop(store);
         run_batch(&server, &format!("DROP SCHEMA {schema} CASCADE"));
     }
@@ -138,9 +147,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn linksets_survive_any_faults(deeds in prop::collection::vec(deed(), 1..150)) {
+    fn linksets_survive_any_faults(
+        deeds in prop::collection::vec(deed(), 1..150),
+        are_items in any::<bool>(),
+    ) {
         let store = Store::open_in_memory().expect("memory");
-        let mut node = Node::new(&store, 1);
+        let mut node = Node::new(&store, 1, are_items);
         node.do_all(&deeds);
         node.settle();
     }

@@ -5,21 +5,30 @@
 
 use glam::Vec3;
 use ids::{AgentId, Epoch, HeldKey, Instant, LocalId, SessionKey, Tick, Uuid, WorldId};
-use keeper::{Batch, Following, Keeper, KeeperConfig, NewLand, RegionIds, RestoreOrder, held_linkset};
-use link::{
-    Action, Command, Derez, DerezKind, Estate, Frame, Motion, ObjectChange, ObjectCommand, ObjectLimits,
-    ObjectPage, PrimMotion, RestingIds, StoredLand, StoredObjects, Terrain, VersionedBody, index_in_page,
-    kept_object_ids, shared_local_ids, temporary_object_ids,
+use keeper::{
+    Batch, Following, Itemized, Keeper, KeeperConfig, NewLand, OrderKey, RegionIds, RestoreOrder,
+    RestoreSource, held_object, itemize,
 };
-use prim::{Body, Shape};
+use link::{
+    Action, Command, Derez, DerezKind, Estate, Frame, HeldObject, Motion, ObjectChange, ObjectCommand,
+    ObjectLimits, ObjectPage, PrimMotion, RestingIds, RestorePlace, StoredLand, StoredObjects, Terrain,
+    VersionedBody, index_in_page, kept_object_ids, shared_local_ids, temporary_object_ids,
+};
+use prim::{Body, Mask, Shape};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
-use store::{HeldFilter, Store, TakeHeld};
+use store::{
+    AssetHash, Folder, HeldFilter, Item, ItemEffect, MarkItem, NewAccount, PasswordHash, Store, TakeHeld,
+};
 use world::{Life, WorldConfig};
 
 static GROUND: LazyLock<Arc<Terrain>> = LazyLock::new(|| Arc::new(Terrain::flat(256, 21.0)));
+
+/// The owner of all objects, and the root of its inventory, in a database where it has one.
+const OWNER: AgentId = AgentId(Uuid::from_u128(1));
+const ROOT: Uuid = Uuid::from_u128(0x101);
 
 const TICK: Duration = Duration::from_millis(50);
 /// Linksets in the first region at the begin, with 1, 2, 3, 1, … prims.
@@ -32,7 +41,7 @@ const ROUNDS_MAX: usize = 60;
 pub(crate) enum Deed {
     /// The operator takes a linkset out of a region, or deletes it.
     Leave(usize, DerezKind, usize),
-    /// The operator orders a held linkset into a region.
+    /// The operator orders a held linkset into a region, or that of an item.
     Restore(usize, usize),
     /// The region may have no more than this number of prims.
     Limit(usize, u32),
@@ -58,10 +67,19 @@ pub(crate) struct Node<'a> {
     first: u32,
     regions: Vec<Region>,
     now: Instant,
-    /// Prims of each linkset, by the id of its root.
+    /// Prims of each linkset, by its identity.
     linksets: BTreeMap<Uuid, usize>,
     deleted: BTreeSet<Uuid>,
     n_ids: u128,
+    /// Files of assets, where objects become items.
+    assets: Option<BTreeMap<AssetHash, Vec<u8>>>,
+}
+
+/// A place of an object in the database outside of the regions.
+#[derive(Clone, Debug)]
+enum Kept {
+    Row(HeldKey),
+    Item(Box<Item>),
 }
 
 struct Region {
@@ -73,7 +91,7 @@ struct Region {
     tick: u64,
     panics: u32,
     frames: VecDeque<Frame>,
-    /// Roots in the newest frame.
+    /// Identities of roots in the newest frame.
     roots: BTreeMap<LocalId, Uuid>,
     under_way: Option<Flight>,
 }
@@ -81,14 +99,20 @@ struct Region {
 struct Flight {
     batch: Batch,
     is_written: bool,
+    effects: Vec<ItemEffect>,
 }
 
 impl<'a> Node<'a> {
-    /// A process that begins with a database without the regions `first` and the one behind it.
-    pub(crate) fn new(store: &'a Store, first: u32) -> Self {
+    /// A process that begins with a database without the regions `first` and the one behind it. Objects that leave become items, or stay in rows.
+    pub(crate) fn new(store: &'a Store, first: u32, are_items: bool) -> Self {
         let linksets = (0..LINKSETS).map(|n| (linkset_id(first, n), n as usize % 3 + 1)).collect();
         let (regions, deleted) = (Vec::new(), BTreeSet::new());
-        let mut node = Self { store, first, regions, now: Instant::ZERO, linksets, deleted, n_ids: 0 };
+        if are_items && store.account(OWNER).expect("a database").is_none() {
+            make_owner(store);
+        }
+        let assets = are_items.then(BTreeMap::new);
+        let now = Instant::ZERO;
+        let mut node = Self { store, first, regions, now, linksets, deleted, n_ids: 0, assets };
         node.begin([objects(first, first, LINKSETS), objects(first, first + 1, 0)].map(Some));
         for region in 0..2 {
             node.do_all(&[Deed::Step(region), Deed::Hear(region, false), Deed::Poll(region)]);
@@ -101,6 +125,7 @@ impl<'a> Node<'a> {
     /// Begins the process: regions have these objects, or those of the database.
     fn begin(&mut self, objects: [Option<StoredObjects>; 2]) {
         self.store.release_all_held().expect("a database");
+        self.store.release_all_marks().expect("a database");
         let regions =
             (self.first..).zip(objects).map(|(n, objects)| Region::begin(self.store, WorldId(n), objects));
         self.regions = regions.collect();
@@ -124,7 +149,7 @@ impl<'a> Node<'a> {
             Deed::Panic(n) => self.regions[n].panic(now),
             Deed::Hear(n, is_lost) => self.regions[n].hear(now, is_lost),
             Deed::Poll(n) => self.now = self.regions[n].poll(now),
-            Deed::Write(n) => self.regions[n].write(self.store),
+            Deed::Write(n) => self.regions[n].write(self.store, self.assets.as_mut()),
             Deed::Answer(n, is_true) => self.regions[n].answer(now, is_true),
             Deed::Crash => {
                 self.check();
@@ -152,39 +177,89 @@ impl<'a> Node<'a> {
     }
 
     fn restore(&mut self, n: usize, which: usize) {
-        let held: Vec<HeldKey> = self.held().into_iter().map(|(key, _)| key).collect();
-        let Some(&key) = held.get(which % held.len().max(1)) else { return };
+        let held = self.held();
+        let Some((kept, _)) = held.get(which % held.len().max(1)) else { return };
+        let source = match kept {
+            Kept::Row(key) => self.take_row(n, *key),
+            Kept::Item(item) => self.mark_item(n, item),
+        };
+        let Some(source) = source else { return };
+        self.n_ids += 1;
+        let ids = Uuid::from_u128(self.n_ids << 64 | u128::from(self.first));
+        let order = RestoreOrder { source, place: RestorePlace::Former, ids };
         let region = &mut self.regions[n];
-        match self.store.take_held(key, region.world).expect("a database") {
-            TakeHeld::Taken(row) => {
-                self.n_ids += 1;
-                let order = RestoreOrder { row, position: None, ids: Uuid::from_u128(self.n_ids << 64) };
-                if region.keeper.order_restore(order).is_err() {
-                    self.store.release_held(key).expect("a database");
-                }
-                region.send_orders();
-            }
-            TakeHeld::Busy(_) => {}
+        if region.keeper.order_restore(order).is_err() {
+            let released = match kept {
+                Kept::Row(key) => self.store.release_held(*key),
+                Kept::Item(item) => self.store.release_item(OWNER, item.id),
+            };
+            assert!(released.expect("a database"), "it was marked");
+        }
+        region.send_orders();
+    }
+
+    fn take_row(&self, n: usize, key: HeldKey) -> Option<RestoreSource> {
+        match self.store.take_held(key, self.regions[n].world).expect("a database") {
+            TakeHeld::Taken(row) => Some(RestoreSource::Held(row)),
+            TakeHeld::Busy(_) => None,
             other => panic!("{other:?}"),
         }
     }
 
-    /// Held linksets of the two regions: each with the id of its root and its number of prims.
-    fn held(&self) -> Vec<(HeldKey, (Uuid, usize))> {
-        let mut held = Vec::new();
+    fn mark_item(&self, n: usize, item: &Item) -> Option<RestoreSource> {
+        match self.store.mark_item(OWNER, item.id, self.regions[n].world).expect("a database") {
+            MarkItem::Marked { key, item } => {
+                let object = Arc::new(self.object_of(&item));
+                Some(RestoreSource::Item { key, owner: OWNER, item: Box::new(item), object })
+            }
+            MarkItem::Busy(_) => None,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The object that an item describes.
+    fn object_of(&self, item: &Item) -> HeldObject {
+        let asset = self.store.asset(item.asset).expect("a database").expect("its asset");
+        let bytes = &self.assets.as_ref().expect("assets")[&asset.row.hash];
+        postcard::from_bytes(bytes).expect("of this build")
+    }
+
+    /// Items of the owner that this process has made.
+    fn items(&self) -> Vec<(Item, HeldObject)> {
+        if self.assets.is_none() {
+            return Vec::new();
+        }
+        let items = self.store.items_in(OWNER, ROOT, 10_000).expect("a database").into_iter();
+        let is_own = |item: &Item| {
+            let asset = self.store.asset(item.asset).expect("a database").expect("its asset");
+            self.assets.as_ref().is_some_and(|assets| assets.contains_key(&asset.row.hash))
+        };
+        let own = items.filter(is_own).map(|item| {
+            let object = self.object_of(&item);
+            (item, object)
+        });
+        own.filter(|(_, object)| self.linksets.contains_key(&identity(&object.linksets[0][0].1))).collect()
+    }
+
+    /// Linksets that are held for the two regions, and those of items: each with its identity and its number of prims.
+    fn held(&self) -> Vec<(Kept, (Uuid, usize))> {
+        let described = |object: &HeldObject| (identity(&object.linksets[0][0].1), object.n_prims());
+        let items = self.items().into_iter();
+        let items = items.map(|(item, object)| (Kept::Item(Box::new(item)), described(&object)));
+        let mut held: Vec<(Kept, (Uuid, usize))> = items.collect();
         for region in &self.regions {
             let filter = HeldFilter { region: Some(region.world), ..HeldFilter::default() };
             let page = self.store.held_objects(filter, None, 1_000).expect("a database");
             assert_eq!((page.damages, page.next), (Vec::new(), None));
             held.extend(page.entries.iter().map(|entry| {
-                let linkset = held_linkset(&entry.row).expect("of this build");
-                (entry.row.key, (linkset.prims[0].1.body.id, linkset.prims.len()))
+                let object = held_object(&entry.row).expect("of this build");
+                (Kept::Row(entry.row.key), described(&object))
             }));
         }
         held
     }
 
-    /// The law, in the database: each linkset is in one place and whole. One that was deleted may be nowhere.
+    /// The law, in the database: each linkset is in one place and whole. A deleted one may be nowhere.
     pub(crate) fn check(&self) {
         let mut found: BTreeMap<Uuid, Vec<usize>> = BTreeMap::new();
         for region in &self.regions {
@@ -235,7 +310,15 @@ impl<'a> Node<'a> {
         let are_quiet = self.regions.iter_mut().all(is_quiet);
         let filter = HeldFilter::default();
         let page = self.store.held_objects(filter, None, 10_000).expect("a database");
-        are_quiet && page.entries.iter().all(|entry| entry.taken_by.is_none())
+        are_quiet && page.entries.iter().all(|entry| entry.taken_by.is_none()) && !self.is_any_marked()
+    }
+
+    /// True if an item is on its way into a region.
+    fn is_any_marked(&self) -> bool {
+        self.items().iter().any(|(item, _)| match self.mark_item(0, item) {
+            None => true,
+            Some(_) => !self.store.release_item(OWNER, item.id).expect("a database"),
+        })
     }
 }
 
@@ -298,15 +381,14 @@ impl Region {
     fn show(&mut self, frame: &Frame) {
         let show_pages = |roots: &mut BTreeMap<LocalId, Uuid>, pages: &[ObjectPage]| {
             let prims = pages.iter().flat_map(ObjectPage::prims);
-            roots.extend(
-                prims.filter(|(_, place, _)| place.link_number == 0).map(|(id, _, body)| (id, body.body.id)),
-            );
+            let prims = prims.filter(|(_, place, _)| place.link_number == 0);
+            roots.extend(prims.map(|(id, _, body)| (id, identity(body))));
         };
         for change in &frame.objects {
             match change {
                 ObjectChange::Pages(pages) => show_pages(&mut self.roots, pages),
                 ObjectChange::Set { id, motion, body, .. } if motion.link_number == 0 => {
-                    self.roots.insert(*id, body.body.id);
+                    self.roots.insert(*id, identity(body));
                 }
                 ObjectChange::Set { id, .. } | ObjectChange::Removed(id) => {
                     self.roots.remove(id);
@@ -335,23 +417,32 @@ impl Region {
         let due_at = self.keeper.poll_timeout().map_or(now, |due_at| due_at.max(now));
         if let Some(batch) = self.keeper.poll_batch(due_at) {
             assert!(self.under_way.is_none(), "one at a time");
-            self.under_way = Some(Flight { batch, is_written: false });
+            self.under_way = Some(Flight { batch, is_written: false, effects: Vec::new() });
         }
         due_at
     }
 
-    fn write(&mut self, store: &Store) {
-        if let Some(Flight { batch, is_written }) = &mut self.under_way {
-            store.save_region(self.world, &batch.changes).expect("a database");
-            *is_written = true;
+    fn write(&mut self, store: &Store, assets: Option<&mut BTreeMap<AssetHash, Vec<u8>>>) {
+        let Some(Flight { batch, is_written, effects }) = &mut self.under_way else { return };
+        if let Some(assets) = assets {
+            let Itemized { assets: new, failed } =
+                itemize(self.world, &mut batch.changes.held, postcard::to_stdvec::<HeldObject>);
+            assert_eq!(failed, []);
+            assets.extend(new.into_iter().map(|asset| (asset.hash, asset.bytes)));
         }
+        *effects = store.save_region(self.world, &batch.changes).expect("a database");
+        *is_written = true;
     }
 
     fn answer(&mut self, now: Instant, is_true: bool) {
-        let Some(Flight { batch, is_written }) = self.under_way.take() else { return };
-        self.keeper.handle_saved(now, batch.id, is_written && is_true);
+        let Some(Flight { batch, is_written, effects }) = self.under_way.take() else { return };
+        let is_saved = is_written && is_true;
+        self.keeper.handle_saved(now, batch.id, is_saved);
+        if is_saved {
+            self.keeper.note_items(&effects);
+        }
         while let Some(outcome) = self.keeper.poll_outcome() {
-            assert_ne!(outcome.key.ticket, ids::Ticket(0));
+            assert!(matches!(outcome.order, OrderKey::Marked(key) if key.ticket != ids::Ticket(0)));
         }
         self.send_orders();
     }
@@ -371,7 +462,27 @@ impl Region {
     }
 }
 
-/// Linksets of a region in the database, each with the id of its root and its number of prims.
+fn make_owner(store: &Store) {
+    let (name, parent) = ("My Inventory".into(), Uuid::nil());
+    let root = Folder { id: ROOT, parent, name, type_default: 8, version: 1 };
+    let owner = NewAccount {
+        agent: OWNER,
+        first: "Ada".into(),
+        last: "Lovelace".into(),
+        password_hash: PasswordHash(String::new()),
+        created_s: 0,
+        folders: vec![root],
+        items: Vec::new(),
+    };
+    store.create_account(&owner).expect("a database");
+}
+
+/// Identity of a linkset by its root: its time of making. Its id is another one after it was an item.
+fn identity(root: &VersionedBody) -> Uuid {
+    Uuid::from_u128(root.body.created_us.into())
+}
+
+/// Linksets of a region in the database, each with its identity and its number of prims.
 fn stored_linksets(store: &Store, world: WorldId) -> Vec<(Uuid, usize)> {
     let stored = store.region_objects(world).expect("a database");
     let (_, loaded) =
@@ -383,12 +494,13 @@ fn stored_linksets(store: &Store, world: WorldId) -> Vec<(Uuid, usize)> {
         let linkset = linksets.entry(root).or_insert((Uuid::nil(), 0));
         linkset.1 += 1;
         if root == id {
-            linkset.0 = body.body.id;
+            linkset.0 = identity(body);
         }
     }
     linksets.into_values().collect()
 }
 
+/// Identity and id of a linkset at the begin.
 fn linkset_id(first: u32, n: u32) -> Uuid {
     Uuid::from_u128(u128::from(first) << 32 | u128::from(n) << 8)
 }
@@ -410,7 +522,11 @@ fn objects(first: u32, world: u32, n_linksets: u32) -> StoredObjects {
     let n_used = prims.len() as u32;
     for ((place, id), n) in prims.into_iter().zip(start..) {
         let motion = Motion { position: Vec3::new(20.0, 20.0, 30.0), ..place.motion };
-        let body = Body::new(id, Shape::BOX, Arc::default(), AgentId(Uuid::from_u128(1)), 0);
+        // That of an anchor is in the upper half of its id.
+        let created_us = id.as_u128() as u64 | (id.as_u128() >> 48) as u64;
+        let mut body = Body::new(id, Shape::BOX, Arc::default(), OWNER, created_us);
+        // An item of it is none that could be rezzed twice.
+        Arc::make_mut(&mut body.ownership).permissions.owner = !Mask::COPY;
         Arc::make_mut(&mut page.motions)[index_in_page(LocalId(n))] = PrimMotion { motion, ..place };
         Arc::make_mut(&mut page.bodies)[index_in_page(LocalId(n))] =
             Some(VersionedBody { version: 1, body: Arc::new(body) });

@@ -50,7 +50,7 @@ pub struct RayHit {
     pub normal: Vec3,
     /// Metres from the begin of the ray.
     pub distance: f32,
-    /// Number of the face, as viewers count. For sculpts and meshes that of their box.
+    /// Number of the face, as viewers count. For sculpts and meshes 0, and while they are boxes that of the box.
     pub face: u8,
 }
 

@@ -51,7 +51,7 @@ impl ShapeCache {
         Self { places: HashMap::default(), slots: Vec::new(), hand: 0, bytes: 0, bytes_max }
     }
 
-    /// Geometry of a prim: nothing for trees and grass, a box for sculpts and meshes, whose form is an asset, else its shape.
+    /// Geometry of a prim: nothing for trees and grass, a box for sculpts and meshes, whose form is an asset ([`Geometry::of_asset`]), else its shape.
     #[must_use]
     pub fn of_body(&mut self, body: &Body) -> Geometry {
         match body.p_code {

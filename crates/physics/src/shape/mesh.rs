@@ -26,7 +26,7 @@ pub(crate) enum MeshKind {
     Concave,
 }
 
-/// A closed surface of triangles. Each edge belongs to two triangles, once in each direction, and normals point out of the solid.
+/// A closed surface of triangles. Each edge belongs to two triangles, once in each direction, and normals point out of the solid. Surfaces of assets may be open.
 ///
 /// A path that winds more than once or is skewed may run through itself. Triangles without area occur, at the tip of a cone for instance.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,7 +93,7 @@ impl SolidMesh {
     }
 
     /// Number of each triangle's face, as viewers count them: end of the path, outer sides, hole, begin of the path, begin and end of
-    /// the profile, as far as there are such.
+    /// the profile, as far as there are such. 0 for assets, whose triangles in collisions are not those that are drawn.
     #[must_use]
     pub fn faces(&self) -> &[u8] {
         &self.faces

@@ -1,8 +1,10 @@
 //! Solid form of prims.
 //!
 //! A profile (`outline`) is swept along a path (`sweep`) into a closed mesh (`build`, `mesh`) in units of the prim's scale, with fewer
-//! triangles for smaller prims. Plain boxes, most prims by far, have no mesh. The meaning of each parameter is that of viewers.
+//! triangles for smaller prims. Plain boxes, most prims by far, have no mesh. The meaning of each parameter is that of viewers. Solids of assets come
+//! as triangles (`asset`).
 
+mod asset;
 mod build;
 mod cache;
 mod detail;

@@ -182,6 +182,7 @@ fn object_data(id: LocalId, prim: &PrimMotion, crc: u32, body: &Body) -> ObjectU
         media_url: text_or_none(&body.media_url),
         ps_block: fits(&body.particles),
         extra_params: fits(body.extra_params.as_bytes()),
+        name_value: body.worn_item.map(name_values).unwrap_or_default(),
         sound: sound.map(|sound| sound.id).unwrap_or_default(),
         owner_id: if has_owner { body.ownership.owner.0 } else { Uuid::nil() },
         gain: sound.map_or(0.0, |sound| sound.gain),
@@ -189,4 +190,9 @@ fn object_data(id: LocalId, prim: &PrimMotion, crc: u32, body: &Body) -> ObjectU
         radius: sound.map_or(0.0, |sound| sound.radius_m),
         ..ObjectUpdateObjectData::default()
     }
+}
+
+/// Name values of a worn linkset's root: viewers find the item in the inventory by them.
+fn name_values(item: Uuid) -> Vec<u8> {
+    to_wire(&format!("AttachItemID STRING RW SV {item}"), VARIABLE1_MAX)
 }

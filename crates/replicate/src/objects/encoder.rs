@@ -1,6 +1,7 @@
 //! From a frame's objects to blocks and rights, once for all receivers.
 
 use super::block::{self, LazyBlock, ObjectBlock};
+use super::contents_rights::ContentsRights;
 use super::movers::{FrameTime, MovedPrim, MoverTracks};
 use glam::Vec3;
 use ids::{AgentId, Instant, LocalId};
@@ -8,7 +9,7 @@ use link::{
     Motion, ObjectChange, ObjectPage, PAGE_PRIMS, PrimFlags, PrimMotion, VersionedBody, index_in_page,
     page_of,
 };
-use prim::{Body, LinksetPermissions, Mask, Role, update_flags};
+use prim::{Body, LinksetPermissions, Role, update_flags};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -123,7 +124,7 @@ impl ObjectEntry {
     pub fn shows_the_same_as(&self, other: &Self) -> bool {
         (self.crc, self.flags, &self.prim) == (other.crc, other.flags, &other.prim)
             && (self.position, self.radius_m) == (other.position, other.radius_m)
-            && (Arc::ptr_eq(&self.body, &other.body) || self.body == other.body)
+            && (Arc::ptr_eq(&self.body, &other.body) || self.body.shows_the_same_as(&other.body))
     }
 
     /// Time of the last change of its linkset; none since its world has begun.
@@ -165,6 +166,7 @@ pub struct ObjectEncoder {
     pages: BTreeMap<LocalId, ObjectPage>,
     /// Parts of linksets with more than one prim.
     parts: BTreeMap<LocalId, Vec<LocalId>>,
+    contents_rights: ContentsRights,
     movers: MoverTracks,
     /// Changed prims encoded since the start. Blocks of whole pages are made as clients are sent them.
     pub blocks_encoded: u64,
@@ -188,8 +190,11 @@ impl ObjectEncoder {
             match change {
                 ObjectChange::Pages(pages) => {
                     for page in pages {
-                        self.forget_parts(page.first);
+                        self.forget_page(page);
                         self.pages.insert(page.first, page.clone());
+                        for (id, _, versioned) in page.prims() {
+                            self.contents_rights.note(id, &versioned.body);
+                        }
                         let parts = page.prims().filter(|(_, motion, _)| motion.parent != LocalId(0));
                         for (id, motion, _) in parts {
                             self.parts.entry(motion.parent).or_default().push(id);
@@ -288,6 +293,7 @@ impl ObjectEncoder {
     pub fn clear(&mut self) {
         self.pages.clear();
         self.parts.clear();
+        self.contents_rights.clear();
         self.movers.clear();
     }
 
@@ -306,9 +312,12 @@ impl ObjectEncoder {
     fn linkset(&self, root: LocalId) -> Option<Linkset> {
         let (root_prim, root_body) = self.get(root)?;
         let parts = || self.parts.get(&root).into_iter().flatten().filter_map(|&part| self.get(part));
-        // Contents do not exist yet: nothing in a prim bounds its rights.
-        let rights = parts().map(|(_, body)| (body.body.ownership.permissions, Mask::ALL));
-        let permissions = LinksetPermissions::of((&root_body.body.ownership.permissions, Mask::ALL), rights);
+        let of_root = (&root_body.body.ownership.permissions, self.contents_rights.of(root));
+        let of_parts = self.parts.get(&root).into_iter().flatten().filter_map(|&part| {
+            let (_, versioned) = self.get(part)?;
+            Some((versioned.body.ownership.permissions, self.contents_rights.of(part)))
+        });
+        let permissions = LinksetPermissions::of(of_root, of_parts);
         let own_radius = |body: &VersionedBody| body.body.scale.length() / 2.0;
         let radius_of =
             |(prim, body): (&PrimMotion, &VersionedBody)| prim.motion.position.length() + own_radius(body);
@@ -353,6 +362,7 @@ impl ObjectEncoder {
 
     fn put(&mut self, id: LocalId, motion: PrimMotion, body: VersionedBody) {
         self.leave_linkset(id);
+        self.contents_rights.note(id, &body.body);
         let page = self.pages.entry(page_of(id)).or_insert_with(|| ObjectPage::empty(id));
         Arc::make_mut(&mut page.motions)[index_in_page(id)] = motion;
         Arc::make_mut(&mut page.bodies)[index_in_page(id)] = Some(body);
@@ -370,6 +380,7 @@ impl ObjectEncoder {
 
     fn take_out(&mut self, id: LocalId) {
         self.leave_linkset(id);
+        self.contents_rights.forget(id);
         if let Some(page) = self.pages.get_mut(&page_of(id)) {
             Arc::make_mut(&mut page.motions)[index_in_page(id)] = PrimMotion::NONE;
             Arc::make_mut(&mut page.bodies)[index_in_page(id)] = None;
@@ -386,10 +397,15 @@ impl ObjectEncoder {
         }
     }
 
-    /// Takes the prims of a page out of their linksets.
-    fn forget_parts(&mut self, first: LocalId) {
-        let Some(page) = self.pages.get(&first) else { return };
+    /// Takes the prims of a page out of their linksets, for another state of it. Rights to contents stay of those that are in that.
+    fn forget_page(&mut self, next: &ObjectPage) {
+        let Some(page) = self.pages.get(&next.first) else { return };
         let ids: Vec<LocalId> = page.prims().map(|(id, ..)| id).collect();
-        ids.into_iter().for_each(|id| self.leave_linkset(id));
+        for id in ids {
+            self.leave_linkset(id);
+            if next.bodies[index_in_page(id)].is_none() {
+                self.contents_rights.forget(id);
+            }
+        }
     }
 }

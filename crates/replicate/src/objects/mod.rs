@@ -10,6 +10,7 @@
 //! when it is gone: viewers cull by themselves, and a KillObject would evict it from their cache.
 
 mod block;
+mod contents_rights;
 mod counts;
 mod encoder;
 mod grid;

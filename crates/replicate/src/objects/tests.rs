@@ -4,7 +4,7 @@ use super::*;
 use glam::{Quat, Vec3};
 use ids::{AgentId, Instant, LocalId, RegionHandle, Uuid};
 use link::{Motion, ObjectChange, ObjectMask, ObjectPage, PrimMotion, VersionedBody};
-use prim::{Body, LoopedSound, Shape};
+use prim::{Body, Carried, ContentItem, Contents, LoopedSound, Mask, Ownership, Permissions, Sale, Shape};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -73,6 +73,7 @@ fn pieces_of_blocks_are_one_zero_coded_message() {
     let mut body = body(5, 2.0);
     body.hover_text.text = "Ähm".into();
     body.media_url = "http://here".into();
+    body.worn_item = Some(Uuid::from_u128(0xA7));
     let mut motion = prim_at(Vec3::new(1.0, 2.0, 3.0));
     motion.motion.rotation = Quat::from_rotation_z(1.0);
     motion.parent = LocalId(77);
@@ -96,6 +97,8 @@ fn pieces_of_blocks_are_one_zero_coded_message() {
         );
         assert_eq!(object.texture_entry, [7; 40]);
         assert_eq!(object.extra_params, [0]);
+        let item = b"AttachItemID STRING RW SV 00000000-0000-0000-0000-0000000000a7\0";
+        assert_eq!(object.name_value, item);
     }
 }
 
@@ -220,6 +223,85 @@ fn clients_are_sent_the_prims_of_a_changed_linkset_that_look_otherwise() {
     assert_eq!(changed_by(&[set(0, prim_at(Vec3::Y), body(0, 1.0), 2)]), all_ids());
 }
 
+/// Contents with one item, to which its owner has these rights.
+fn contents(serial: u32, rights: Mask) -> Option<Arc<Contents>> {
+    let ownership = *body(0, 1.0).ownership;
+    let permissions = Permissions { base: rights, ..Permissions::NEW };
+    let item = ContentItem {
+        id: Uuid::from_u128(7),
+        asset: Uuid::from_u128(8),
+        asset_type: 7,
+        inventory_type: 7,
+        name: "note".into(),
+        description: "".into(),
+        flags: 0,
+        ownership: Ownership { permissions, ..ownership },
+        sale: Sale::default(),
+        created_s: 0,
+        carried: Carried::default(),
+    };
+    Some(Arc::new(Contents { serial, items: vec![Arc::new(item)] }))
+}
+
+#[test]
+fn clients_are_not_sent_a_prim_of_which_only_the_contents_have_changed() {
+    let (mut encoder, mut objects) = (ObjectEncoder::default(), ObjectReplica::new(SIZE_M));
+    let mut changed_by = |contents: Option<Arc<Contents>>| {
+        let (n_before, mut out) = (objects.n_changes(), Vec::new());
+        let body = Body { contents: contents.clone(), ..body(0, 1.0) };
+        encoder.encode(FIRST, &[set(0, prim_at(Vec3::X), body, 1)], &mut out);
+        out.iter().for_each(|change| objects.apply(1, change));
+        assert_eq!(objects.get(id(0)).expect("it is there").body.contents, contents, "readers have them");
+        objects.n_changes() - n_before
+    };
+    assert_eq!(changed_by(contents(1, Mask::ALL)), 1, "it is new");
+    assert_eq!(changed_by(contents(2, Mask::ALL)), 0);
+    // An item that must not be copied takes a right from the prim, which clients are shown.
+    assert_eq!(changed_by(contents(3, Mask::TRANSFER)), 1);
+    assert_eq!(changed_by(contents(4, Mask::TRANSFER)), 0);
+}
+
+#[test]
+fn rights_follow_the_contents_of_each_prim_of_a_linkset() {
+    use prim::receiver_flags::COPY;
+    let mut encoder = ObjectEncoder::default();
+    let part = PrimMotion { parent: id(0), link_number: 1, ..prim_at(Vec3::X) };
+    let of_part = |contents| Body { contents, ..body(1, 1.0) };
+    let may_copy = |encoder: &mut ObjectEncoder, changes: &[ObjectChange]| {
+        let mut out = Vec::new();
+        encoder.encode(FIRST, changes, &mut out);
+        let root = out.iter().find_map(|change| match change {
+            EncodedObject::Set(of, entry) if *of == id(0) => Some(entry.flags),
+            EncodedObject::Pages(pages) => pages[0].entries[0].as_ref().map(|entry| entry.flags),
+            _ => None,
+        });
+        root.expect("the root is encoded").owner & COPY != 0
+    };
+    let root = || set(0, prim_at(Vec3::splat(9.0)), body(0, 1.0), 1);
+    let unique = contents(1, Mask::TRANSFER);
+    assert!(!may_copy(&mut encoder, &[root(), set(1, part, of_part(unique.clone()), 1)]));
+    // A change of another prim; others, none, and the same as before again.
+    assert!(!may_copy(&mut encoder, &[root()]));
+    assert!(may_copy(&mut encoder, &[set(1, part, of_part(contents(2, Mask::ALL)), 2)]));
+    assert!(!may_copy(&mut encoder, &[set(1, part, of_part(unique.clone()), 3)]));
+    assert!(may_copy(&mut encoder, &[set(1, part, of_part(None), 4)]));
+    assert!(!may_copy(&mut encoder, &[set(1, part, of_part(unique), 5)]));
+    // It is gone, with a page and by itself.
+    let page = |bodies: &[Body]| {
+        let mut page = ObjectPage::empty(id(0));
+        for (at, body) in bodies.iter().enumerate() {
+            let versioned = VersionedBody { version: 6, body: Arc::new(body.clone()) };
+            Arc::make_mut(&mut page.bodies)[at] = Some(versioned);
+            Arc::make_mut(&mut page.motions)[at] = if at == 0 { prim_at(Vec3::X) } else { part };
+        }
+        ObjectChange::Pages(vec![page])
+    };
+    assert!(may_copy(&mut encoder, &[page(&[body(0, 1.0)])]));
+    assert!(!may_copy(&mut encoder, &[page(&[body(0, 1.0), of_part(contents(7, Mask::TRANSFER))])]));
+    assert!(may_copy(&mut encoder, &[ObjectChange::Removed(id(1)), root()]));
+    assert!(may_copy(&mut encoder, &[root(), set(1, part, of_part(None), 8)]), "it had another prim's id");
+}
+
 #[test]
 fn rights_of_a_linkset_are_those_that_its_parts_share() {
     use prim::receiver_flags::{COPY, YOU_OWNER};
@@ -246,8 +328,7 @@ fn rights_of_a_linkset_are_those_that_its_parts_share() {
     // A change of one part changes the flags of all.
     let mut bare = body(1, 1.0);
     let ownership = Arc::make_mut(&mut bare.ownership);
-    ownership.permissions.owner =
-        prim::Mask::of_bits(ownership.permissions.owner.bits() & !prim::Mask::COPY.bits());
+    ownership.permissions.owner = Mask::of_bits(ownership.permissions.owner.bits() & !Mask::COPY.bits());
     out.clear();
     encoder.encode(FIRST, &[set(1, part, bare, 2)], &mut out);
     assert_eq!(

@@ -269,6 +269,8 @@ impl Client {
             region_size_m: admission.place.ground().size_m,
             seed_capability: admission.seed_url.clone(),
             inventory_root: Uuid::nil(),
+            trash_folder: Uuid::nil(),
+            secure_session: Uuid::nil(),
         };
         let behavior = match self.index % 10 {
             _ if self.mood != Mood::Roam => Behavior::Stand,

@@ -183,6 +183,7 @@ impl InstanceRun {
             start: Spot { place: PlaceId(user as u16 % 2), position: Vec3::splat(30.0), look_at: Vec3::X },
             home: None,
             wearables: Arc::from([]),
+            look: None,
         };
         // A second login ends the first one, which may have to be waited for.
         let _ = self.process.hub.login(self.now, login);

@@ -1,5 +1,6 @@
 //! The simulator runs itself: equal runs of equal scenarios, nothing impossible meanwhile, and all defects found. One program, since each links all of the server.
 
+mod asset_workers;
 mod crowd;
 mod determinism;
 mod faults;

@@ -13,7 +13,7 @@ on_both_engines! {
     the_scrubbers_place_is_kept,
 }
 
-fn asset(id: u128, bytes: &[u8]) -> AssetRow {
+pub(super) fn asset(id: u128, bytes: &[u8]) -> AssetRow {
     AssetRow {
         id: Uuid::from_u128(id),
         hash: AssetHash::of(bytes),
@@ -26,11 +26,11 @@ fn asset(id: u128, bytes: &[u8]) -> AssetRow {
     }
 }
 
-fn temporary(id: u128, bytes: &[u8], used_s: i64) -> AssetRow {
+pub(super) fn temporary(id: u128, bytes: &[u8], used_s: i64) -> AssetRow {
     AssetRow { used_s: Some(used_s), ..asset(id, bytes) }
 }
 
-fn add(store: &Store, row: &AssetRow) -> AssetAdded {
+pub(super) fn add(store: &Store, row: &AssetRow) -> AssetAdded {
     store.add_assets(std::slice::from_ref(row)).unwrap()[0]
 }
 

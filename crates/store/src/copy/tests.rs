@@ -7,15 +7,17 @@ use crate::instance::tests::instance;
 use crate::region_objects::tests::set_object_aside;
 use crate::testing::{TestDatabase, tamper};
 use crate::{
-    ApiToken, AssetHash, AssetRow, HeldChange, HeldRow, InstanceOrigin, LandChanges, LandKey, LandKind,
-    LandRows, Location, NewAccount, ObjectRows, RegionChanges, RegionRow, State, TOKEN_HASH_BYTES, check,
+    ApiToken, AssetHash, AssetRow, DocumentChanges, GiftOutcome, HeldChange, HeldRow, InstanceOrigin,
+    InventoryGift, InventoryLimits, JobRow, LandChanges, LandKey, LandKind, LandRows, Location, MarkItem,
+    NewAccount, NewWorn, ObjectRows, Offer, OfferKind, RegionChanges, RegionRow, State, StoredAppearance,
+    StoredBake, StoredWearable, TOKEN_HASH_BYTES, WearOutcome, check,
 };
 use glam::Vec3;
 use ids::{AgentId, Epoch, HeldKey, LocalId, RegionHandle, SessionKey, Ticket, Uuid, WorldId};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// At least one row in each table, and more than a page of some.
-fn fill(database: &TestDatabase) {
+pub(crate) fn fill(database: &TestDatabase) {
     let store = database.open();
     let many = |n: u128| NewAccount {
         first: format!("Ada{n}"),
@@ -35,6 +37,17 @@ fn fill(database: &TestDatabase) {
         look_at: Vec3::new(1.0, -1.0, 16_777_217.0),
     };
     store.save_last_locations(&[(account.agent, location)]).unwrap();
+    let offer = Offer {
+        receiver: account.agent,
+        id: Uuid::from_u128(u128::MAX),
+        giver: many(0).agent,
+        transaction: Uuid::nil(),
+        kind: OfferKind::Folder,
+        made_s: -1,
+    };
+    let limits = InventoryLimits::default();
+    let gift = InventoryGift { offer, items: Vec::new(), made: Vec::new(), limits };
+    assert_eq!(store.give(&gift).unwrap(), GiftOutcome::Given);
     for n in 1..=40 {
         let origin = match n {
             2 => InstanceOrigin::Portal { visited_s: -5 },
@@ -77,6 +90,42 @@ fn fill(database: &TestDatabase) {
     let bake = AssetRow { id: Uuid::from_u128(4), used_s: Some(i64::MAX), ..texture.clone() };
     store.add_assets(&[texture, bake]).unwrap();
     assert!(store.quarantine_content(AssetHash([0xFF; 32]), "damaged").unwrap());
+    let item = account.items[0].id;
+    tamper(&store, Sql::same("UPDATE inventory_items SET owner_mask = 0 WHERE item = $1"), values![item]);
+    let marked = store.mark_item(account.agent, item, WorldId(2_047)).unwrap();
+    assert!(matches!(marked, MarkItem::Marked { .. }), "{marked:?}");
+    fill_avatar(&store, many(1).agent, many(1).items[0].id);
+    store.identity().unwrap();
+    let job = JobRow {
+        number: u64::MAX >> 1,
+        kind: "backup".into(),
+        subject: "/Ünal".into(),
+        author: "page".into(),
+        state: "done".into(),
+        created_s: -1,
+        started_s: None,
+        ended_s: Some(i64::MAX),
+        outcome: Some(String::new()),
+        result: None,
+    };
+    store.save_jobs(&[job], &[]).unwrap();
+}
+
+/// An account with a worn object, an appearance and an outfit.
+fn fill_avatar(store: &Store, agent: AgentId, item: Uuid) {
+    tamper(store, Sql::same("UPDATE inventory_items SET asset_type = 6 WHERE item = $1"), values![item]);
+    let item = store.item(agent, item).unwrap().expect("it is there");
+    let worn = NewWorn { item: item.clone(), point: 255, revision: i64::MAX, value: vec![0; 3].into() };
+    assert_eq!(store.wear(agent, &[worn], 1).unwrap(), [WearOutcome::Worn]);
+    let bake = StoredBake { face: u8::MAX, cache_id: Uuid::nil(), asset: Uuid::from_u128(4) };
+    let look = StoredAppearance {
+        height_m: -0.0,
+        texture_entry: Vec::new(),
+        visual_params: vec![255; 255],
+        bakes: vec![bake],
+    };
+    store.save_appearances(&[(agent, look)]).unwrap();
+    store.save_wearables(agent, &[StoredWearable { item: item.id, kind: u8::MAX }]).unwrap();
 }
 
 /// A region with more objects than a page has rows, of which one is set aside.
@@ -108,12 +157,10 @@ fn fill_region(store: &Store) {
         value: vec![0; 5_000].into(),
     };
     let held = vec![(ticket, HeldChange::Insert(held))];
-    store
-        .save_region(
-            region,
-            &RegionChanges { row, bodies, states, gone: Vec::new(), land, held, aside: Vec::new() },
-        )
-        .unwrap();
+    let documents =
+        DocumentChanges { rows: vec![(Uuid::nil(), b"<RegionSettings/>".to_vec())], replaces: false };
+    let changes = RegionChanges { row, bodies, states, land, documents, held, ..RegionChanges::default() };
+    store.save_region(region, &changes).unwrap();
     set_object_aside(store, WorldId(2_047), LocalId(u32::MAX));
     assert!(store.add_region_materials(region, &[(Uuid::from_u128(u128::MAX), vec![0xC5; 300])], 1).unwrap());
 }

@@ -30,6 +30,16 @@ PRAGMA trusted_schema = OFF;
 PRAGMA foreign_keys = ON;
 ";
 
+/// Settings for a file that is void unless it is completed: a crash leaves a file without a reader, and its writer syncs it once. Rows of a damaged
+/// database are copied as they are, also those that refer to nothing.
+const SCRATCH_SETTINGS: &str = "
+PRAGMA journal_mode = MEMORY;
+PRAGMA synchronous = OFF;
+PRAGMA cache_size = -8192;
+PRAGMA trusted_schema = OFF;
+PRAGMA foreign_keys = OFF;
+";
+
 /// The read-only part of these: the file must not change.
 const READ_ONLY_SETTINGS: &str = "PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;";
 
@@ -52,6 +62,11 @@ impl Sqlite {
     pub(crate) fn open_read_only(path: &Path) -> Result<Self, EngineError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         Self::prepare(rusqlite::Connection::open_with_flags(path, flags)?, READ_ONLY_SETTINGS)
+    }
+
+    /// Opens a file of which nothing has to survive a crash, creating it when it is missing.
+    pub(crate) fn open_scratch(path: &Path) -> Result<Self, EngineError> {
+        Self::prepare(rusqlite::Connection::open(path)?, SCRATCH_SETTINGS)
     }
 
     pub(crate) fn open_in_memory() -> Result<Self, EngineError> {

@@ -102,6 +102,11 @@ pub struct InventoryLimits {
     pub depth_max: u32,
 }
 
+impl InventoryLimits {
+    /// Those without an effect: of transfers, which the worlds have carried out already, and of a transaction that only holds off others.
+    pub(crate) const NONE: Self = Self { items_max: u32::MAX, folders_max: u32::MAX, depth_max: u32::MAX };
+}
+
 impl Default for InventoryLimits {
     fn default() -> Self {
         Self { items_max: 200_000, folders_max: 20_000, depth_max: 64 }
@@ -170,4 +175,10 @@ pub enum InventoryRefusal {
     /// PostgreSQL keeps no such text.
     #[error("a name or a description cannot contain a NUL")]
     Nul,
+    /// The item is on its way into a world, or a folder that would be removed holds it.
+    #[error("item {0} is on its way into a region")]
+    Busy(Uuid),
+    /// The avatar wears the item, or one in a folder that would be removed.
+    #[error("item {0} is worn: take it off first")]
+    Worn(Uuid),
 }

@@ -8,12 +8,17 @@
 
 mod folders;
 mod items;
+mod transfers;
+
+pub use transfers::FolderChoice;
+pub(crate) use transfers::Received;
 
 use super::changes::{InventoryChange, InventoryLimits, InventoryOutcome, InventoryRefusal};
-use super::{Folder, Item, find_folder, find_item, tree};
+use super::{Folder, Item, find_folder, find_item, marks, tree};
 use crate::engine::{EngineError, Session, Sql, values};
 use crate::{Store, StoreError};
 use ids::AgentId;
+use std::collections::BTreeSet;
 use uuid::Uuid;
 
 /// The highest version. Clients count one ahead for their own changes, in 32 bits.
@@ -38,6 +43,8 @@ pub(crate) struct InventoryEdit {
     /// per transaction, at its first creation.
     n_folders: Option<u64>,
     n_items: Option<u64>,
+    /// Items on their way into a world, once they were read. No other transaction marks one of the owner's meanwhile.
+    marked: Option<BTreeSet<Uuid>>,
 }
 
 /// Reasons for which a change was not made.
@@ -69,7 +76,7 @@ impl InventoryEdit {
         limits: InventoryLimits,
     ) -> Result<Option<Self>, EngineError> {
         let account = session.query_row(LOCK, values![owner.0], |row| row.get::<Uuid>(0))?;
-        Ok(account.map(|_| Self { owner, limits, n_folders: None, n_items: None }))
+        Ok(account.map(|_| Self { owner, limits, n_folders: None, n_items: None, marked: None }))
     }
 
     /// Makes one change, or refuses it without any effect. After an error the transaction is rolled back.
@@ -122,21 +129,35 @@ impl InventoryEdit {
     ) -> Result<InventoryOutcome, Failure> {
         let mut versions = Vec::with_capacity(folders.len());
         for &folder in folders {
-            let raised =
-                session.query_row(RAISE_VERSION, values![VERSION_MAX, self.owner.0, folder], |row| {
-                    row.get::<i32>(0)
-                })?;
-            versions.extend(raised.map(|version| (folder, version)));
+            versions.extend(self.raise_version(session, folder)?.map(|version| (folder, version)));
         }
         Ok(InventoryOutcome { versions, ..InventoryOutcome::default() })
+    }
+
+    /// The new version of a folder whose direct content changes; `None` if it does not exist.
+    fn raise_version(&self, session: &mut Session<'_>, folder: Uuid) -> Result<Option<i32>, EngineError> {
+        session.query_row(RAISE_VERSION, values![VERSION_MAX, self.owner.0, folder], |row| row.get(0))
     }
 
     fn folder(&self, session: &mut Session<'_>, id: Uuid) -> Result<Folder, Failure> {
         find_folder(session, self.owner, id)?.ok_or_else(|| InventoryRefusal::UnknownFolder(id).into())
     }
 
-    fn item(&self, session: &mut Session<'_>, id: Uuid) -> Result<Item, Failure> {
-        find_item(session, self.owner, id)?.ok_or_else(|| InventoryRefusal::UnknownItem(id).into())
+    /// An item that is to be changed.
+    fn free_item(&mut self, session: &mut Session<'_>, id: Uuid) -> Result<Item, Failure> {
+        let item = find_item(session, self.owner, id)?.ok_or(InventoryRefusal::UnknownItem(id))?;
+        if self.marked(session)?.contains(&id) {
+            return Err(InventoryRefusal::Busy(id).into());
+        }
+        Ok(item)
+    }
+
+    fn marked(&mut self, session: &mut Session<'_>) -> Result<&mut BTreeSet<Uuid>, EngineError> {
+        let known = match self.marked.take() {
+            Some(known) => known,
+            None => marks::marked_items(session, self.owner)?,
+        };
+        Ok(self.marked.insert(known))
     }
 }
 
@@ -187,6 +208,41 @@ impl Store {
         });
         let changed = changed.map_err(StoreError::query("changing the inventory of", owner.0))?;
         changed.ok_or(StoreError::UnknownAccount(owner))
+    }
+
+    /// As [`Self::change_inventory`], all changes or none: the first refusal takes back those before it. Returns the place of the refused change with the
+    /// reason.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownAccount`], [`StoreError::Query`]; then no change has an effect, unless the outcome is unknown.
+    pub fn change_inventory_whole(
+        &self,
+        owner: AgentId,
+        changes: &[InventoryChange],
+        limits: &InventoryLimits,
+    ) -> Result<Result<Vec<InventoryOutcome>, (usize, InventoryRefusal)>, StoreError> {
+        let mut refused = None;
+        let changed = self.write(|session| {
+            refused = None;
+            let Some(mut edit) = InventoryEdit::begin(session, owner, *limits)? else { return Ok(None) };
+            let mut outcomes = Vec::with_capacity(changes.len());
+            for (place, change) in changes.iter().enumerate() {
+                match edit.apply(session, change)? {
+                    Ok(outcome) => outcomes.push(outcome),
+                    Err(refusal) => {
+                        refused = Some((place, refusal));
+                        // The transaction is rolled back.
+                        return Err(EngineError::unfit("a change was refused"));
+                    }
+                }
+            }
+            Ok(Some(outcomes))
+        });
+        if let Some(refused) = refused {
+            return Ok(Err(refused));
+        }
+        let changed = changed.map_err(StoreError::query("changing the inventory of", owner.0))?;
+        changed.map(Ok).ok_or(StoreError::UnknownAccount(owner))
     }
 }
 

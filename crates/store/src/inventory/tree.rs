@@ -89,6 +89,14 @@ const ITEMS: Sql = below!(
      next_owner_mask, sale_type, sale_price FROM inventory_items \
      WHERE owner = $1 AND folder IN (SELECT folder FROM below) ORDER BY folder, item LIMIT $3"
 );
+const MARKED: Sql = below!(
+    "SELECT m.item FROM item_marks AS m JOIN inventory_items AS i ON i.owner = m.owner AND i.item = m.item \
+     WHERE m.owner = $1 AND i.folder IN (SELECT folder FROM below) ORDER BY m.item LIMIT 1"
+);
+const WORN: Sql = below!(
+    "SELECT w.item FROM worn_objects AS w JOIN inventory_items AS i ON i.owner = w.owner AND i.item = w.item \
+     WHERE w.owner = $1 AND i.folder IN (SELECT folder FROM below) ORDER BY w.item LIMIT 1"
+);
 const REMOVE_ITEMS: Sql = below!(
     "DELETE FROM inventory_items INDEXED BY inventory_items_by_folder \
      WHERE owner = $1 AND folder IN (SELECT folder FROM below)",
@@ -151,6 +159,24 @@ pub(super) fn typed_folders_below(
     folder: Uuid,
 ) -> Result<Vec<(Uuid, i8)>, EngineError> {
     session.query(TYPED_FOLDERS, values![owner.0, folder], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// The first of the items in a folder or below it that are on their way into a world.
+pub(super) fn marked_item_below(
+    session: &mut Session<'_>,
+    owner: AgentId,
+    folder: Uuid,
+) -> Result<Option<Uuid>, EngineError> {
+    session.query_row(MARKED, values![owner.0, folder], |row| row.get(0))
+}
+
+/// The first of the items in a folder or below it that are worn.
+pub(super) fn worn_item_below(
+    session: &mut Session<'_>,
+    owner: AgentId,
+    folder: Uuid,
+) -> Result<Option<Uuid>, EngineError> {
+    session.query_row(WORN, values![owner.0, folder], |row| row.get(0))
 }
 
 /// Removes a folder and everything in it.

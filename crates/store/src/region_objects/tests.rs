@@ -53,7 +53,8 @@ pub(crate) fn changes(
 ) -> RegionChanges {
     let gone = gone.iter().copied().map(LocalId).collect();
     let (land, held, aside) = (LandChanges::default(), Vec::new(), Vec::new());
-    RegionChanges { row: row(sequence), bodies: rows(bodies), states: rows(states), gone, land, held, aside }
+    let (bodies, states, worn, documents) = (rows(bodies), rows(states), Vec::new(), Default::default());
+    RegionChanges { row: row(sequence), bodies, states, gone, land, documents, held, worn, aside }
 }
 
 /// Damaged rows as a keeper hands them to the next save.

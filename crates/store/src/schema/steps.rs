@@ -18,6 +18,11 @@ pub(super) const STEPS: &[SchemaStep] = &[
     SchemaStep { name: "held objects", sql: HELD_OBJECTS },
     SchemaStep { name: "assets", sql: ASSETS },
     SchemaStep { name: "inventory_statistics", sql: INVENTORY_STATISTICS },
+    SchemaStep { name: "jobs", sql: JOBS },
+    SchemaStep { name: "items on their way", sql: ITEM_MARKS },
+    SchemaStep { name: "offers and gestures", sql: OFFERS_AND_GESTURES },
+    SchemaStep { name: "documents of regions", sql: REGION_DOCUMENTS },
+    SchemaStep { name: "worn objects and appearances", sql: WORN_AND_APPEARANCES },
 ];
 
 /// Ids are 16-byte blobs, times are seconds since 1970, booleans are 0 and 1, or the absence of NULL.
@@ -507,4 +512,195 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
 ANALYZE sqlite_schema;
 ",
     postgres: "-- PostgreSQL collects its own.",
+};
+
+/// Orders of the operator that take long. The newest are kept with their outcomes; their numbers rise.
+const JOBS: Sql = Sql {
+    sqlite: "
+CREATE TABLE jobs (
+    job             INTEGER NOT NULL PRIMARY KEY,
+    kind            TEXT    NOT NULL,
+    subject         TEXT    NOT NULL,
+    author          TEXT    NOT NULL,
+    state           TEXT    NOT NULL,
+    created_s       INTEGER NOT NULL,
+    started_s       INTEGER,
+    ended_s         INTEGER,
+    outcome         TEXT,
+    result          TEXT
+) STRICT;
+",
+    postgres: r#"
+CREATE TABLE jobs (
+    job             BIGINT NOT NULL PRIMARY KEY,
+    kind            TEXT COLLATE "C" NOT NULL,
+    subject         TEXT COLLATE "C" NOT NULL,
+    author          TEXT COLLATE "C" NOT NULL,
+    state           TEXT COLLATE "C" NOT NULL,
+    created_s       BIGINT NOT NULL,
+    started_s       BIGINT,
+    ended_s         BIGINT,
+    outcome         TEXT COLLATE "C",
+    result          TEXT COLLATE "C"
+);
+"#,
+};
+
+/// An offer is the id of a thing that is in the receiver's inventory already; `state` is 0 while it waits to be shown, 1 while it can be answered, 2 behind that. The
+/// index has the gestures that are switched on, which are few.
+const OFFERS_AND_GESTURES: Sql = Sql {
+    sqlite: "
+CREATE TABLE inventory_offers (
+    receiver        BLOB    NOT NULL REFERENCES accounts (agent) ON DELETE CASCADE,
+    offer           BLOB    NOT NULL,
+    giver           BLOB    NOT NULL,
+    transaction_id  BLOB    NOT NULL,
+    kind            INTEGER NOT NULL,
+    made_s          INTEGER NOT NULL,
+    state           INTEGER NOT NULL,
+    PRIMARY KEY (receiver, offer)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX inventory_items_active ON inventory_items (owner, item) WHERE asset_type = 21 AND (flags & 1) = 1;
+",
+    postgres: "
+CREATE TABLE inventory_offers (
+    receiver        BYTEA NOT NULL REFERENCES accounts (agent) ON DELETE CASCADE,
+    offer           BYTEA NOT NULL,
+    giver           BYTEA NOT NULL,
+    transaction_id  BYTEA NOT NULL,
+    kind            BIGINT NOT NULL,
+    made_s          BIGINT NOT NULL,
+    state           BIGINT NOT NULL,
+    PRIMARY KEY (receiver, offer)
+);
+CREATE INDEX inventory_items_active ON inventory_items (owner, item) WHERE asset_type = 21 AND (flags & 1) = 1;
+",
+};
+
+/// The key of a mark is a number that rises, below the keys of held objects: those have a region. The identity of a database is one row, with its first use.
+const ITEM_MARKS: Sql = Sql {
+    sqlite: "
+CREATE TABLE item_marks (
+    held            INTEGER NOT NULL PRIMARY KEY,
+    owner           BLOB    NOT NULL,
+    item            BLOB    NOT NULL,
+    taken_by        INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX item_marks_by_item ON item_marks (owner, item);
+
+CREATE TABLE database_identity (
+    number          INTEGER NOT NULL PRIMARY KEY,
+    id              BLOB    NOT NULL
+) STRICT;
+",
+    postgres: r#"
+CREATE TABLE item_marks (
+    held            BIGINT NOT NULL PRIMARY KEY,
+    owner           BYTEA NOT NULL,
+    item            BYTEA NOT NULL,
+    taken_by        BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX item_marks_by_item ON item_marks (owner, item);
+
+CREATE TABLE database_identity (
+    number          BIGINT NOT NULL PRIMARY KEY,
+    id              BYTEA NOT NULL
+);
+"#,
+};
+
+/// The id of a document is that of its parcel, and null for the settings of the region.
+const REGION_DOCUMENTS: Sql = Sql {
+    sqlite: "
+CREATE TABLE region_documents (
+    region          INTEGER NOT NULL,
+    document        BLOB    NOT NULL,
+    value           BLOB    NOT NULL,
+    PRIMARY KEY (region, document)
+) STRICT, WITHOUT ROWID;
+",
+    postgres: r#"
+CREATE TABLE region_documents (
+    region          BIGINT NOT NULL,
+    document        BYTEA NOT NULL,
+    value           BYTEA NOT NULL,
+    PRIMARY KEY (region, document)
+);
+"#,
+};
+
+/// A worn object is also an item, and goes with it. `revision` rises with its changes; `is_ahead` is 1 while the item's asset has an earlier state. An appearance is
+/// that which the avatar's client has sent last. Its bakes are temporary assets, one for a face, which do not expire meanwhile; `cache_id` is the client's name for what
+/// was baked, null for none.
+const WORN_AND_APPEARANCES: Sql = Sql {
+    sqlite: "
+CREATE TABLE worn_objects (
+    owner           BLOB    NOT NULL,
+    item            BLOB    NOT NULL,
+    point           INTEGER NOT NULL,
+    revision        INTEGER NOT NULL,
+    is_ahead        INTEGER NOT NULL,
+    value           BLOB    NOT NULL,
+    checksum        INTEGER NOT NULL,
+    PRIMARY KEY (owner, item),
+    FOREIGN KEY (owner, item) REFERENCES inventory_items (owner, item) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE avatar_appearances (
+    agent           BLOB    NOT NULL PRIMARY KEY REFERENCES accounts (agent) ON DELETE CASCADE,
+    height_m        REAL    NOT NULL,
+    texture_entry   BLOB    NOT NULL,
+    visual_params   BLOB    NOT NULL,
+    checksum        INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE appearance_bakes (
+    agent           BLOB    NOT NULL REFERENCES accounts (agent) ON DELETE CASCADE,
+    face            INTEGER NOT NULL,
+    cache_id        BLOB    NOT NULL,
+    asset           BLOB    NOT NULL,
+    PRIMARY KEY (agent, face)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX appearance_bakes_by_asset ON appearance_bakes (asset);
+
+CREATE TABLE avatar_wearables (
+    agent           BLOB    NOT NULL PRIMARY KEY REFERENCES accounts (agent) ON DELETE CASCADE,
+    worn            BLOB    NOT NULL
+) STRICT, WITHOUT ROWID;
+",
+    postgres: "
+CREATE TABLE worn_objects (
+    owner           BYTEA NOT NULL,
+    item            BYTEA NOT NULL,
+    point           BIGINT NOT NULL,
+    revision        BIGINT NOT NULL,
+    is_ahead        BIGINT NOT NULL,
+    value           BYTEA NOT NULL,
+    checksum        BIGINT NOT NULL,
+    PRIMARY KEY (owner, item),
+    FOREIGN KEY (owner, item) REFERENCES inventory_items (owner, item) ON DELETE CASCADE
+);
+
+CREATE TABLE avatar_appearances (
+    agent           BYTEA NOT NULL PRIMARY KEY REFERENCES accounts (agent) ON DELETE CASCADE,
+    height_m        DOUBLE PRECISION NOT NULL,
+    texture_entry   BYTEA NOT NULL,
+    visual_params   BYTEA NOT NULL,
+    checksum        BIGINT NOT NULL
+);
+
+CREATE TABLE appearance_bakes (
+    agent           BYTEA NOT NULL REFERENCES accounts (agent) ON DELETE CASCADE,
+    face            BIGINT NOT NULL,
+    cache_id        BYTEA NOT NULL,
+    asset           BYTEA NOT NULL,
+    PRIMARY KEY (agent, face)
+);
+CREATE INDEX appearance_bakes_by_asset ON appearance_bakes (asset);
+
+CREATE TABLE avatar_wearables (
+    agent           BYTEA NOT NULL PRIMARY KEY REFERENCES accounts (agent) ON DELETE CASCADE,
+    worn            BYTEA NOT NULL
+);
+",
 };

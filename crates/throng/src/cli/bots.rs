@@ -44,6 +44,10 @@ pub enum BehaviorName {
     Tumble,
     /// Stand, and throw 20 prims each that physics moves so high that they fall for half a minute.
     Soar,
+    /// Stand, and upload, create, copy, give, take, rez, wear, drop into prims and remove things; see --audit.
+    Carry,
+    /// Stand, and take, rez and give objects that must not be copied.
+    Ferry,
     /// Stand behind a line of 64 kbit/s, ask for more, ack late, and take answers of the event queue late.
     SlowReader,
     /// Stand and attack: one in three each with garbage, with floods of agent updates and with floods of chat.
@@ -74,22 +78,22 @@ pub struct BotsArgs {
     /// Login address of the server, such as http://127.0.0.1:9000/.
     #[arg(long, value_name = "URI")]
     pub login: String,
-    /// Number of bots.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub count: u32,
-    /// Their behaviour.
-    #[arg(long, value_enum, default_value = "stand")]
-    pub behavior: BehaviorName,
+    /// Number of bots [default: with --audit FILE those of the file].
+    #[arg(long, value_name = "N", required_unless_present = "audit", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub count: Option<u32>,
+    /// Their behaviour [default: stand].
+    #[arg(long, value_enum)]
+    pub behavior: Option<BehaviorName>,
     /// Last name of all of them; two runs at once need different ones [default: by behaviour].
     #[arg(long, value_name = "NAME")]
     pub last_name: Option<String>,
     /// Steadiness of their agent updates.
     #[arg(long, value_enum, default_value = "stable")]
     pub sender: SenderName,
-    /// Agent updates a second of each bot; of bots that build its edits a second.
+    /// Agent updates a second of each bot; of bots that build its edits a second, of bots that carry its requests.
     #[arg(long, value_name = "HZ", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=125))]
     pub rate: u32,
-    /// Edge of the plot of each bot that builds, metres.
+    /// Edge of the plot of each bot that builds or carries, metres.
     #[arg(long, value_name = "METRES", default_value_t = 16, value_parser = clap::value_parser!(u32).range(4..=256))]
     pub plot: u32,
     /// Bandwidth that each of them requests, bits per second.
@@ -132,6 +136,10 @@ pub struct BotsArgs {
     /// File for the edits of bots that build: when each was sent, and when its effect was seen.
     #[arg(long, value_name = "FILE")]
     pub edits: Option<PathBuf>,
+    /// File for the record of bots that carry: their requests, and the server's answers. An existing one is continued. At the end the server's state is compared with
+    /// it, also behind a crash of the server; without a behaviour its bots log in for that alone. Exit status 1: things are lost, doubled or vanished.
+    #[arg(long, value_name = "FILE")]
+    pub audit: Option<PathBuf>,
     /// File of the observers' caches of objects, which they keep as viewers do: read at the beginning if it exists, written at the end.
     #[arg(long, value_name = "FILE")]
     pub cache: Option<PathBuf>,
@@ -144,8 +152,8 @@ pub struct BotsArgs {
     /// Print the report as one JSON object.
     #[arg(long)]
     pub json: bool,
-    /// Execute the lines of standard input: enter N, behavior NAME, sender NAME, rate HZ, mark, gap, pings, probes, edits, prims, leave. Each is
-    /// answered by a line of JSON at its end; --count is the most that may enter.
+    /// Execute the lines of standard input: enter N, behavior NAME, sender NAME, rate HZ, mark, gap, pings, probes, edits, prims, carry, audit, capabilities,
+    /// leave. Each is answered by a line of JSON at its end; --count is the most that may enter.
     #[arg(long)]
     pub control: bool,
 }
@@ -167,11 +175,14 @@ mod tests {
         assert_eq!(args.cache, Some("c".into()));
         assert_eq!(
             (args.count, args.behavior, args.sender),
-            (1000, BehaviorName::Walk, SenderName::Unstable)
+            (Some(1000), Some(BehaviorName::Walk), SenderName::Unstable)
         );
         assert_eq!((args.rate, args.observers, args.ramp), (125, 20, 30.0));
         assert_eq!((args.duration, args.delay), (Duration::from_secs(60), Duration::from_millis(50)));
         assert_eq!((args.loss, args.profile, args.server_pid), (0.05, ProfileName::NodeMetaverse, Some(7)));
+        let args: BotsArgs = parse("--login x --audit record").unwrap();
+        assert_eq!((args.count, args.behavior, args.audit), (None, None, Some("record".into())));
+        assert!(parse::<BotsArgs>("--login x").is_err(), "of no number");
         for (name, _) in bots::behavior::Behavior::NAMES {
             assert!(parse::<BotsArgs>(&format!("--login x --count 1 --behavior {name}")).is_ok(), "{name}");
         }

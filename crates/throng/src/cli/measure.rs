@@ -59,10 +59,11 @@ pub struct ExperimentArgs {
     /// A further part of `crowd`: 5,000 clients beside a process that takes PERCENT of a core.
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub starve: Option<u32>,
-    /// Number of kills of `kills`; of power cuts half as many [default: 200].
+    /// Number of kills of `kills`, `keep` and `keep-kills`; of power cuts half as many, in `keep` as many [default: 200].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub kills: Option<u32>,
-    /// One part of `build` alone: load, rest, bulk, rez, edits, disk, crowd, movers, scene, kills or power.
+    /// One part alone: of `build` load, rest, bulk, rez, edits, disk, crowd, movers, scene, kills or power; of `keep` kills, slow, power, full, transfers,
+    /// uploads, textures or inventory.
     #[arg(long, value_name = "NAME")]
     pub part: Option<String>,
 }

@@ -1,27 +1,48 @@
 //! The command line: arguments of each command, without its work.
 
 mod accounts;
+mod archive;
+mod assets;
+mod backup;
 mod bots;
+mod console;
 mod diagnose;
+mod estate;
+mod inventory;
+mod jobs;
 mod measure;
 mod objects;
+mod parcel;
 mod parse;
 mod region;
 mod serve;
+mod server;
 mod store;
 mod terrain;
 mod token;
 
 pub use accounts::{AlertArgs, KickArgs, UserCommand};
+pub use archive::{
+    ArchiveCheckArgs, ArchiveDiffArgs, IarCommand, IarLoadArgs, IarSaveArgs, OarCommand, OarLoadArgs,
+    OarSaveArgs,
+};
+pub use assets::AssetsCommand;
+pub use backup::{BackupArgs, RestoreArgs, VerifyArgs};
 pub use bots::{BehaviorName, BotsArgs, ProfileName, SenderName};
+pub use console::ConsoleArgs;
 pub use diagnose::{CrashCommand, CrashMonitorArgs, RecordArgs, ReplayArgs, TraceCommand, TuneArgs};
+pub use estate::{EstateCommand, EstateListArgs, EstateTarget};
+pub use inventory::{GiveArgs, InventoryCommand};
+pub use jobs::JobsCommand;
 pub use measure::{
     ExperimentArgs, ExperimentCommand, MeasureRecorderArgs, PreflightArgs, SinkName, SummaryArgs,
     WorkloadArgs,
 };
 pub use objects::{ObjectFilterArgs, ObjectsCommand, RemovalArgs};
+pub use parcel::{ParcelCommand, ParcelTarget};
 pub use region::RegionCommand;
 pub use serve::{ConfigCommand, ServeArgs};
+pub use server::{LoginCommand, LoginTarget, SayArgs, ShutdownArgs, StatusArgs};
 pub use store::{CopyArgs, StoreCommand};
 pub use terrain::{RangeArgs, TerrainArgs, TerrainCommand};
 pub use token::{TokenArgs, TokenCommand};
@@ -45,9 +66,26 @@ pub struct Cli {
 pub enum Command {
     /// Serve worlds until SIGTERM.
     Serve(ServeArgs),
-    /// Create, change and list accounts.
-    #[command(subcommand)]
+    /// A prompt over these commands, which knows those of OpenSimulator's console as well.
+    Console(ConsoleArgs),
+    /// Show a running server's version, uptime, and numbers of regions and users.
+    Status(StatusArgs),
+    /// End a running server.
+    Shutdown(ShutdownArgs),
+    /// Create, change and list accounts; list the present users.
+    #[command(subcommand, alias = "users")]
     User(UserCommand),
+    /// Open and close the logins of a running server, and set the text that users are shown.
+    #[command(subcommand)]
+    Login(LoginCommand),
+    /// Show an account's inventory on a running server.
+    #[command(subcommand)]
+    Inventory(InventoryCommand),
+    /// Give an asset, or a copy of an item, to an account of a running server.
+    Give(GiveArgs),
+    /// List, show and verify assets of a running server, and report those that nothing names.
+    #[command(subcommand)]
+    Assets(AssetsCommand),
     /// Make, list and revoke tokens of the operator's API.
     #[command(subcommand)]
     Token(TokenCommand),
@@ -57,16 +95,39 @@ pub enum Command {
     /// List, show, return, delete and put back the objects of a running server's regions.
     #[command(subcommand)]
     Objects(ObjectsCommand),
-    /// Export, import or save a region.
+    /// List, show, restart, save, export and import regions.
     #[command(subcommand)]
     Region(RegionCommand),
+    /// Show and change the estate of a running server's region: owner, managers, access.
+    #[command(subcommand)]
+    Estate(EstateCommand),
+    /// List and show the parcels of a running server's region.
+    #[command(subcommand)]
+    Parcel(ParcelCommand),
     /// End a user's session on a running server.
     Kick(KickArgs),
-    /// Show a message to everyone on a running server.
+    /// Show a message to all users of a running server, to those in a region, or to one.
     Alert(AlertArgs),
+    /// Say something in a region of a running server.
+    Say(SayArgs),
     /// Load, save, level or bake the ground of a region of a running server.
     #[command(subcommand)]
     Terrain(TerrainCommand),
+    /// Check and compare archives of regions (OAR), without a server; load and save them on a running one.
+    #[command(subcommand)]
+    Oar(OarCommand),
+    /// Check archives of inventories (IAR), without a server; load and save them on a running one.
+    #[command(subcommand)]
+    Iar(IarCommand),
+    /// Look through all that is stored: rows, assets and their files. Exit status 1: something is damaged or missing.
+    Verify(VerifyArgs),
+    /// Write a backup of database and assets, of a running server or a stopped one. Exit status 1: there is none, or something in it was damaged or lost before.
+    Backup(BackupArgs),
+    /// Make a data directory of a backup, or rehearse that. Exit status 1: it failed, or something is damaged or missing.
+    Restore(RestoreArgs),
+    /// List, show and cancel the jobs of a running server: backups, rehearsals, looks through the stored data, reports on assets, loads and saves of archives.
+    #[command(subcommand)]
+    Jobs(JobsCommand),
     /// Show the crashes of a server.
     #[command(subcommand)]
     Crash(CrashCommand),
@@ -190,7 +251,7 @@ mod tests {
     #[test]
     fn names_are_one_word_or_two() {
         for words in [&["ban", "Jane", "Doe"][..], &["ban", " Jane  Doe "]] {
-            let UserCommand::Ban { name, store } = parse_user(words).unwrap() else { panic!("ban") };
+            let UserCommand::Ban { name, store, .. } = parse_user(words).unwrap() else { panic!("ban") };
             assert_eq!((name.name(), store.data), ("Jane Doe".to_owned(), None));
         }
         assert!(parse_user(&["ban"]).is_err());

@@ -9,6 +9,9 @@ use ids::{HeldKey, Uuid};
 #[derive(Clone, Debug, Subcommand)]
 pub enum ObjectsCommand {
     /// List the objects of one region or of all.
+    #[command(after_help = "Examples:
+  throng objects list --region Harbour --owner \"Ada Lovelace\"
+  throng objects list --region Harbour --within 128,128,25,20 --json")]
     List {
         /// The objects.
         #[command(flatten)]
@@ -21,6 +24,8 @@ pub enum ObjectsCommand {
         data: DataArg,
     },
     /// Show an object with its settings and parts.
+    #[command(after_help = "Example:
+  throng objects show 3b3f5a90-6c5e-4c4f-8a53-6d1a0f6d2f11")]
     Show {
         /// Its id, or that of one of its parts.
         #[arg(value_name = "ID")]
@@ -36,10 +41,16 @@ pub enum ObjectsCommand {
         data: DataArg,
     },
     /// Return objects to their owners.
+    #[command(after_help = "Example:
+  throng objects return --owner \"Eve Byron\" --dry-run")]
     Return(RemovalArgs),
     /// Delete objects, which cannot be undone.
+    #[command(after_help = "Example:
+  throng objects delete --region Harbour --parcel 3")]
     Delete(RemovalArgs),
-    /// List the objects that left the regions for their owners: returned, deleted and taken ones.
+    /// List the objects that left the regions and cannot be items: their owners have no accounts, or they are too large.
+    #[command(after_help = "Example:
+  throng objects held --region Harbour")]
     Held {
         /// Owner: "First Last", or the id of an account.
         #[arg(long, value_name = "NAME")]
@@ -55,6 +66,8 @@ pub enum ObjectsCommand {
         data: DataArg,
     },
     /// Put a held object into a region.
+    #[command(after_help = "Example:
+  throng objects restore 1-27 --at 128,128,25")]
     Restore {
         /// Its key, as `throng objects held` shows it.
         #[arg(value_name = "KEY")]
@@ -73,6 +86,8 @@ pub enum ObjectsCommand {
         data: DataArg,
     },
     /// Delete a held object for good.
+    #[command(after_help = "Example:
+  throng objects discard 1-27")]
     Discard {
         /// Its key, as `throng objects held` shows it.
         #[arg(value_name = "KEY")]

@@ -61,6 +61,12 @@ pub(super) fn place(text: &str) -> Result<[f32; 3], String> {
     numbers(text).ok_or_else(|| "a place looks like 128,128,25".to_owned())
 }
 
+/// Parses `10,-20,0`, also in the form `<10,-20,0>` of OpenSimulator: metres along each axis.
+pub(super) fn metres(text: &str) -> Result<[f32; 3], String> {
+    let inner = text.strip_prefix('<').and_then(|text| text.strip_suffix('>')).unwrap_or(text);
+    numbers(inner).ok_or_else(|| "metres along each axis look like 10,-20,0".to_owned())
+}
+
 /// Finite numbers between commas.
 fn numbers<const N: usize>(text: &str) -> Option<[f32; N]> {
     let numbers: Option<Vec<f32>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
@@ -103,6 +109,16 @@ mod tests {
         assert_eq!(world_label("7=A=B, C"), Ok((7, "A=B, C".to_owned())));
         for text in ["", "Harbour", "=Harbour", "Harbour=7", "-1=Harbour"] {
             assert!(world_label(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn metres_stand_between_commas_and_perhaps_in_brackets() {
+        for text in ["10,-20,0.5", "<10, -20, 0.5>"] {
+            assert_eq!(metres(text), Ok([10.0, -20.0, 0.5]), "{text}");
+        }
+        for text in ["", "1,2", "1,2,3,4", "<1,2,3", "1,2,inf", "a,b,c"] {
+            assert!(metres(text).is_err(), "{text:?}");
         }
     }
 

@@ -9,6 +9,9 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Subcommand)]
 pub enum TerrainCommand {
     /// Give a region the ground of a file. Users cannot undo it.
+    #[command(after_help = "Examples:
+  throng terrain load hills.r32 --region Harbour
+  throng terrain load hills.png --lowest -10 --highest 90 --region Harbour")]
     Load {
         /// The file.
         #[arg(value_name = "FILE")]
@@ -21,6 +24,8 @@ pub enum TerrainCommand {
         target: TerrainArgs,
     },
     /// Write the ground of a region into a file.
+    #[command(after_help = "Example:
+  throng terrain save hills.r32 --region Harbour")]
     Save {
         /// The file to make; there must be none yet.
         #[arg(value_name = "FILE")]
@@ -33,6 +38,8 @@ pub enum TerrainCommand {
         target: TerrainArgs,
     },
     /// Give the whole ground of a region one height. Users cannot undo it.
+    #[command(after_help = "Example:
+  throng terrain fill 21 --region Harbour")]
     Fill {
         /// The height, in metres: -2048 to 2048.
         #[arg(value_name = "METRES", allow_negative_numbers = true, value_parser = ground_height)]
@@ -42,6 +49,8 @@ pub enum TerrainCommand {
         target: TerrainArgs,
     },
     /// Make the present ground of a region the one from which edits of users are limited, and to which they revert it.
+    #[command(after_help = "Example:
+  throng terrain bake --region Harbour")]
     Bake {
         /// The region.
         #[command(flatten)]

@@ -35,7 +35,8 @@ pub struct TokenArgs {
     #[arg(long, value_name = "NAME")]
     pub name: String,
     /// Its scopes: worlds:read, worlds:write (includes worlds:read), templates:write, regions.read, regions.write (includes regions.read),
-    /// operate (everything else).
+    /// assets.read, assets.write (includes assets.read), inventory.read, inventory.write (includes inventory.read), archives (of regions and inventories), backup (backups, looks through all that is stored,
+    /// jobs), operate (everything else).
     #[arg(long = "scope", value_name = "SCOPE", required = true, value_delimiter = ',')]
     pub scopes: Vec<TokenScope>,
     /// For how long, such as 12h or 30d; without it, until it is revoked.

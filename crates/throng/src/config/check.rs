@@ -84,6 +84,12 @@ pub(super) fn together(config: &Config) -> Vec<ConfigProblem> {
                        if you mean it, add --force-open-registration";
         problem("login.open_registration", "true".into(), message.into());
     }
+    let backups = &config.backup.directory;
+    if !backups.as_os_str().is_empty() && !backups.is_absolute() {
+        let message =
+            "is not a whole path: the directory of a backup must not depend on where the server was started";
+        problem("backup.directory", format!("{:?}", backups.display().to_string()), message.into());
+    }
     if config.region.is_empty() {
         problem("region", String::new(), "is empty: a grid needs a region to log in to".into());
     }

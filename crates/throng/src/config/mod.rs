@@ -27,9 +27,10 @@ pub use key::{ConfigSection, Key, KeyKind};
 pub use problem::{ConfigError, ConfigProblem};
 pub(crate) use sections::hz_or;
 pub use sections::{
-    AgentUpdateFilter, AssetsSection, CapturesSection, Database, DiagnoseSection, Gateway, HttpSection,
-    InstancesSection, LoginSection, ObjectsSection, Page, PortalSection, PublicChatAudience, RecorderSection,
-    RegionSection, ServerSection, TemplateSection, TerrainShape, WorldSection,
+    AgentUpdateFilter, AssetsSection, AvatarSection, BackupSection, CapturesSection, Database,
+    DiagnoseSection, Gateway, HttpSection, InstancesSection, InventorySection, LoginSection, ObjectsSection,
+    Page, PortalSection, PublicChatAudience, RecorderSection, RegionSection, ServerSection, TemplateSection,
+    TerrainShape, WorldSection,
 };
 pub use show::Effective;
 pub use sources::{ENV_PREFIX, Flag, Sources};
@@ -51,10 +52,16 @@ pub struct Config {
     pub store: Database,
     /// Content of users.
     pub assets: AssetsSection,
+    /// Backups.
+    pub backup: BackupSection,
     /// Content for clients.
     pub http: HttpSection,
     /// Objects that users build.
     pub objects: ObjectsSection,
+    /// Inventories.
+    pub inventory: InventorySection,
+    /// Avatars.
+    pub avatar: AvatarSection,
     /// Accounts and attempts.
     pub login: LoginSection,
     /// Circuits.
@@ -81,12 +88,15 @@ pub struct Config {
 
 impl Config {
     /// Every section, in the order of the documentation.
-    pub const SECTIONS: [ConfigSection; 16] = [
+    pub const SECTIONS: [ConfigSection; 19] = [
         ServerSection::SECTION,
         Database::SECTION,
         AssetsSection::SECTION,
+        BackupSection::SECTION,
         HttpSection::SECTION,
         ObjectsSection::SECTION,
+        InventorySection::SECTION,
+        AvatarSection::SECTION,
         LoginSection::SECTION,
         Gateway::SECTION,
         WorldSection::SECTION,
@@ -116,8 +126,11 @@ impl Default for Config {
             server: ServerSection::default(),
             store: Database::default(),
             assets: AssetsSection::default(),
+            backup: BackupSection::default(),
             http: HttpSection::default(),
             objects: ObjectsSection::default(),
+            inventory: InventorySection::default(),
+            avatar: AvatarSection::default(),
             login: LoginSection::default(),
             gateway: Gateway::default(),
             world: WorldSection::default(),

@@ -8,6 +8,7 @@ use grid::capability::SimulatorFeatures;
 use grid::login::LoginConfig;
 use std::net::SocketAddr;
 use std::time::Duration;
+use store::InventoryLimits;
 
 pub(crate) fn login_config(config: &Config) -> LoginConfig {
     let login = &config.login;
@@ -32,6 +33,10 @@ pub(crate) fn login_config(config: &Config) -> LoginConfig {
 pub(crate) const fn watcher_limits(config: &Config) -> live::WatcherLimits {
     let page = &config.page;
     live::WatcherLimits { max: page.watchers_max, per_address_max: page.watchers_per_address_max }
+}
+
+pub(crate) fn inventory_limits(config: &Config) -> InventoryLimits {
+    InventoryLimits { items_max: config.inventory.items_max, ..InventoryLimits::default() }
 }
 
 pub(crate) fn proxies(config: &Config) -> Proxies {
@@ -67,6 +72,20 @@ pub(crate) fn settings(config: &Config, http_port: u16, admin: SocketAddr, unix_
             say_m: radius(link::ChatKind::Say),
             shout_m: radius(link::ChatKind::Shout),
             map_server_url: None,
+            attachments_max: config.avatar.attachments_max,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inventories_are_bounded_as_configured() {
+        assert_eq!(inventory_limits(&Config::default()), InventoryLimits::default());
+        let mut config = Config::default();
+        config.inventory.items_max = 7;
+        assert_eq!(inventory_limits(&config), InventoryLimits { items_max: 7, ..InventoryLimits::default() });
     }
 }

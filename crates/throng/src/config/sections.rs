@@ -6,7 +6,7 @@ use super::{PublicAddress, StoreAddress};
 use gateway::hub::PORTS_MAX;
 use gateway::shard::FilterMode;
 use ids::WorldId;
-use link::SHARED_WORLDS_MAX;
+use link::{SHARED_WORLDS_MAX, WORN_MAX};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -164,6 +164,34 @@ section! {
 }
 
 section! {
+    /// Backups of the database and of all assets, and their rehearsals ([keeping.md](keeping.md#backups)).
+    pub struct BackupSection in "backup", repeated: false {
+        /// Directory of the backups, by its whole path; empty: no backups but those of `throng backup`. Created when missing.
+        ///
+        /// On another disk, or on a file system of another machine, backups outlive the disk of the data directory. Files of assets are stored once for all
+        /// backups. One server at a time writes to it.
+        directory: PathBuf = PathBuf::new(), "path", KeyKind::Text;
+        /// Time between two backups; 0: none without an order.
+        ///
+        /// Shorter loses less with the disk. The next backup copies only what is new, but reads the whole database.
+        every_h: u32 = 24, "h", KeyKind::whole(0, 8_760);
+        /// Backups that are kept. The newest one that is whole is kept in any case.
+        ///
+        /// Damage that is noticed later than the oldest backup was made is in all of them.
+        keep: u32 = 14, "backups", KeyKind::whole(1, 1_000);
+        /// Time between two rehearsals: the newest backup is restored for trial, verified byte by byte, and its worlds run for a second; 0: none without an
+        /// order.
+        ///
+        /// A backup that was never restored may be none. A rehearsal reads all of it, and takes the memory of another server for some seconds.
+        rehearse_every_h: u32 = 168, "h", KeyKind::whole(0, 8_760);
+        /// Bytes per second that backups, rehearsals and verifications read.
+        ///
+        /// More ends sooner, and leaves the disk less time for the server's own work.
+        bytes_per_s: u64 = 67_108_864, "bytes/s", KeyKind::whole(1_048_576, 1_099_511_627_776);
+    }
+}
+
+section! {
     /// HTTP beside logins: content for clients.
     pub struct HttpSection in "http", repeated: false {
         /// Bytes of assets per second that one user is sent, on average over four seconds.
@@ -193,6 +221,26 @@ section! {
         /// Shorter, and viewers keep objects that soon change again, for which their entry is worth nothing. Longer, and objects of a region that is
         /// being built are sent in full at each visit.
         cache_after_s: u32 = 60, "s", KeyKind::whole(1, 86_400);
+    }
+}
+
+section! {
+    /// Inventories of users.
+    pub struct InventorySection in "inventory", repeated: false {
+        /// Items of one user's inventory at most, links included. Requests for more are refused with a message.
+        ///
+        /// An item takes about half a kilobyte of the disk, and a viewer keeps the whole list in its memory. What an inventory has beyond a lowered limit stays.
+        items_max: u32 = 200_000, "items", KeyKind::whole(1, 10_000_000);
+    }
+}
+
+section! {
+    /// Avatars of users.
+    pub struct AvatarSection in "avatar", repeated: false {
+        /// Objects that an avatar wears at most, those on its user's screen among them.
+        ///
+        /// Every client near by is sent them all. What an avatar wears beyond a lowered limit stays on.
+        attachments_max: u32 = 38, "objects", KeyKind::whole(1, WORN_MAX as i64);
     }
 }
 
@@ -623,10 +671,12 @@ section! {
         ///
         /// Their owner and creator is the grid's operator.
         box_name: String = link::BOX_NAME.into(), "–", KeyKind::Name;
-        /// File of a whole region with which it begins, beside the configuration file; empty: none. `throng region export` writes such files.
+        /// File of a whole region with which it begins, beside the configuration file; empty: none. `throng region export` writes such files, and
+        /// archives (`.oar`) are some.
         ///
         /// It is read at the first start only, as long as the database has nothing of the region. Later the region has what was built there. `throng region import` on a
-        /// stopped server refuses such a region before its first start. The land of the file comes with it if that is of a region of the same size.
+        /// stopped server refuses such a region before its first start. The land of the file comes with it if that is of a region of the same size, that of an
+        /// archive if it is no larger.
         content: PathBuf = PathBuf::new(), "path", KeyKind::Text;
         /// Time without a change after which its picture on the map is drawn again; 20 times as long after a change at the latest. The first one is drawn at once.
         ///
@@ -676,7 +726,7 @@ section! {
         /// Their owner and creator is the grid's operator.
         box_name: String = link::BOX_NAME.into(), "–", KeyKind::Name;
         /// File of a whole region whose objects stand in every instance, beside the configuration file; empty: none. `throng region export` writes such
-        /// files.
+        /// files, and archives (`.oar`) are some, whose assets the server stores at each start.
         ///
         /// All instances share one copy, which none of them can change. Visitors walk through the objects, NPCs around boxes of their sizes. With NPCs at
         /// most 16,384 objects and boxes.

@@ -140,7 +140,7 @@ fn unix_s() -> u64 {
 mod tests {
     use super::*;
     use std::path::PathBuf;
-    use store::{LandChanges, ObjectRows, RegionChanges};
+    use store::{ObjectRows, RegionChanges};
 
     #[test]
     fn an_import_waits_for_the_first_start_of_a_region_with_content() {
@@ -182,15 +182,7 @@ mod tests {
             let mut bodies = ObjectRows::default();
             bodies.push(last, b"damaged");
             let row = stored.row.expect("it was saved");
-            let changes = RegionChanges {
-                row,
-                bodies,
-                states: ObjectRows::default(),
-                gone: Vec::new(),
-                land: LandChanges::default(),
-                held: Vec::new(),
-                aside: Vec::new(),
-            };
+            let changes = RegionChanges { row, bodies, ..RegionChanges::default() };
             store.save_region(keeper.region, &changes).expect("a store");
             (last, store.read_region(keeper.region).expect("a region"))
         };

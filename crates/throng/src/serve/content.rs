@@ -1,16 +1,23 @@
-//! Content of regions and templates: whole regions from files, as `throng region export` writes them.
+//! Content of regions and templates: whole regions from files, as `throng region export` writes them, or from archives (`archive_content`).
 
-use crate::config::RegionSection;
-use ids::{Uuid, WorldId};
-use keeper::RegionIds;
+use super::ServeError;
+use super::archive_content::{self, ArchiveContentError, ContentTarget, is_archive, store_content};
+use crate::config::{Config, RegionSection, TemplateSection};
+use archiver::{AccountRules, IdRule};
+use assets::AssetStore;
+use grid::capability::MATERIALS_MAX;
+use ids::{AgentId, Uuid, WorldId};
+use keeper::KeeperConfig;
 use keeper::region_file::{self, RegionFile, RegionFileError};
-use link::{GroundSpec, Scenery, SceneryError, Terrain, kept_object_ids, shared_local_ids};
+use link::{GroundSpec, PlacedBody, Scenery, SceneryError, kept_object_ids, shared_local_ids};
+use prim::Body;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::RegionChanges;
+use store::{DocumentChanges, RegionChanges, Store, StoreError};
 use thiserror::Error;
 
 /// Reasons for which content is not used. Without it the world would be another one, so that the server does not start.
@@ -44,6 +51,24 @@ pub(super) enum ContentError {
         /// Width of the world.
         expected: u32,
     },
+    /// The archive cannot be used.
+    #[error("cannot use the archive {}", path.display())]
+    Archive {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        #[source]
+        source: ArchiveContentError,
+    },
+    /// What is kept beside the region's own rows.
+    #[error("cannot keep what belongs to the content {}", path.display())]
+    Store {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        #[source]
+        source: StoreError,
+    },
     /// A prim that cannot stand in a world without changes.
     #[error("the content {} has a prim that cannot stand there", path.display())]
     Scenery {
@@ -55,32 +80,114 @@ pub(super) enum ContentError {
     },
 }
 
-/// Rows of a new region with the objects and the land of its content, over its described ground; `None` for a region without content.
+/// Stored things that a region's content needs.
+#[derive(Clone, Copy)]
+pub(super) struct ContentStores<'a> {
+    pub(super) store: &'a Store,
+    pub(super) assets: &'a dyn AssetStore,
+}
+
+/// Rows of a new region with the objects and the land of its content, over its described ground; `None` for a region without content. The assets of an archive
+/// are stored then, and its materials: without the rows nothing names them.
 pub(super) fn rows(
     region: &RegionSection,
-    ids: &RegionIds,
+    keeper: &KeeperConfig,
     cache_id: Uuid,
-    ground: &Arc<Terrain>,
+    stores: ContentStores<'_>,
 ) -> Result<Option<RegionChanges>, ContentError> {
-    let path = &region.content;
+    let (path, ids, ground) = (&region.content, &keeper.ids, &keeper.land.terrain);
     if path.as_os_str().is_empty() {
         return Ok(None);
+    }
+    if is_archive(path) {
+        return archive_rows(region, keeper, cache_id, stores).map(Some);
     }
     Ok(Some(read(path, region.size_m, &ids.kept)?.rows(ids, cache_id, ground)))
 }
 
+fn archive_rows(
+    region: &RegionSection,
+    keeper: &KeeperConfig,
+    cache_id: Uuid,
+    ContentStores { store, assets }: ContentStores<'_>,
+) -> Result<RegionChanges, ContentError> {
+    let path = &region.content;
+    let failed = |source| ContentError::Archive { path: path.clone(), source };
+    let unkept = |source| ContentError::Store { path: path.clone(), source };
+    let estate_owner = keeper.land.estate.owner;
+    // Without an owner of the estate, owners stay as they are.
+    let is_known = |account: AgentId| {
+        estate_owner.is_none() || store.account(account).is_ok_and(|account| account.is_some())
+    };
+    let accounts =
+        AccountRules { is_known: &is_known, default_user: estate_owner.unwrap_or(AgentId(Uuid::nil())) };
+    let mut seed = [0; 32];
+    seed[..16].copy_from_slice(cache_id.as_bytes());
+    let target = ContentTarget {
+        name: &region.name,
+        size_m: region.size_m,
+        kept: &keeper.ids.kept,
+        accounts,
+        ids: IdRule::Renew,
+        seed,
+    };
+    let content = archive_content::read(path, &target).map_err(failed)?;
+    let land = content.land(&keeper.land, &target).map_err(failed)?;
+    let materials = store_content(path, assets).map_err(failed)?;
+    let world = keeper.region;
+    store.add_region_materials(world, &materials, MATERIALS_MAX).map_err(unkept)?;
+    let documents = DocumentChanges { rows: land.documents, replaces: true };
+    let file = RegionFile { land: Some(land.land), ..content.file };
+    let rows = file.rows(&keeper.ids, cache_id, &keeper.land.terrain);
+    Ok(RegionChanges { documents, ..rows })
+}
+
+/// Stores the assets of the archives that templates have as content: instances name them, and no row of a region does.
+pub(super) fn store_template_assets(config: &Config, assets: &dyn AssetStore) -> Result<(), ServeError> {
+    let mut stored = BTreeSet::new();
+    for TemplateSection { name, content, .. } in &config.template {
+        if is_archive(content) && stored.insert(content) {
+            store_content(content, assets)
+                .map_err(|source| ContentError::Archive { path: content.clone(), source })
+                .map_err(|why| ServeError::Template { name: name.clone(), source: why.into() })?;
+        }
+    }
+    Ok(())
+}
+
 /// The ground of a template with the prims of its content, if it has any.
-pub(super) fn put_into(ground: GroundSpec, path: &Path) -> Result<GroundSpec, ContentError> {
+pub(super) fn put_into(ground: GroundSpec, name: &str, path: &Path) -> Result<GroundSpec, ContentError> {
     if path.as_os_str().is_empty() {
         return Ok(ground);
     }
-    // Instances number their static objects anew; these ids only keep the prims of the file apart.
-    let kept = kept_object_ids(&shared_local_ids(WorldId(1)));
-    let placed = read(path, ground.size_m, &kept)?.placed();
+    let placed = placed(name, path, ground.size_m)?;
     let scenery: Scenery = Arc::unwrap_or_clone(ground.scenery);
     let scenery = scenery.with_content(placed);
     let scenery = scenery.map_err(|source| ContentError::Scenery { path: path.into(), source })?;
     Ok(GroundSpec { scenery: Arc::new(scenery), ..ground })
+}
+
+/// Prims of the content of a template, which no row of a region has.
+pub(super) fn template_prims(section: &TemplateSection) -> Result<Vec<Arc<Body>>, ContentError> {
+    let TemplateSection { name, content, size_m, .. } = section;
+    if content.as_os_str().is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(placed(name, content, *size_m)?.into_iter().map(|(_, _, body)| body).collect())
+}
+
+fn placed(name: &str, path: &Path, size_m: u32) -> Result<Vec<PlacedBody>, ContentError> {
+    // Instances number their static objects anew; these ids only keep the prims of the file apart.
+    let kept = kept_object_ids(&shared_local_ids(WorldId(1)));
+    if !is_archive(path) {
+        return Ok(read(path, size_m, &kept)?.placed());
+    }
+    // Owners mean nothing there, since no prim can be changed.
+    let accounts = AccountRules { is_known: &|_| true, default_user: AgentId(Uuid::nil()) };
+    let target = ContentTarget { name, size_m, kept: &kept, accounts, ids: IdRule::Keep, seed: [0; 32] };
+    let content = archive_content::read(path, &target);
+    let content = content.map_err(|source| ContentError::Archive { path: path.into(), source })?;
+    Ok(content.file.placed())
 }
 
 fn read(path: &Path, size_m: u32, kept: &Range<u32>) -> Result<RegionFile, ContentError> {
@@ -97,11 +204,14 @@ fn read(path: &Path, size_m: u32, kept: &Range<u32>) -> Result<RegionFile, Conte
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::serve::{keeper_config, new_land};
+    use assets::MemoryAssets;
     use glam::Vec3;
-    use ids::{AgentId, LocalId};
+    use ids::LocalId;
+    use keeper::RegionIds;
     use keeper::region_file::RegionAbout;
-    use link::{Motion, ObjectPage, PrimMotion, RestingIds, StoredObjects, VersionedBody};
-    use prim::{Body, Shape, ShapeKind};
+    use link::{Motion, ObjectPage, PrimMotion, RestingIds, StoredObjects, Terrain, VersionedBody};
+    use prim::{Shape, ShapeKind};
     use std::error::Error as _;
 
     fn ids() -> RegionIds {
@@ -141,12 +251,16 @@ mod tests {
     #[test]
     fn a_template_has_the_prims_of_its_content_behind_its_boxes() {
         let folder = tempfile::tempdir().unwrap();
-        let with = put_into(ground(), &file(folder.path(), 256)).unwrap();
+        let with = put_into(ground(), "Arena", &file(folder.path(), 256)).unwrap();
         assert_eq!(with.scenery.len(), 5);
         assert_eq!(with.scenery.prims()[3].position, Vec3::splat(20.0));
         assert_eq!(with.scenery.prims()[4].position, Vec3::splat(30.0), "a part beside its root");
         assert_eq!(with.scenery.body(4).unwrap().shape, Shape::plain(ShapeKind::Torus));
-        assert_eq!(put_into(ground(), Path::new("")).unwrap(), ground());
+        assert_eq!(put_into(ground(), "Arena", Path::new("")).unwrap(), ground());
+        let arena =
+            TemplateSection { content: folder.path().join("harbour.region"), ..TemplateSection::default() };
+        assert_eq!(template_prims(&arena).unwrap().len(), 2);
+        assert!(template_prims(&TemplateSection::default()).unwrap().is_empty());
     }
 
     #[test]
@@ -154,23 +268,27 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let region = RegionSection { content: file(folder.path(), 256), ..RegionSection::default() };
         let flat = Arc::new(Terrain::flat(256, 21.0));
-        let changes = rows(&region, &ids(), Uuid::from_u128(5), &flat).unwrap().expect("content");
+        let land = new_land(&region, &flat, None, 0);
+        let keeper = keeper_config(&Config::default(), (WorldId(1), &region), land, 0);
+        let (store, assets) = (Store::open_in_memory().unwrap(), MemoryAssets::default());
+        let stores = ContentStores { store: &store, assets: &assets };
+        let changes = rows(&region, &keeper, Uuid::from_u128(5), stores).unwrap().expect("content");
         assert_eq!((changes.bodies.len(), changes.states.len()), (2, 2));
         assert_eq!(changes.row.cache_id, Uuid::from_u128(5));
-        assert!(rows(&RegionSection::default(), &ids(), Uuid::nil(), &flat).unwrap().is_none());
+        assert!(rows(&RegionSection::default(), &keeper, Uuid::nil(), stores).unwrap().is_none());
     }
 
     #[test]
     fn content_that_cannot_be_is_refused_with_its_file() {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("missing");
-        let error = put_into(ground(), &missing).unwrap_err();
+        let error = put_into(ground(), "Arena", &missing).unwrap_err();
         assert!(error.to_string().contains("missing"), "{error}");
         let broken = folder.path().join("broken");
         std::fs::write(&broken, b"no region").unwrap();
-        let error = put_into(ground(), &broken).unwrap_err();
+        let error = put_into(ground(), "Arena", &broken).unwrap_err();
         assert!(error.source().is_some(), "{error}");
-        let error = put_into(ground(), &file(folder.path(), 512)).unwrap_err();
+        let error = put_into(ground(), "Arena", &file(folder.path(), 512)).unwrap_err();
         assert!(error.to_string().contains("512 m"), "{error}");
     }
 }

@@ -4,7 +4,8 @@ use super::Clock;
 use super::error::ServeError;
 use crate::config::{AssetsSection, Config};
 use assets::{
-    AssetCounters, AssetKind, AssetWriter, DiskAssets, DiskAssetsConfig, ScrubPace, Scrubber, SizeLimits,
+    AssetCounters, AssetHash, AssetKind, AssetWriter, DiskAssets, DiskAssetsConfig, ReadAssetError,
+    ScrubPace, Scrubber, SizeLimits,
 };
 use data_dir::DataDir;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -178,7 +179,7 @@ fn watch_once(
     scrubber: &mut Scrubber,
     passed: Duration,
     n_periods: u64,
-) -> Result<(), assets::ReadAssetError> {
+) -> Result<(), ReadAssetError> {
     let mut due = pace.due(store.n_asset_contents()?, passed);
     while due > 0 {
         let n = due.min(SCRUB_BATCH);
@@ -195,7 +196,41 @@ fn watch_once(
     Ok(())
 }
 
+/// A kind in words, by its number.
+pub(super) fn kind_name(kind: i8) -> String {
+    AssetKind::from_number(kind).map_or_else(|| format!("kind {kind}"), |kind| kind.name().to_owned())
+}
+
+/// Progress of the scrubber.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ScrubProgress {
+    /// Share of the present pass that is done, 0 to 1.
+    pub(super) position: f64,
+    /// Contents verified since the start.
+    pub(super) verified: u64,
+    /// Those of them that were found damaged.
+    pub(super) damaged: u64,
+}
+
 impl AssetFigures {
+    /// Assets by kind, as they were counted last.
+    pub(super) fn counts(&self) -> Vec<AssetCount> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn scrub(&self) -> ScrubProgress {
+        ScrubProgress {
+            position: self.scrub_position.load(Ordering::Relaxed) as f64 / 1e6,
+            verified: self.scrub_verified.load(Ordering::Relaxed),
+            damaged: self.scrub_damaged.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Verifies the bytes of a content again; otherwise the evidence of their damage. Waits for the disk.
+    pub(super) fn verify_again(&self, hash: AssetHash) -> Result<Result<(), String>, ReadAssetError> {
+        self.assets.verify_again(hash)
+    }
+
     fn show(&self, scrubber: &Scrubber) {
         let findings = scrubber.findings();
         self.scrub_position.store((scrubber.position() * 1e6) as u64, Ordering::Relaxed);
@@ -206,7 +241,7 @@ impl AssetFigures {
     /// Exports all figures of assets.
     pub(super) fn export(&self, table: &mut MetricTable) {
         let (mut lasting, mut temporary, mut damaged, mut bytes) = (0, 0, 0, 0);
-        for count in &*self.counts.lock().unwrap_or_else(PoisonError::into_inner) {
+        for count in self.counts() {
             lasting += count.assets - count.temporary;
             temporary += count.temporary;
             damaged += count.damaged;

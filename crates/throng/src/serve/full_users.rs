@@ -1,13 +1,14 @@
-//! Users for whom the database holds as many linksets as it may: counted by the `keeper` thread behind its saves, and told to all worlds, which take no more
-//! out for them.
+//! Users for whom the database holds as many linksets as it may, or whose inventories have as many items: counted by the `keeper` thread behind its saves, and told
+//! to all worlds, which take no more out for them.
 //!
-//! A user may have some more than the bound: those that left in the fraction of a second until the worlds knew of it.
+//! A user may have some more than the bound: those that left in the fraction of a second until the worlds knew of it. A user with a full inventory is found out by
+//! the first object that comes into it since the start of the server.
 
 use crossbeam_channel::Sender;
 use ids::{AgentId, Instant};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use store::{HeldChange, Store};
+use store::{HeldChange, Store, StoreError};
 
 /// Time after which a full user is counted again: linksets go in other ways than by a save, too.
 const RECOUNT: Duration = Duration::from_secs(5);
@@ -48,7 +49,18 @@ impl FullUsers {
     pub(super) fn note_saved(&mut self, now: Instant, store: &Store, held: &[(ids::Ticket, HeldChange)]) {
         let inserted = held.iter().filter_map(|(_, change)| match change {
             HeldChange::Insert(row) => Some(row.owner),
-            HeldChange::Remove(_) | HeldChange::Release(_) | HeldChange::Undo { .. } => None,
+            HeldChange::InsertItem(transfer) => Some(transfer.origin.owner),
+            HeldChange::ReturnItem { owner, .. } => Some(*owner),
+            HeldChange::PutOn(arrival) => Some(arrival.origin.owner),
+            HeldChange::PutDown { .. }
+            | HeldChange::Worn(_)
+            | HeldChange::UndoPutOn { .. }
+            | HeldChange::WearAgain(..)
+            | HeldChange::Remove(_)
+            | HeldChange::RemoveItem { .. }
+            | HeldChange::Release(_)
+            | HeldChange::Undo { .. }
+            | HeldChange::UndoItem(_) => None,
         });
         self.open.extend(inserted);
         if !held.is_empty() {
@@ -67,12 +79,17 @@ impl FullUsers {
         }
     }
 
+    fn is_full(&self, store: &Store, owner: AgentId) -> Result<bool, StoreError> {
+        let is_full = store.count_held(owner)? >= u64::from(self.max);
+        Ok(is_full || store.has_items(owner, store.inventory_limits().items_max)?)
+    }
+
     fn count(&mut self, store: &Store) {
         for owner in std::mem::take(&mut self.open) {
-            let is_full = match store.count_held(owner) {
-                Ok(n) => n >= u64::from(self.max),
+            let is_full = match self.is_full(store, owner) {
+                Ok(is_full) => is_full,
                 Err(error) => {
-                    tracing::warn!(owner = %owner.0, %error, "held objects could not be counted");
+                    tracing::warn!(owner = %owner.0, %error, "objects of a user could not be counted");
                     self.open.insert(owner);
                     continue;
                 }
@@ -96,7 +113,7 @@ mod tests {
     use super::*;
     use crossbeam_channel::bounded;
     use ids::{Epoch, HeldKey, SessionKey, Ticket, Uuid, WorldId};
-    use store::{HeldRow, LandChanges, ObjectRows, RegionChanges, RegionRow};
+    use store::{HeldRow, RegionChanges, RegionRow};
 
     const REGION: WorldId = WorldId(1);
 
@@ -104,9 +121,7 @@ mod tests {
         let ticket = held.last().map_or(Ticket(0), |(ticket, _)| *ticket);
         let (cache_id, state, name) = (Uuid::nil(), Vec::new(), "Harbour".to_owned());
         let row = RegionRow { epoch: Epoch(0), sequence: 1, cache_id, state, name, ticket };
-        let (bodies, states, land) = (ObjectRows::default(), ObjectRows::default(), LandChanges::default());
-        let (gone, aside) = (Vec::new(), Vec::new());
-        RegionChanges { row, bodies, states, gone, land, held, aside }
+        RegionChanges { row, held, ..RegionChanges::default() }
     }
 
     #[test]

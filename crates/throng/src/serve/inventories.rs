@@ -1,11 +1,14 @@
 //! The `inventory` thread: it changes inventories for clients, one order after the other, in the order in which they have come.
 //!
-//! Each order is a transaction, which is on the disk before its reply leaves. Their rules are in `grid::inventory`.
+//! Each order is a transaction, or an asset of an upload, which is on the disk before its reply leaves. Their rules are in `grid::inventory`. Things
+//! that go into a region become orders for its keeper (`world_orders`), and those that are worn for the wardrobe (`keepers`).
 
+use super::keepers::WardrobeOrders;
+use super::world_orders::WorldOrders;
 use gateway::hub::InventoryOrder;
 use gateway::sessions::Sessions;
+use grid::inventory::InventoryParts;
 use std::sync::mpsc;
-use store::Store;
 use telemetry::recorder::{Arg, Scope, frame_end};
 
 /// Orders that wait; more wait in the hub.
@@ -16,15 +19,22 @@ static CHANGE: Scope = Scope::new("hub.inventory").arg(Arg::Count).limit_us(1_00
 
 /// Writes to the store first, and takes the hub's lock with the reply.
 pub(super) fn change_for_clients(
-    store: &Store,
+    parts: InventoryParts<'_>,
     sessions: &Sessions,
     orders: &mpsc::Receiver<Option<InventoryOrder>>,
+    world_orders: &WorldOrders,
+    wardrobe: &WardrobeOrders,
     unix_s: impl Fn() -> i64,
 ) {
     while let Ok(Some(order)) = orders.recv() {
         let scope = CHANGE.enter(1);
-        match order.carry_out(store, unix_s()) {
-            Ok(replies) => sessions.with(|hub| hub.handle_inventory_reply(&order, replies)),
+        match order.carry_out(parts, unix_s()) {
+            Ok(mut replies) => {
+                let for_worlds = std::mem::take(&mut replies.orders);
+                std::mem::take(&mut replies.wardrobe).into_iter().for_each(|order| wardrobe.order(order));
+                sessions.with(|hub| hub.handle_inventory_reply(&order, replies));
+                for_worlds.into_iter().for_each(|of_world| world_orders.order(order.circuit, of_world));
+            }
             Err(error) => {
                 tracing::error!(%error, agent = %order.agent.0, "cannot change a client's inventory");
                 sessions.with(|hub| hub.refuse_inventory(&order));

@@ -4,36 +4,48 @@
 //! `keeper` thread writes the batches in their order, so that no frame waits for a disk. At the end the regions are saved once more, after the last frame.
 
 mod bounds;
+mod holds;
+mod items;
 mod load;
 mod restores;
 mod saves;
+mod upgrades;
+mod wardrobe;
 
-pub(super) use load::{KeptWorld, cache_ids, load};
+pub(super) use holds::{SaveHold, SaveHolds};
+pub(super) use items::{KeepContents, TellOwners, keep_in, tell_in};
+pub(super) use load::{KeptWorld, cache_ids, load, random_id, release};
 pub(crate) use load::{is_new, keeper_config, new_land};
-pub(super) use restores::{RestoreOrders, RestoreReply};
+pub(super) use restores::{RestoreOrders, RestoreReply, RestoreRequest, TakeAnswer};
 pub(super) use saves::{KeeperStatus, RegionSaves, SaveOrders, SavedFrame};
+pub(super) use upgrades::give_worn_back;
+pub(super) use wardrobe::WardrobeOrders;
 
 use super::ServeError;
 use super::faults::Fuse;
 use super::full_users::{FullNotice, FullUsers, NOTICES_MAX};
 use super::grounds::Grounds;
 use super::inboxes::Inbox;
+use super::transfer_figures::TransferFigures;
 use super::transfers::TransferOrders;
 use super::world_map::WorldMap;
 use crate::config::Config;
 use crate::config::tunables::Tunables;
+use assets::ReadAssetError;
 use bounds::RegionBounds;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use ids::{AgentId, Epoch, Instant, WorldId};
-use keeper::{Batch, Following, Keeper};
+use holds::{ABANDONED, HoldOrder, HoldRequest, HoldState};
+use ids::{AgentId, Epoch, Instant, Uuid, WorldId};
+use items::keep_items;
+use keeper::{Batch, Following, Keeper, Wardrobe, WardrobeOrder};
 use link::Frame;
-use restores::{RestoreRequest, WaitingRestores};
+use restores::WaitingRestores;
 use saves::{SaveOrder, SaveReply, WaitingOrders};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use store::{RebuiltTable, RegionChanges, Store, StoreError};
+use store::{ItemEffect, RebuiltTable, RegionChanges, Store, StoreError};
 use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
 use telemetry::{Metrics, Timing};
 use workplace::Clock;
@@ -58,7 +70,11 @@ pub(super) struct Keepers {
     outcomes: Receiver<SaveOutcome>,
     notices: Receiver<FullNotice>,
     orders: Receiver<SaveOrder>,
+    holds: Receiver<HoldOrder>,
     restores: Receiver<RestoreRequest>,
+    wardrobe: Wardrobe,
+    /// Orders to it. This thread has a way for them, too, so that the receiver is connected to its end.
+    dressing: (WardrobeOrders, Receiver<WardrobeOrder>),
     status: Arc<KeeperStatus>,
     tunables: Arc<Tunables>,
     grounds: Arc<Grounds>,
@@ -79,6 +95,7 @@ struct FollowedRegion {
     orders: WaitingOrders,
     /// Frame of the batch under way.
     saving: Option<(Epoch, u64)>,
+    hold: HoldState,
 }
 
 impl FollowedRegion {
@@ -96,6 +113,8 @@ pub(super) struct SaveOutcome {
     why: Option<String>,
     /// Tables were built anew without rows on damaged pages. The rows of other regions may be among these.
     is_row_lost: bool,
+    /// Effects on inventories of a batch that is saved.
+    items: Vec<ItemEffect>,
     /// Changes of the batch, for their memory.
     spent: RegionChanges,
 }
@@ -105,8 +124,16 @@ pub(super) struct KeeperThread {
     thread: JoinHandle<()>,
     status: Arc<KeeperStatus>,
     orders: SaveOrders,
+    holds: SaveHolds,
     restores: RestoreOrders,
+    disk: KeeperDisk,
+}
+
+/// What batches are saved to.
+#[derive(Clone)]
+struct KeeperDisk {
     store: Arc<Store>,
+    keep_contents: KeepContents,
 }
 
 /// Arguments of the thread.
@@ -121,6 +148,16 @@ pub(super) struct KeeperThreadConfig<'a> {
     /// Inbox of each region's world.
     pub(super) inbox: &'a dyn Fn(WorldId) -> Inbox,
     pub(super) store: &'a Arc<Store>,
+    /// Way of assets of objects that become items.
+    pub(super) keep_contents: KeepContents,
+    /// Way of news about inventories.
+    pub(super) tell_owners: TellOwners,
+    /// Orders to put objects and items into regions, with the way of more of them.
+    pub(super) restores: (RestoreOrders, Receiver<RestoreRequest>),
+    /// Orders to the wardrobe, likewise, and a random id of which ids of objects are made.
+    pub(super) dressing: (WardrobeOrders, Receiver<WardrobeOrder>),
+    pub(super) seed: Uuid,
+    pub(super) figures: Arc<TransferFigures>,
     pub(super) tunables: &'a Arc<Tunables>,
     pub(super) clock: &'a Clock,
     pub(super) metrics: &'a Metrics,
@@ -162,6 +199,12 @@ pub(super) fn start(start: KeeperThreadConfig<'_>) -> Result<(Keepers, KeeperThr
         grounds,
         inbox,
         store,
+        keep_contents,
+        tell_owners,
+        restores: (restores, to_restore),
+        dressing,
+        seed,
+        figures,
         tunables,
         clock,
         metrics,
@@ -173,21 +216,22 @@ pub(super) fn start(start: KeeperThreadConfig<'_>) -> Result<(Keepers, KeeperThr
     let (saved, outcomes) = bounded(kept.len().max(1));
     let (tell, notices) = bounded(NOTICES_MAX);
     let full = FullUsers::new(config.store.held_per_user_max, full, tell);
-    let reports = Reports { outcomes: saved, full };
+    let reports = Reports { outcomes: saved, full, tell_owners, figures };
     let status = Arc::new(KeeperStatus::new(kept.iter().map(|(world, _)| *world)));
     let timings = SaveTimings::new(metrics);
+    let disk = KeeperDisk { store: Arc::clone(store), keep_contents };
     let thread = {
-        let (store, clock) = (Arc::clone(store), Arc::clone(clock));
+        let (disk, clock) = (disk.clone(), Arc::clone(clock));
         std::thread::Builder::new()
             .name("keeper".into())
             .spawn(move || {
                 recorder.thread("keeper").install();
-                save_all(&store, &to_save, reports, &timings, &clock, &fuse);
+                save_all(&disk, &to_save, reports, &timings, &clock, &fuse);
             })
             .map_err(|source| ServeError::Thread { name: "keeper", source })?
     };
     let (orders, ordered) = SaveOrders::new();
-    let (restores, to_restore) = RestoreOrders::new();
+    let (holds, to_hold) = SaveHolds::new();
     let values = tunables.objects();
     let followed = kept.into_iter().zip(&config.region).map(|((world, keeper), region)| {
         let inbox = inbox(world);
@@ -207,6 +251,7 @@ pub(super) fn start(start: KeeperThreadConfig<'_>) -> Result<(Keepers, KeeperThr
             epoch: Epoch(0),
             orders,
             saving: None,
+            hold: HoldState::default(),
         };
         (world, followed)
     });
@@ -216,33 +261,38 @@ pub(super) fn start(start: KeeperThreadConfig<'_>) -> Result<(Keepers, KeeperThr
         outcomes,
         notices,
         orders: ordered,
+        holds: to_hold,
         restores: to_restore,
+        wardrobe: Wardrobe::new(seed),
+        dressing,
         status: Arc::clone(&status),
         tunables: Arc::clone(tunables),
         grounds,
     };
-    Ok((keepers, KeeperThread { thread, status, orders, restores, store: Arc::clone(store) }))
+    Ok((keepers, KeeperThread { thread, status, orders, holds, restores, disk }))
 }
 
 /// Reports of the thread.
 struct Reports {
     outcomes: Sender<SaveOutcome>,
     full: FullUsers,
+    tell_owners: TellOwners,
+    figures: Arc<TransferFigures>,
 }
 
 fn save_all(
-    store: &Store,
+    disk: &KeeperDisk,
     batches: &Receiver<Batch>,
-    Reports { outcomes, mut full }: Reports,
+    Reports { outcomes, mut full, tell_owners, figures }: Reports,
     timings: &SaveTimings,
     clock: &Clock,
     fuse: &Fuse,
 ) {
     loop {
-        let batch = match batches.recv_timeout(full.wait().unwrap_or(IDLE)) {
+        let mut batch = match batches.recv_timeout(full.wait().unwrap_or(IDLE)) {
             Ok(batch) => batch,
             Err(RecvTimeoutError::Timeout) => {
-                full.recount(clock(), store);
+                full.recount(clock(), &disk.store);
                 continue;
             }
             Err(RecvTimeoutError::Disconnected) => return,
@@ -252,7 +302,7 @@ fn save_all(
         let mut is_row_lost = false;
         let result = {
             let _scope = SAVE.enter(batch.region.0.into());
-            save(store, &batch, fuse, &mut is_row_lost)
+            save(disk, &mut batch, fuse, &mut is_row_lost)
         };
         let why = result.as_ref().err().map(with_causes);
         if let Some(why) = &why {
@@ -264,14 +314,23 @@ fn save_all(
             timings.lag.record(ended_at.since(since));
         }
         let is_saved = why.is_none();
-        let Batch { region: world, id, changes: mut spent, .. } = batch;
+        let items = result.unwrap_or_default();
+        if !items.is_empty() {
+            tell_owners(&items);
+        }
+        let Batch { region: world, id, changes: mut spent, held_at, .. } = batch;
         let held = std::mem::take(&mut spent.held);
+        if is_saved {
+            for ((_, change), shown_at) in held.iter().zip(held_at) {
+                figures.note_saved(change, shown_at, ended_at);
+            }
+        }
         // The other end is gone when the server ends; it reads the last state again then.
-        if outcomes.send(SaveOutcome { world, id, why, is_row_lost, spent }).is_err() {
+        if outcomes.send(SaveOutcome { world, id, why, is_row_lost, items, spent }).is_err() {
             return;
         }
         if is_saved {
-            full.note_saved(ended_at, store, &held);
+            full.note_saved(ended_at, &disk.store, &held);
         }
         frame_end();
     }
@@ -282,6 +341,8 @@ fn save_all(
 enum SaveError {
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Assets(#[from] ReadAssetError),
     #[error("a fault that was ordered at keeper")]
     Ordered,
 }
@@ -297,18 +358,29 @@ fn with_causes(error: &SaveError) -> String {
     text + "."
 }
 
-/// One transaction, unless a fault was ordered.
-fn save(store: &Store, batch: &Batch, fuse: &Fuse, is_row_lost: &mut bool) -> Result<(), SaveError> {
-    if fuse.fails() { Err(SaveError::Ordered) } else { Ok(save_mending(store, batch, is_row_lost)?) }
+/// One transaction, unless a fault was ordered. Returns its effects on inventories.
+fn save(
+    disk: &KeeperDisk,
+    batch: &mut Batch,
+    fuse: &Fuse,
+    is_row_lost: &mut bool,
+) -> Result<Vec<ItemEffect>, SaveError> {
+    if fuse.fails() { Err(SaveError::Ordered) } else { save_mending(disk, batch, is_row_lost) }
 }
 
-/// One transaction, and another one if the first came upon damaged pages. Then tables are built anew, of which rows may be lost.
-fn save_mending(store: &Store, batch: &Batch, is_row_lost: &mut bool) -> Result<(), StoreError> {
+/// One transaction behind the assets that it names, and another one if the first came upon damaged pages. Then tables are built anew, of which rows may be lost.
+fn save_mending(
+    disk: &KeeperDisk,
+    batch: &mut Batch,
+    is_row_lost: &mut bool,
+) -> Result<Vec<ItemEffect>, SaveError> {
+    let KeeperDisk { store, keep_contents } = disk;
+    keep_items(batch, &**keep_contents)?;
     let report = |table: RebuiltTable| {
         tracing::error!(region = batch.region.0, %table, "pages of the database were damaged");
         *is_row_lost |= !table.is_whole;
     };
-    store.with_rebuild(|| store.save_region(batch.region, &batch.changes), report)
+    Ok(store.with_rebuild(|| store.save_region(batch.region, &batch.changes), report)?)
 }
 
 impl Keepers {
@@ -331,7 +403,10 @@ impl Keepers {
             followed.is_request_due = !(followed.request_snapshot)();
         }
         followed.transfers.note_epoch(frame.epoch);
+        // Copies of items that stay have their outcomes in frames.
+        followed.restores.answer(&mut followed.keeper);
         followed.send_transfers();
+        self.take_worn(now, frame.world);
         self.save_due(now);
     }
 
@@ -358,33 +433,69 @@ impl Keepers {
         &self.orders
     }
 
-    /// Orders of operators, for [`Self::take_restore`].
+    /// Orders to hold saves back, for [`Self::take_hold`].
+    pub(super) const fn holds(&self) -> &Receiver<HoldOrder> {
+        &self.holds
+    }
+
+    /// Takes an order to hold saves back, or to end that. The frames that were sent before it have been taken.
+    pub(super) fn take_hold(&mut self, now: Instant, HoldOrder { world, request }: HoldOrder) {
+        let followed = self.worlds.get_mut(world);
+        match request {
+            HoldRequest::Begin(reply) => {
+                let begun = match followed {
+                    Some(followed) if followed.keeper.is_emptied() => Err(EMPTIED.into()),
+                    Some(followed) => followed.hold.begin(now),
+                    None => Err("The world has no keeper.".into()),
+                };
+                // The receiver may have given up, and ends the hold by that.
+                let _ = reply.send(begun);
+            }
+            HoldRequest::End(reply, documents) => {
+                match followed.and_then(|followed| followed.hold.end().then_some(followed)) {
+                    Some(followed) => {
+                        followed.keeper.order_documents(documents);
+                        followed.orders.add(reply);
+                    }
+                    None => {
+                        // The receiver may have given up.
+                        let _ = reply.send(Err("The saves of the world are not held back.".into()));
+                    }
+                }
+            }
+            HoldRequest::Abandon => {
+                if let Some(followed) = followed {
+                    followed.hold.abandon();
+                    tracing::error!(region = world.0, why = ABANDONED, "a load was given up");
+                }
+            }
+        }
+        self.save_due(now);
+    }
+
+    /// Orders of operators and clients, for [`Self::take_restore`].
     pub(super) const fn restores(&self) -> &Receiver<RestoreRequest> {
         &self.restores
     }
 
-    /// Takes an order to put a held object into a region.
+    /// Takes an order to put an object or item into a region.
     pub(super) fn take_restore(&mut self, request: RestoreRequest) {
-        let RestoreRequest { world, order, reply } = request;
+        let RestoreRequest { world, order, answer } = request;
         match self.worlds.get_mut(world) {
-            Some(followed) if followed.keeper.is_emptied() => {
-                // The receiver may have given up.
-                let _ = reply.send(RestoreReply::NotSent(EMPTIED.into()));
-            }
+            Some(followed) if followed.keeper.is_emptied() => answer(RestoreReply::NotSent(EMPTIED.into())),
             Some(followed) => {
-                followed.restores.add(&mut followed.keeper, order, reply);
+                followed.restores.add(&mut followed.keeper, order, answer);
                 followed.send_transfers();
             }
-            None => {
-                // The receiver may have given up.
-                let _ = reply.send(RestoreReply::NotSent("The world has no keeper.".into()));
-            }
+            None => answer(RestoreReply::NotSent("The world has no keeper.".into())),
         }
     }
 
     /// Time until the next batch.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        self.worlds.values().filter_map(|followed| followed.keeper.poll_timeout()).min()
+        let free = self.worlds.values().filter(|followed| !followed.hold.lasts());
+        let batches = free.filter_map(|followed| followed.keeper.poll_timeout());
+        batches.chain(self.wardrobe.poll_timeout()).min()
     }
 
     /// Takes an order. The frames that were sent before it have been taken.
@@ -405,9 +516,10 @@ impl Keepers {
 
     /// Takes the outcome of a batch.
     pub(super) fn take_outcome(&mut self, now: Instant, outcome: SaveOutcome) {
-        let SaveOutcome { world, id, why, is_row_lost, spent } = outcome;
+        let SaveOutcome { world, id, why, is_row_lost, items, spent } = outcome;
         let followed = self.worlds.get_mut(world).expect("an outcome is that of a followed region");
         followed.keeper.handle_saved(now, id, why.is_none());
+        followed.keeper.note_items(&items);
         followed.keeper.recycle(spent);
         if is_row_lost {
             self.forget_disk(now);
@@ -446,17 +558,20 @@ impl Keepers {
         }
     }
 
-    /// Hands out the batches that are due, sends worlds their bounds, and publishes the state of the saves.
+    /// Hands out the batches that are due, sends worlds their bounds and avatars what they wear, and publishes the state of the saves.
     pub(super) fn save_due(&mut self, now: Instant) {
+        self.dress(now);
         let values = self.tunables.objects();
         for (world, followed) in self.worlds.iter_mut() {
-            let FollowedRegion { keeper, bounds, epoch, orders, saving, .. } = followed;
+            let FollowedRegion { keeper, bounds, epoch, orders, saving, hold, .. } = followed;
             keeper.set_pace(values.save, values.moving_bytes_per_s);
-            let is_ordered = orders.are_waiting() && !keeper.is_behind();
+            hold.settle(keeper.is_behind());
+            let is_ordered = !hold.lasts() && orders.are_waiting() && !keeper.is_behind();
             if is_ordered {
                 keeper.order_save();
             }
-            if let Some(batch) = keeper.poll_batch(now) {
+            let batch = if hold.lasts() { None } else { keeper.poll_batch(now) };
+            if let Some(batch) = batch {
                 *saving = keeper.cut();
                 if is_ordered {
                     orders.begin_batch();
@@ -477,7 +592,10 @@ impl Keepers {
                 (saves.n_unsaved, saves.n_moving) = keeper.n_unsaved();
                 saves.moving_lag = keeper.moving_lag(now);
                 saves.failures = keeper.failures();
-                if keeper.is_emptied() {
+                saves.excused_until = hold.excused_until();
+                if let Some(since) = hold.abandoned_since() {
+                    saves.failing = Some((since, ABANDONED.into()));
+                } else if keeper.is_emptied() {
                     saves.failing = Some((unsaved_since.unwrap_or(now), EMPTIED.into()));
                 } else if saves.failing.as_ref().is_some_and(|(_, why)| why == EMPTIED) {
                     saves.failing = None;
@@ -486,10 +604,16 @@ impl Keepers {
         }
     }
 
-    /// The keepers after the last frame.
-    fn into_worlds(self) -> (Vec<Keeper>, Receiver<SaveOutcome>) {
+    /// The keepers after the last frame, each with whether its saves are held back, and the outcomes that were not taken.
+    fn into_worlds(self) -> (Vec<(Keeper, bool)>, Receiver<SaveOutcome>) {
         let Self { worlds, outcomes, .. } = self;
-        (worlds.into_values().map(|followed| followed.keeper).collect(), outcomes)
+        let keeper = |followed: FollowedRegion| {
+            let is_behind = followed.keeper.is_behind();
+            let mut hold = followed.hold;
+            hold.settle(is_behind);
+            (followed.keeper, hold.lasts())
+        };
+        (worlds.into_values().map(keeper).collect(), outcomes)
     }
 }
 
@@ -504,7 +628,12 @@ impl KeeperThread {
         self.orders.clone()
     }
 
-    /// Way of orders to put held objects into a region.
+    /// Way of orders to hold the saves of a region back.
+    pub(super) fn holds(&self) -> SaveHolds {
+        self.holds.clone()
+    }
+
+    /// Way of orders to put objects and items into a region.
     pub(super) fn restores(&self) -> RestoreOrders {
         self.restores.clone()
     }
@@ -519,7 +648,7 @@ impl KeeperThread {
         let outcomes: Vec<SaveOutcome> = outcomes.try_iter().collect();
         let mut n_unsaved = 0;
         let mut is_row_lost = outcomes.iter().any(|outcome| outcome.is_row_lost);
-        for keeper in &mut keepers {
+        for (keeper, is_held) in &mut keepers {
             let now = clock();
             if let Some(id) = keeper.under_way() {
                 let region = keeper.region();
@@ -531,8 +660,20 @@ impl KeeperThread {
                     );
                 }
                 keeper.handle_saved(now, id, outcome.is_some_and(|outcome| outcome.why.is_none()));
+                if let Some(outcome) = outcome {
+                    keeper.note_items(&outcome.items);
+                }
             }
-            n_unsaved += usize::from(!save_last(&self.store, keeper, now, &mut is_row_lost));
+            if *is_held {
+                let region = keeper.region().0;
+                tracing::error!(
+                    region,
+                    "a load has not ended: the region stays on the disk as it was before"
+                );
+                n_unsaved += 1;
+            } else {
+                n_unsaved += usize::from(!save_last(&self.disk, keeper, now, &mut is_row_lost));
+            }
         }
         // The worlds have ended, and show no objects any more that could be written again.
         if is_row_lost { keepers.len() } else { n_unsaved }
@@ -540,15 +681,18 @@ impl KeeperThread {
 }
 
 /// Saves a region's last state, as far as its keeper has it; false if something could not be saved.
-fn save_last(store: &Store, keeper: &mut Keeper, now: Instant, is_row_lost: &mut bool) -> bool {
+fn save_last(disk: &KeeperDisk, keeper: &mut Keeper, now: Instant, is_row_lost: &mut bool) -> bool {
     let is_saved = (0..LAST_ATTEMPTS).any(|_| {
         keeper.order_save();
         // Pauses after failures are over by then. Without a batch, no frame has ever come.
-        let Some(batch) = keeper.poll_batch(now + Duration::from_secs(3_600)) else { return true };
-        let saved = save_mending(store, &batch, is_row_lost);
+        let Some(mut batch) = keeper.poll_batch(now + Duration::from_secs(3_600)) else { return true };
+        let saved = save_mending(disk, &mut batch, is_row_lost);
         keeper.handle_saved(now, batch.id, saved.is_ok());
-        if let Err(error) = &saved {
-            tracing::error!(region = batch.region.0, %error, "changes could not be saved at the end");
+        match &saved {
+            Ok(items) => keeper.note_items(items),
+            Err(error) => {
+                tracing::error!(region = batch.region.0, %error, "changes could not be saved at the end");
+            }
         }
         saved.is_ok()
     });

@@ -2,16 +2,21 @@
 //!
 //! Threads: `world-N` step worlds (`worlds`), `long-N` do what takes longer than a frame (`long`), `replica` encodes frames (`replicas`), `shard-N` own circuits and
 //! sockets (`shards`), `hub` carries mail from the shards to the sessions and `store` writes what has to be kept
-//! (`sessions`), `keeper` saves objects and land (`keepers`), `passwords` hashes, `restarts` takes up worlds that panicked (`restarts`), `http` threads serve
-//! login, capabilities and the page, `watch` measures once a second (`watch`), and `recorder` writes captures when
-//! something was too slow (`captures`). The main thread waits for a signal. Worlds and sessions know each other by `local_gateway` only.
+//! (`sessions`), `keeper` saves objects and land (`keepers`), `inventory` changes inventories (`inventories`) and `transfers` ends orders for regions that come of that (`world_orders`), `solids` finds the forms of meshes in collisions (`solids`), `passwords` hashes, `restarts` takes up worlds that panicked (`restarts`), `http` threads serve
+//! login, capabilities and the page, `jobs` keeps backups and other long orders, which `job` and `archive` carry out (`safety`), `watch` measures once a second (`watch`), and
+//! `recorder` writes captures when something was too slow (`captures`). The main thread waits for a signal. Worlds and sessions know each other by `local_gateway` only.
 
 mod addresses;
+mod archive_assets;
+mod archive_content;
+mod archives;
+mod asset_api;
 mod captures;
 mod content;
 mod content_files;
 mod cpu_meter;
 mod crashes;
+mod ending;
 mod error;
 mod faults;
 mod full_users;
@@ -19,6 +24,7 @@ mod grounds;
 mod instances;
 mod inventories;
 mod keepers;
+mod land_orders;
 mod limits;
 mod local_gateway;
 mod map_pictures;
@@ -28,31 +34,40 @@ mod places;
 mod recordings;
 mod regions;
 mod replicas;
+mod safety;
 mod sessions;
 mod shards;
+mod solids;
 mod stages;
 mod terrain;
+mod transfer_figures;
 mod transfers;
+mod users;
 mod watch;
+mod world_orders;
 
 pub use error::ServeError;
 pub(crate) use keepers::{is_new, keeper_config, new_land};
 pub(crate) use places::grounds;
+pub(crate) use safety::{EndRequest, PacedDriver, StoredData, WorkClock};
 
 use crate::config::tunables::{KeptTuner, Tunables};
 use crate::config::{Config, RegionSection, parts};
-use crate::hangup::Hangup;
 use crate::{page, supervise};
 use addresses::Bound;
+use archives::{ArchiveParts, ArchiveRegion};
+use asset_api::AssetDesk;
 use captures::ServerSystemsView;
+use content::ContentStores;
 use data_dir::{DataDir, RunFile, create_privately};
-use faults::{Fuse, Fuses, fault};
+use ending::Ending;
+use faults::{Fuses, fault};
 use gateway::http::admin::{self, Admin, COMMAND_BYTES_MAX};
 use gateway::http::door::Door;
 use gateway::http::fault::Faults;
 use gateway::http::listener::{self, Site};
 use gateway::http::live::{self, Live};
-use gateway::http::{AssetShares, BODY_BYTES_MAX, HttpCounters, HttpState, Uploads};
+use gateway::http::{AssetShares, BODY_BYTES_MAX, HttpCounters, HttpState, LoginRules, Uploads, long_bodies};
 use gateway::places::{EncodedGround, Place, Places};
 use grid::asset_sources::AssetSources;
 use grid::login::LoginService;
@@ -63,8 +78,9 @@ use host::registry::RegistryConfig;
 use ids::{Instant, WorldId};
 use instances::Owners;
 use keepers::KeptWorld;
+use land_orders::LandOrders;
 use limits::{HttpConnections, MemoryLimit};
-use link::{CommandSeries, HostNumber};
+use link::HostNumber;
 use local_gateway::LocalGateway;
 use map_pictures::MapPictures;
 use node_edits::NodeEdits;
@@ -76,23 +92,22 @@ use replicas::FrameQueue;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::Store;
 use telemetry::captures::{CaptureStore, MissedTicks};
 use telemetry::recorder::{Recorder, RecorderConfig, frame_end};
 use telemetry::{LogFormat, Metrics, cgroup, process};
 use terrain::TerrainDesk;
-use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
-use tokio::sync::Notify;
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, mpsc};
+use transfer_figures::TransferFigures;
+use users::UserDesk;
 use workplace::instances::{
     InstanceMailbox, InstanceStore, InstancesConfig, Template, WorkplaceParts, start,
 };
 use workplace::worlds::WorldStart;
 use workplace::{Clock, inboxes, restarts, world_map, worlds};
-
-/// Message to visitors when the server stops.
-const FAREWELL: &str = "The server is about to stop. Please come back later.";
 
 /// Threads that serve HTTP: most of their time they wait.
 const HTTP_THREADS: usize = 2;
@@ -153,15 +168,22 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let metrics = Arc::new(Metrics::new());
     let url = crate::database::url(config);
     let holder = crate::database::server_name();
-    let store = Store::open_claimed(&url, &holder)?.with_metrics(&metrics, "store");
+    let store = Store::open_claimed(&url, &holder)?
+        .with_metrics(&metrics, "store")
+        .with_inventory_limits(parts::inventory_limits(config));
     store.check_incarnations()?;
     tracing::info!(%url, "the database is open");
     let store = Arc::new(store);
     let n_shards = n_shards(config);
     let bound = Bound::bind(config, n_shards).await?;
 
+    keepers::release(&store)?;
+    let (stored, asset_threads) =
+        content_files::start(config, &data, &store, &clock, unix_start_s, recorder)?;
+    content::store_template_assets(config, &*stored)?;
     let grounds = grounds(config);
-    let kept = keepers::load(config, &grounds, &store, unix_start_s)?;
+    let stores = ContentStores { store: &store, assets: &*stored };
+    let kept = keepers::load(config, &grounds, stores, unix_start_s)?;
     let places = Arc::new(Places::new(places::settings(config, grounds, &keepers::cache_ids(&kept))));
     let frame_queue = FrameQueue::new();
     let (mut kept_worlds, mut full) = (Vec::new(), BTreeSet::new());
@@ -179,10 +201,16 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let worlds = worlds::start(n_workers(config), shared, &clock, &metrics, recorder, &mut fuses)?;
     let shards = shards::prepare(n_shards)?;
     let mailbox = InstanceMailbox::new();
-    let (stored, asset_threads) =
-        content_files::start(config, &data, &store, &clock, unix_start_s, recorder)?;
+    let keep_contents = keepers::keep_in(&stored);
+    let n_given_back = keepers::give_worn_back(&store, &*keep_contents)?;
+    if n_given_back > 0 {
+        tracing::info!(n_given_back, "objects that avatars wore are in Lost and Found of their owners");
+    }
     let assets = Arc::new(AssetSources::new(stored));
-    let sessions = sessions::start(sessions::SessionThreadsConfig {
+    let (restores, restore_orders) = keepers::RestoreOrders::new();
+    let (wardrobe, wardrobe_orders) = keepers::WardrobeOrders::new();
+    let transfer_figures = Arc::new(TransferFigures::new(&metrics));
+    let (sessions, transfers) = sessions::start(sessions::SessionThreadsConfig {
         config,
         places: &places,
         bound: &bound,
@@ -194,6 +222,9 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         metrics: &metrics,
         recorder,
         orders: mailbox.take_orders(),
+        restores: restores.clone(),
+        wardrobe: wardrobe.clone(),
+        figures: Arc::clone(&transfer_figures),
         fuse: fuses.at("hub"),
         store_fuse: fuses.at("store"),
         probe: {
@@ -245,12 +276,15 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         live: Live::new(parts::watcher_limits(config)),
         assets,
         asset_shares: AssetShares::new(config.http.asset_bytes_per_s),
+        asset_times: metrics.timing("throng_asset_get_seconds", "Time to find a requested asset.", &[]),
         asset_limits: content_files::size_limits(&config.assets),
         uploads: Uploads::default(),
+        content_orders: world_orders::content_orders(restores.clone()),
         page: page::ASSETS,
         settings: parts::settings(config, http_port, bound.admin_addr, unix_start_s),
         clock: Arc::clone(&clock),
         door: Door::default(),
+        logins: LoginRules::default(),
         counters: HttpCounters::default(),
     });
     let inbox = |world| worlds.inboxes.shared().get(world).expect("a shared world has an inbox").clone();
@@ -261,6 +295,12 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         grounds: Arc::clone(&grounds),
         inbox: &inbox,
         store: &http_state.store,
+        keep_contents,
+        tell_owners: keepers::tell_in(&sessions.sessions),
+        restores: (restores, restore_orders),
+        dressing: (wardrobe, wardrobe_orders),
+        seed: keepers::random_id()?,
+        figures: transfer_figures,
         tunables: &tunables,
         clock: &clock,
         metrics: &metrics,
@@ -269,8 +309,16 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     })?;
     let node_edits = Arc::new(NodeEdits::new(worlds.inboxes.shared().clone()));
     let parcels = Arc::new(ParcelMaps::new(places.iter().map(|place| place.world())));
+    let solid_thread = solids::start(solids::SolidThreadConfig {
+        inboxes: worlds.inboxes.shared().clone(),
+        assets: Arc::clone(&http_state.assets),
+        long: worlds.long().clone(),
+        clock: &clock,
+        recorder,
+    })?;
     let replicas = replicas::start(replicas::ReplicaThreadConfig {
         keepers,
+        solids: solid_thread.desk(),
         node_edits: Arc::clone(&node_edits),
         parcels: Arc::clone(&parcels),
         places: &places,
@@ -325,6 +373,13 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         tunables.note_empty_server(resident);
     }
     let connections = HttpConnections::divide(open_files_max, limits::open_files())?;
+    let job_threads = safety::start(safety::JobThreadsConfig {
+        config,
+        store: &http_state.store,
+        clock: &clock,
+        unix_start_s,
+        recorder,
+    })?;
     let watch = watch::start(watch::WatchThreadConfig {
         metrics: Arc::clone(&metrics),
         clock: Arc::clone(&clock),
@@ -340,6 +395,9 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         replicas: replicas.watch(),
         http_state: Arc::clone(&http_state),
         assets: asset_threads.figures(),
+        solids: solid_thread.desk(),
+        backups: job_threads.status(),
+        unix_start_s,
         http: connections.clone(),
         load,
         tunables: Arc::clone(&tunables),
@@ -394,9 +452,11 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
             let amiss = watch.amiss();
             let (instance_store, writes) = (Arc::clone(&instance_store), Arc::clone(&sessions.writes));
             let (saves, clock) = (keeper_thread.status(), Arc::clone(&clock));
+            let backups = job_threads.status();
             Box::new(move || {
                 let saves = saves.trouble(clock());
                 let of_store = writes.trouble().into_iter().chain(saves).chain(instance_store.trouble());
+                let of_store = of_store.chain(backups.late());
                 amiss().into_iter().chain(of_store).chain(admission.trouble()).collect()
             })
         },
@@ -415,14 +475,40 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         },
         faults,
     });
+    let land = LandOrders::new(grounds, Arc::clone(&worlds.inboxes), Arc::clone(&clock), unix_start_s);
+    let land = Arc::new(land);
     let desk = TerrainDesk {
         regions: places.iter().map(|place| (place.name().to_owned(), place.world())).collect(),
-        grounds,
-        inboxes: Arc::clone(&worlds.inboxes),
+        orders: Arc::clone(&land),
         folder: data.terrain(),
+    };
+    let users = UserDesk {
+        store: Arc::clone(&http_state.store),
+        assets: Arc::clone(&http_state.assets),
+        sessions: Arc::clone(&sessions.sessions),
         clock: Arc::clone(&clock),
         unix_start_s,
-        next_command: AtomicU64::new(CommandSeries::Terrain.first()),
+    };
+    let archive_parts = Arc::new(ArchiveParts {
+        places: Arc::clone(&places),
+        regions: archive_regions(config, &places, unix_start_s),
+        store: Arc::clone(&http_state.store),
+        assets: Arc::clone(&http_state.assets),
+        node_edits: Arc::clone(&node_edits),
+        land: Arc::clone(&land),
+        saves: keeper_thread.orders(),
+        holds: keeper_thread.holds(),
+        folder: data.archives(),
+        runtime: Handle::current(),
+        clock: Arc::clone(&clock),
+        unix_start_s,
+    });
+    let assets = AssetDesk {
+        store: Arc::clone(&http_state.store),
+        figures: asset_threads.figures(),
+        jobs: job_threads.desk(),
+        parts: Arc::clone(&archive_parts),
+        config: Arc::new(config.clone()),
     };
     let owners = Owners::new(&http_state.store);
     let regions = Regions {
@@ -437,28 +523,44 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         saves: keeper_thread.status(),
         worlds: worlds.watch(),
         parcels,
+        land,
+        restarts: restarts.orders(),
+        sessions: Arc::clone(&sessions.sessions),
         clock: Arc::clone(&clock),
         unix_start_s,
         folder: data.regions(),
     };
     let drills = config.diagnose.allow_faults;
+    let (shutdown, shutdown_orders) = mpsc::channel(1);
     let commands = operator_api::diagnose_router(diagnose)
         .merge(instances::router(instances, owners, places))
         .merge(regions::router(Arc::new(regions)))
         .merge(operator_api::long_tasks_router(worlds.long().clone(), Arc::clone(&clock), drills))
         .merge(operator_api::frames_router(frames))
-        .merge(terrain::router(desk));
+        .merge(safety::router(job_threads.desk()))
+        .merge(archives::router(archive_parts, job_threads.desk()))
+        .merge(asset_api::router(assets))
+        .merge(terrain::router(desk))
+        .merge(users::router(users))
+        .merge(ending::router(shutdown));
     let commands = admin::router(admin, commands);
     let public = gateway::http::router(Arc::clone(&http_state));
+    let long_bodies = Some(long_bodies(&http_state));
     let proxies = Arc::new(parts::proxies(config));
     let public = Site {
         app: public,
         connections: connections.public,
         body_bytes_max: BODY_BYTES_MAX,
+        long_bodies,
         proxies: Arc::clone(&proxies),
     };
-    let commands =
-        Site { app: commands, connections: connections.operator, body_bytes_max: COMMAND_BYTES_MAX, proxies };
+    let commands = Site {
+        app: commands,
+        connections: connections.operator,
+        body_bytes_max: COMMAND_BYTES_MAX,
+        long_bodies: None,
+        proxies,
+    };
     let http = tokio::spawn(listener::serve(bound.http, public));
     let operator = tokio::spawn(listener::serve(bound.admin, commands));
     tokio::spawn(live::run(Arc::clone(&http_state)));
@@ -471,26 +573,29 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     };
     tokio::spawn(pictures.run());
 
-    let mut ending = Ending::listen()?;
+    let mut ending = Ending::listen(shutdown_orders)?;
     let run_file = RunFile::new(bound.http_addr, &bound.udp_addrs, bound.admin_addr);
     data.write_run_file(&run_file)?;
     announce(config, &run_file);
 
-    let signal = ending.wait(&main_fuse, &main_turn).await;
-    tracing::info!(signal, "draining");
+    let cause = ending.wait(&main_fuse, &main_turn).await;
+    tracing::info!(cause = cause.name, "draining");
     draining.store(true, Ordering::Relaxed);
     let now = clock();
-    sessions.sessions.with(|hub| hub.drain(now, FAREWELL));
+    sessions.sessions.with(|hub| hub.drain(now, &cause.farewell));
     let patience = Duration::from_secs(config.server.drain_s.into());
     if tokio::time::timeout(patience, shards.wait_until_empty()).await.is_err() {
         tracing::warn!(clients = shards.n_clients(), "some clients did not take notice in time");
     }
     http.abort();
     operator.abort();
+    // Before the database has other last things to take.
+    job_threads.stop();
     // In the order of the way a last word takes: shards → hub → store, and commands → worlds → store.
     shards.stop();
     let kept = sessions.stop();
     watch.stop();
+    solid_thread.stop();
     let down = restarts.stop();
     let (saved_instances, n_unsaved) = instance_threads.save_all(down);
     // First: the others may wait for one of its tasks.
@@ -499,6 +604,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     // A replica thread that has panicked has taken the keepers with it.
     let n_unsaved_regions =
         replicas.stop().map_or(config.region.len(), |keepers| keeper_thread.finish(keepers, &clock));
+    transfers.stop();
     captures.stop();
     asset_threads.stop();
     data.remove_run_file();
@@ -555,6 +661,18 @@ fn region_settings(config: &Config, places: &Places, now_s: u64) -> BTreeMap<Wor
     config.region.iter().enumerate().zip(places.iter()).map(settings).collect()
 }
 
+/// Settings of the regions for archives.
+fn archive_regions(config: &Config, places: &Places, now_s: u64) -> BTreeMap<WorldId, ArchiveRegion> {
+    let sections = config.region.iter().enumerate();
+    let physical_max: BTreeMap<WorldId, u32> =
+        sections.map(|(index, region)| (region.world(index), region.max_physical)).collect();
+    let settings = |(world, settings): (WorldId, RegionSettings)| {
+        let RegionSettings { keeper, objects_max } = settings;
+        (world, ArchiveRegion { keeper, objects_max, physical_max: physical_max[&world] })
+    };
+    region_settings(config, places, now_s).into_iter().map(settings).collect()
+}
+
 /// Serves the picture of a ground as a texture.
 fn show_map(assets: &AssetSources, ground: &EncodedGround) {
     if let Some(map) = &ground.map {
@@ -576,34 +694,4 @@ fn announce(config: &Config, run_file: &RunFile) {
     );
     // Standard output may be closed; the log and run.json have the same content.
     let _ = std::io::stdout().write_all(text.as_bytes());
-}
-
-/// The signals that ask for the server's end. They are listened to before it says that it is ready: a signal may follow at
-/// once.
-struct Ending {
-    terminate: Signals,
-    interrupt: Signals,
-    hangup: Hangup,
-}
-
-impl Ending {
-    fn listen() -> Result<Self, ServeError> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate()).map_err(ServeError::Signal)?,
-            interrupt: signal(SignalKind::interrupt()).map_err(ServeError::Signal)?,
-            hangup: Hangup::listen().map_err(ServeError::Signal)?,
-        })
-    }
-
-    /// Until one comes; meanwhile the main thread has nothing to do but faults.
-    async fn wait(&mut self, fuse: &Fuse, turn: &Notify) -> &'static str {
-        loop {
-            tokio::select! {
-                _ = self.terminate.recv() => return "SIGTERM",
-                _ = self.interrupt.recv() => return "SIGINT",
-                () = self.hangup.recv() => return "SIGHUP",
-                () = turn.notified() => fuse.strike(),
-            }
-        }
-    }
 }

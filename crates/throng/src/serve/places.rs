@@ -86,7 +86,7 @@ fn build(
     context: &LongContext,
 ) -> Result<ShownTemplate, Box<dyn std::error::Error + Send + Sync>> {
     let (ground, portals) = Ground::of_template(template).describe(config);
-    let mut ground = content::put_into(ground, &template.content)?;
+    let mut ground = content::put_into(ground, &template.name, &template.content)?;
     let mut go_on = || !context.is_cancelled();
     let script = Some(template.npcs.clone()).filter(|path| !path.as_os_str().is_empty());
     let load = |path: &Path| {

@@ -5,6 +5,7 @@ use super::faults::Fuse;
 use super::keepers::Keepers;
 use super::node_edits::{NodeEditOutcome, NodeEdits};
 use super::parcels::ParcelMaps;
+use super::solids::SolidDesk;
 use super::world_map::WorldMap;
 use super::worlds::Worlds;
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select};
@@ -147,6 +148,8 @@ pub(super) struct ReplicaThreadConfig<'a> {
     pub(super) node_edits: Arc<NodeEdits>,
     /// Parcels of the worlds, for operators.
     pub(super) parcels: Arc<ParcelMaps>,
+    /// Solids of assets that worlds want.
+    pub(super) solids: Arc<SolidDesk>,
 }
 
 /// One world's follower with this thread's data on the world.
@@ -170,6 +173,7 @@ pub(super) fn start(start: ReplicaThreadConfig<'_>) -> Result<Replicas, ServeErr
         keepers,
         node_edits,
         parcels,
+        solids,
     } = start;
     let followed = places
         .iter()
@@ -202,6 +206,7 @@ pub(super) fn start(start: ReplicaThreadConfig<'_>) -> Result<Replicas, ServeErr
         keepers,
         node_edits,
         parcels,
+        solids,
     };
     let thread = std::thread::Builder::new()
         .name("replica".into())
@@ -241,6 +246,7 @@ struct ReplicaThread {
     keepers: Keepers,
     node_edits: Arc<NodeEdits>,
     parcels: Arc<ParcelMaps>,
+    solids: Arc<SolidDesk>,
 }
 
 /// Without a batch to hand out, the thread waits for a frame.
@@ -268,13 +274,20 @@ impl ReplicaThread {
                 recv(self.keepers.restores()) -> request => if let Ok(request) = request {
                     self.keepers.take_restore(request);
                 },
+                recv(self.keepers.dressing()) -> order => if let Ok(order) = order {
+                    self.keepers.take_dressing((self.http_state.clock)(), order);
+                    while let Some((world, answer)) = self.keepers.poll_worn_answer() {
+                        self.sessions.send_to_shards(&ToShard::Events(world, [answer].into()));
+                    }
+                },
                 recv(self.keepers.orders()) -> order => if let Ok(order) = order {
                     // Those that were sent before the order are part of it.
-                    for _ in 0..FRAMES_MAX {
-                        let Ok(frame) = self.frames.try_recv() else { break };
-                        self.take(frame);
-                    }
+                    self.take_waiting();
                     self.keepers.take_order((self.http_state.clock)(), order);
+                },
+                recv(self.keepers.holds()) -> order => if let Ok(order) = order {
+                    self.take_waiting();
+                    self.keepers.take_hold((self.http_state.clock)(), order);
                 },
                 recv(self.stopped) -> _ => {
                     // The worlds have ended; what they sent last is kept, too.
@@ -285,6 +298,14 @@ impl ReplicaThread {
                 }
                 default(until_next) => self.keepers.save_due((self.http_state.clock)()),
             }
+        }
+    }
+
+    /// Takes the frames that wait.
+    fn take_waiting(&mut self) {
+        for _ in 0..FRAMES_MAX {
+            let Ok(frame) = self.frames.try_recv() else { break };
+            self.take(frame);
         }
     }
 
@@ -310,6 +331,9 @@ impl ReplicaThread {
                 if let Event::ObjectsChanged { sequence, done, refused, reason } = event {
                     let outcome = NodeEditOutcome { done: *done, refused: *refused, reason: *reason };
                     self.node_edits.settle(*sequence, outcome);
+                }
+                if let Event::SolidsWanted(keys) = event {
+                    self.solids.note(world, keys);
                 }
             }
             self.sessions.send_to_shards(&ToShard::Events(world, events));

@@ -5,6 +5,9 @@
 use super::addresses::Bound;
 use super::faults::Fuse;
 use super::inventories::{self, ORDERS_MAX};
+use super::keepers::{RestoreOrders, WardrobeOrders};
+use super::transfer_figures::TransferFigures;
+use super::world_orders::{self, OrderEnds, TransferThread};
 use super::{Clock, ServeError};
 use crate::config::Config;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
@@ -13,6 +16,7 @@ use gateway::mail::{FromShard, ShardIndex, Spot};
 use gateway::places::Places;
 use gateway::sessions::{Mailbox, Sessions, TakeOrder};
 use grid::asset_sources::AssetSources;
+use grid::inventory::InventoryParts;
 use grid::pending_places::{MediaHealth, Medium, PendingPlaces};
 use std::io;
 use std::sync::Arc;
@@ -79,12 +83,18 @@ pub(super) struct SessionThreadsConfig<'a> {
     pub(super) metrics: &'a Metrics,
     pub(super) recorder: Recorder,
     pub(super) orders: TakeOrder,
+    /// Way of objects and items into regions.
+    pub(super) restores: RestoreOrders,
+    /// Way of worn objects to avatars.
+    pub(super) wardrobe: WardrobeOrders,
+    pub(super) figures: Arc<TransferFigures>,
     pub(super) fuse: Arc<Fuse>,
     pub(super) store_fuse: Arc<Fuse>,
     pub(super) probe: Probe,
 }
 
-pub(super) fn start(start: SessionThreadsConfig<'_>) -> Result<SessionThreads, ServeError> {
+/// Starts the threads, and that which ends orders for regions: it ends behind the keepers.
+pub(super) fn start(start: SessionThreadsConfig<'_>) -> Result<(SessionThreads, TransferThread), ServeError> {
     let SessionThreadsConfig {
         config,
         places,
@@ -97,6 +107,9 @@ pub(super) fn start(start: SessionThreadsConfig<'_>) -> Result<SessionThreads, S
         metrics,
         recorder,
         orders,
+        restores,
+        wardrobe,
+        figures,
         fuse,
         store_fuse,
         probe,
@@ -131,10 +144,25 @@ pub(super) fn start(start: SessionThreadsConfig<'_>) -> Result<SessionThreads, S
         let (store, assets, sessions) = (Arc::clone(store), Arc::clone(assets), Arc::clone(&sessions));
         spawn("lookups", recorder, move || read_for_clients(&store, &assets, &sessions, &to_reader))?
     };
-    let inventories = {
+    let (world_orders, transfers) = {
         let (store, sessions, clock) = (Arc::clone(store), Arc::clone(&sessions), Arc::clone(clock));
+        world_orders::start(restores, OrderEnds { store, sessions, figures, clock }, recorder)?
+    };
+    let inventories = {
+        let (store, assets) = (Arc::clone(store), Arc::clone(assets));
+        let (sessions, clock) = (Arc::clone(&sessions), Arc::clone(clock));
         let unix_s = move || unix_start_s.saturating_add(clock().0 / 1_000_000_000).cast_signed();
-        let run = move || inventories::change_for_clients(&store, &sessions, &to_inventories, unix_s);
+        let run = move || {
+            let parts = InventoryParts { store: &store, assets: &assets };
+            inventories::change_for_clients(
+                parts,
+                &sessions,
+                &to_inventories,
+                &world_orders,
+                &wardrobe,
+                unix_s,
+            );
+        };
         spawn("inventory", recorder, run)?
     };
     let store = {
@@ -142,7 +170,7 @@ pub(super) fn start(start: SessionThreadsConfig<'_>) -> Result<SessionThreads, S
         let clock = Arc::clone(clock);
         spawn("store", recorder, move || keep_records(&store, &places, &to_store, &clock, &writes))?
     };
-    Ok(SessionThreads {
+    let threads = SessionThreads {
         sessions,
         mail,
         writes,
@@ -153,7 +181,8 @@ pub(super) fn start(start: SessionThreadsConfig<'_>) -> Result<SessionThreads, S
         records,
         lookups,
         inventory,
-    })
+    };
+    Ok((threads, transfers))
 }
 
 impl SessionThreads {
@@ -290,6 +319,7 @@ fn keep_records(
             match record {
                 Some(Record::LastLocation(agent, spot)) => pending.keep_last(agent, location(spot)),
                 Some(Record::Home(agent, spot)) => pending.keep_home(agent, location(spot)),
+                Some(Record::Appearance(agent, look)) => pending.keep_appearance(agent, (&look).into()),
                 None => ended = true,
             }
         }

@@ -1,5 +1,6 @@
 //! The threads of gateway shards: sockets in, sockets out, mail and commands in between.
 
+use super::content_files;
 use super::cpu_meter::CpuMeter;
 use super::faults::{Fuse, Fuses};
 use super::inboxes::Inboxes;
@@ -198,6 +199,8 @@ fn shard_config(start: &ShardThreadsConfig<'_>) -> Result<ShardConfig, ServeErro
         filter: tunables.filter(),
         cache_after: tunables.objects().cache_after,
         assets: Arc::clone(start.assets),
+        asset_limits: content_files::size_limits(&start.config.assets),
+        attachments_max: start.config.avatar.attachments_max,
         unix_start_s: start.unix_start_s,
         hash_keys,
     })

@@ -3,32 +3,24 @@
 //! Heights do not fit into a request: they are in a file of the data directory's folder `terrain`, which `throng terrain` writes and reads. An order is one
 //! command to the world, so that it is carried out wholly or not at all.
 
-use super::Clock;
-use super::grounds::{Grounds, LandOutcome};
+use super::land_orders::{LandOrderError, LandOrders};
 use crate::terrain::extremes;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Json, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use ids::{SessionKey, WorldId};
-use link::{Action, Command, GroundEdit, GroundPatch, LandCommand, LandEdit, LandRefusal, PATCH_M, Terrain};
+use ids::WorldId;
+use link::{GroundEdit, GroundPatch, LandEdit, LandRefusal, PATCH_M, Terrain};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use workplace::inboxes::Inboxes;
 
-/// A world answers with its next frame; one that has panicked begins again meanwhile.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Attempts in ticks in which users edit as much ground as a step has time for.
-const ATTEMPTS: usize = 20;
 /// As all of the data directory.
 const PRIVATE_FILE: u32 = 0o600;
 const PRIVATE_DIR: u32 = 0o700;
@@ -37,14 +29,9 @@ const PRIVATE_DIR: u32 = 0o700;
 pub(super) struct TerrainDesk {
     /// Names of the regions.
     pub(super) regions: Vec<(String, WorldId)>,
-    pub(super) grounds: Arc<Grounds>,
-    pub(super) inboxes: Arc<Inboxes>,
+    pub(super) orders: Arc<LandOrders>,
     /// Folder of the files.
     pub(super) folder: PathBuf,
-    pub(super) clock: Clock,
-    pub(super) unix_start_s: u64,
-    /// Number of the next command.
-    pub(super) next_command: AtomicU64,
 }
 
 /// The route.
@@ -128,7 +115,7 @@ async fn terrain(
 impl TerrainDesk {
     async fn carry_out(self: Arc<Self>, order: TerrainOrder) -> Result<TerrainReply, TerrainRefusal> {
         let (name, world) = self.find(&order.region)?;
-        let present = self.grounds.ground(world).ok_or_else(no_region)?;
+        let present = self.orders.grounds().ground(world).ok_or_else(no_region)?;
         let target = match order.action {
             TerrainAction::Load => {
                 let (path, size_m) = (self.path(order.file)?, present.size_m());
@@ -143,20 +130,20 @@ impl TerrainDesk {
                 blocking(move || write(&path, &present).map(|()| present)).await?
             }
             TerrainAction::Bake => {
-                self.send(world, &GroundEdit::Bake).await?;
+                self.send(world, GroundEdit::Bake).await?;
                 present
             }
         };
         let patches = match order.action {
             TerrainAction::Load | TerrainAction::Fill => {
-                let present = self.grounds.ground(world).ok_or_else(no_region)?;
+                let present = self.orders.grounds().ground(world).ok_or_else(no_region)?;
                 different_patches(&present, &target)
             }
             TerrainAction::Save | TerrainAction::Bake => Vec::new(),
         };
         let n_patches = patches.len();
         if n_patches > 0 {
-            self.send(world, &GroundEdit::Load(patches)).await?;
+            self.send(world, GroundEdit::Load(patches)).await?;
         }
         tracing::info!(region = name, action = ?order.action, patches = n_patches, "an order to the ground");
         let (lowest_m, highest_m) = extremes(&target);
@@ -178,34 +165,20 @@ impl TerrainDesk {
         Ok(self.folder.join(format!("{file}.r32")))
     }
 
-    /// Gives the world a command of the node, and waits for its outcome. Users' edits of the same tick may take all of its time for the ground.
-    async fn send(&self, world: WorldId, edit: &GroundEdit) -> Result<(), TerrainRefusal> {
-        for _ in 0..ATTEMPTS {
-            match self.try_send(world, edit).await? {
-                Ok(()) => return Ok(()),
-                Err(LandRefusal::Busy) => {}
-                Err(reason) => return Err((StatusCode::CONFLICT, reason.to_string())),
-            }
-        }
-        Err((StatusCode::SERVICE_UNAVAILABLE, LandRefusal::Busy.to_string()))
+    async fn send(&self, world: WorldId, edit: GroundEdit) -> Result<(), TerrainRefusal> {
+        self.orders.carry_out(world, &LandEdit::Ground(edit)).await.map_err(refusal_of_order)
     }
+}
 
-    async fn try_send(&self, world: WorldId, edit: &GroundEdit) -> Result<LandOutcome, TerrainRefusal> {
-        let unavailable = |why: &str| (StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
-        let sequence = self.next_command.fetch_add(1, Ordering::Relaxed);
-        let at_s = self.unix_start_s + (self.clock)().0 / 1_000_000_000;
-        let command = LandCommand { at_s, edit: LandEdit::Ground(edit.clone()) };
-        let outcome = self.grounds.expect(world, sequence).ok_or_else(no_region)?;
-        let inbox = self.inboxes.shared().get(world).ok_or_else(no_region)?;
-        let action = Action::Land(Box::new(command));
-        if !inbox.push_command(Command::by_node(SessionKey::NODE, sequence, action)) {
-            return Err(unavailable("The region has too many commands to carry out."));
+fn refusal_of_order(error: LandOrderError) -> TerrainRefusal {
+    let status = match error {
+        LandOrderError::NoRegion => StatusCode::NOT_FOUND,
+        LandOrderError::Refused(LandRefusal::Busy) | LandOrderError::Busy | LandOrderError::Lost => {
+            StatusCode::SERVICE_UNAVAILABLE
         }
-        match tokio::time::timeout(PATIENCE, outcome).await {
-            Ok(Ok(outcome)) => Ok(outcome),
-            Ok(Err(_)) | Err(_) => Err(unavailable("The region does not answer.")),
-        }
-    }
+        LandOrderError::Refused(_) => StatusCode::CONFLICT,
+    };
+    (status, error.to_string())
 }
 
 fn no_region() -> TerrainRefusal {

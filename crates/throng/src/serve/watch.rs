@@ -12,7 +12,9 @@ use super::crashes::Crashes;
 use super::limits::HttpConnections;
 use super::local_gateway::LocalGateway;
 use super::restarts::Standings;
+use super::safety::BackupStatus;
 use super::shards::Watched;
+use super::solids::SolidDesk;
 use super::{Clock, ServeError, instances, replicas, worlds};
 use crate::config::tunables::Tunables;
 use crate::serve::shards;
@@ -62,6 +64,9 @@ pub(super) struct WatchThreadConfig {
     pub(super) replicas: Arc<replicas::ReplicaCounters>,
     pub(super) http_state: Arc<HttpState>,
     pub(super) assets: Arc<AssetFigures>,
+    pub(super) solids: Arc<SolidDesk>,
+    pub(super) backups: Arc<BackupStatus>,
+    pub(super) unix_start_s: u64,
     pub(super) http: HttpConnections,
     pub(super) load: LoadHint,
     pub(super) tunables: Arc<Tunables>,
@@ -195,6 +200,9 @@ impl WatchSampler {
         let listeners = [("public", &*self.start.http.public), ("operator", &*self.start.http.operator)];
         self.start.http_state.export(&mut self.export.table, &listeners);
         self.start.assets.export(&mut self.export.table);
+        self.start.solids.export(&mut self.export.table);
+        let now_s = self.start.unix_start_s.saturating_add(now.0 / 1_000_000_000).cast_signed();
+        self.start.backups.export(&mut self.export.table, now_s);
         self.start.recorder.counters().export(&mut self.export.table);
         self.export.server(&self.start);
         self.threads(passed);

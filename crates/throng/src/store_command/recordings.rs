@@ -98,7 +98,10 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         fs::copy(golden("recording-4.throngrec"), path("old.throngrec")).unwrap();
         fs::copy(golden("recording-5.throngrec"), path("unauthored.throngrec")).unwrap();
-        fs::copy(golden("recording-5-step2.throngrec"), path("new.throngrec")).unwrap();
+        let mut newest = Vec::new();
+        let mut former = File::open(golden("recording-5-step2.throngrec")).unwrap();
+        assert!(recording::upgrade(&mut former, &mut newest).unwrap());
+        fs::write(path("new.throngrec"), newest).unwrap();
         fs::write(path("damaged.throngrec"), &fs::read(golden("recording-4.throngrec")).unwrap()[..900])
             .unwrap();
         fs::write(path("notes.txt"), "no recording").unwrap();

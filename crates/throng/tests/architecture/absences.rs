@@ -55,11 +55,13 @@ fn unsafe_code_is_in_net_and_in_four_files_of_telemetry() {
 #[test]
 fn cores_have_no_thread_lock_file_or_clock() {
     for core in [
+        "asset_solids",
         "behavior",
         "circuit",
         "game",
         "host",
         "ids",
+        "jobs",
         "keeper",
         "link",
         "nav",

@@ -145,7 +145,7 @@ fn a_supervisor_whose_terminal_is_closed_ends_with_its_server() {
     server.signal(Signal::HUP);
     let ended = server.wait();
     assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
-    assert!(ended.log.contains("draining signal=\"SIGHUP\""), "{}", ended.log);
+    assert!(ended.log.contains("draining cause=\"SIGHUP\""), "{}", ended.log);
     assert!(!ended.log.contains("has crashed"), "{}", ended.log);
 }
 
@@ -186,7 +186,7 @@ fn a_server_whose_supervisor_is_killed_ends_too() {
     server.signal(Signal::KILL);
     let ended = server.wait();
     // The log ends when no process holds it any more: server and monitor are gone.
-    assert!(ended.log.contains("draining signal=\"SIGTERM\""), "{}", ended.log);
+    assert!(ended.log.contains("draining cause=\"SIGTERM\""), "{}", ended.log);
     assert!(ended.log.contains("stopped"), "{}", ended.log);
 }
 

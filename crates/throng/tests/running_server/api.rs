@@ -135,8 +135,20 @@ fn the_description_is_whole() {
 #[test]
 fn described_routes_answer_to_their_scope_and_to_no_other() {
     let server = Server::start();
-    let scopes =
-        ["worlds:read", "worlds:write", "templates:write", "regions.read", "regions.write", "operate"];
+    let scopes = [
+        "worlds:read",
+        "worlds:write",
+        "templates:write",
+        "regions.read",
+        "regions.write",
+        "assets.read",
+        "assets.write",
+        "inventory.read",
+        "inventory.write",
+        "archives",
+        "backup",
+        "operate",
+    ];
     let tokens = scopes.map(|scope| {
         let name = scope.replace([':', '.'], "-");
         let token = server.run(&format!("token create --name {name} --scope {scope}")).unwrap();
@@ -151,7 +163,12 @@ fn described_routes_answer_to_their_scope_and_to_no_other() {
         };
         assert_eq!(server.exchange_as(None, &head, "{}").0, 401, "{head}");
         for (scope, token) in &tokens {
-            let includes = [("worlds:write", "worlds:read"), ("regions.write", "regions.read")];
+            let includes = [
+                ("worlds:write", "worlds:read"),
+                ("regions.write", "regions.read"),
+                ("assets.write", "assets.read"),
+                ("inventory.write", "inventory.read"),
+            ];
             let may = *scope == needed || includes.contains(&(*scope, needed));
             // Once is enough for permitted callers: some of it takes its time.
             if !may {

@@ -8,6 +8,7 @@ use gateway::coverage::CAPABILITIES;
 const CALLS: &[(&str, &str, &str, &str)] = &[
     ("AttachmentResources", "GET", "", ""),
     ("AvatarPickerSearch", "GET", "?names=ada&page_size=10", ""),
+    ("CopyInventoryFromNotecard", "POST", "", "<llsd><map/></llsd>"),
     ("CreateInventoryCategory", "POST", "", "<llsd><map/></llsd>"),
     // A poll that ends at once.
     (
@@ -32,14 +33,29 @@ const CALLS: &[(&str, &str, &str, &str)] = &[
     ("GetObjectPhysicsData", "POST", "", "<llsd><map><key>object_ids</key><array/></map></llsd>"),
     ("LandResources", "POST", "", "<llsd><map/></llsd>"),
     ("MapLayer", "POST", "", "<llsd><map><key>Flags</key><integer>2</integer></map></llsd>"),
+    ("MeshUploadFlag", "GET", "", ""),
     ("ModifyMaterialParams", "POST", "", "<llsd><array/></llsd>"),
+    ("NewFileAgentInventory", "POST", "", "<llsd><map/></llsd>"),
     ("ObjectMedia", "POST", "", GET_MEDIA),
     ("ObjectMediaNavigate", "POST", "", VISIT),
     ("ParcelPropertiesUpdate", "POST", "", "<llsd><map><key>local_id</key><integer>1</integer></map></llsd>"),
     ("RemoteParcelRequest", "POST", "", "<llsd><map/></llsd>"),
     ("RenderMaterials", "GET", "", ""),
+    ("RequestTaskInventory", "GET", "?task_id=00000000-0000-0000-0000-000000000001", ""),
     ("ResourceCostSelected", "POST", "", "<llsd><map><key>selected_roots</key><array/></map></llsd>"),
     ("SimulatorFeatures", "GET", "", ""),
+    ("UpdateGestureAgentInventory", "POST", "", "<llsd><map/></llsd>"),
+    ("UpdateGestureTaskInventory", "POST", "", "<llsd><map/></llsd>"),
+    ("UpdateMaterialAgentInventory", "POST", "", "<llsd><map/></llsd>"),
+    ("UpdateMaterialTaskInventory", "POST", "", "<llsd><map/></llsd>"),
+    ("UpdateNotecardAgentInventory", "POST", "", "<llsd><map/></llsd>"),
+    ("UpdateNotecardTaskInventory", "POST", "", "<llsd><map/></llsd>"),
+    ("UpdateScriptAgent", "POST", "", "<llsd><map/></llsd>"),
+    ("UpdateScriptAgentInventory", "POST", "", "<llsd><map/></llsd>"),
+    ("UpdateScriptTask", "POST", "", "<llsd><map/></llsd>"),
+    ("UpdateScriptTaskInventory", "POST", "", "<llsd><map/></llsd>"),
+    ("UpdateSettingsAgentInventory", "POST", "", "<llsd><map/></llsd>"),
+    ("UpdateSettingsTaskInventory", "POST", "", "<llsd><map/></llsd>"),
     ("UploadBakedTexture", "POST", "", "<llsd><map/></llsd>"),
     ("ViewerAsset", "GET", "/?texture_id=89556747-24cb-43ed-920b-47caed15465f", ""),
 ];
@@ -53,7 +69,8 @@ const FORBIDDEN: [&str; 5] = [
     "ParcelPropertiesUpdate",
 ];
 /// Calls about an object, of which the region has none, and about a mesh that is not stored.
-const NOT_FOUND: [&str; 4] = ["GetMesh", "GetMesh2", "ObjectMedia", "ObjectMediaNavigate"];
+const NOT_FOUND: [&str; 5] =
+    ["GetMesh", "GetMesh2", "ObjectMedia", "ObjectMediaNavigate", "RequestTaskInventory"];
 const GET_MEDIA: &str = "<llsd><map><key>verb</key><string>GET</string><key>object_id</key>\
     <uuid>00000000-0000-0000-0000-000000000001</uuid></map></llsd>";
 const VISIT: &str = "<llsd><map><key>object_id</key><uuid>00000000-0000-0000-0000-000000000001</uuid>\

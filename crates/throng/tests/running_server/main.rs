@@ -1,7 +1,11 @@
 //! A server as a process of its own, with bots as its visitors: what holds when threads, sockets and clocks are real.
 
 mod api;
+mod archives;
+mod assets;
+mod backups;
 mod capabilities;
+mod console;
 mod data_directory;
 mod foreign_pages;
 mod held;
@@ -11,12 +15,14 @@ mod memory_group;
 mod message_client;
 mod messages;
 mod names;
+mod operators;
 mod pages;
 mod regions;
 mod server;
 mod silent_clients;
 mod templates;
 mod tokens;
+mod uploads;
 mod worlds;
 
 use server::{BOTS, Server, throng};

@@ -21,10 +21,15 @@ const OF_CIRCUIT: [MessageName; 3] =
 /// Rows with other outcomes than the table's for the null ids of this sweep: with one row in each block that repeats, and without rows.
 /// Null ids name no object, region, parcel or asset, and the empty method none.
 const OF_NULL_IDS: &[(MessageName, [MessageOutcome; 2])] = &[
+    (MessageName::AbortXfer, [MessageOutcome::Ignored; 2]),
     (MessageName::AgentRequestSit, [MessageOutcome::Refused; 2]),
-    (MessageName::DeRezObject, [MessageOutcome::Refused; 2]),
+    (MessageName::AssetUploadRequest, [MessageOutcome::Done, MessageOutcome::Ignored]),
+    (MessageName::ConfirmXferPacket, [MessageOutcome::Ignored; 2]),
+    (MessageName::DeRezObject, [MessageOutcome::Refused, MessageOutcome::Ignored]),
+    (MessageName::DetachAttachmentIntoInv, [MessageOutcome::Ignored; 2]),
     (MessageName::GenericMessage, [MessageOutcome::Refused; 2]),
     (MessageName::ModifyLand, [MessageOutcome::Done, MessageOutcome::Ignored]),
+    (MessageName::MoveTaskInventory, [MessageOutcome::Refused; 2]),
     (MessageName::MultipleObjectUpdate, [MessageOutcome::Refused, MessageOutcome::Ignored]),
     (MessageName::ObjectAttach, [MessageOutcome::Refused, MessageOutcome::Ignored]),
     (MessageName::ObjectBuy, [MessageOutcome::Refused, MessageOutcome::Ignored]),
@@ -33,6 +38,7 @@ const OF_NULL_IDS: &[(MessageName, [MessageOutcome; 2])] = &[
     (MessageName::ObjectDelete, [MessageOutcome::Refused, MessageOutcome::Ignored]),
     (MessageName::ObjectDelink, [MessageOutcome::Refused, MessageOutcome::Ignored]),
     (MessageName::ObjectDescription, [MessageOutcome::Refused, MessageOutcome::Ignored]),
+    (MessageName::ObjectDetach, [MessageOutcome::Refused, MessageOutcome::Ignored]),
     (MessageName::ObjectDrop, [MessageOutcome::Refused, MessageOutcome::Ignored]),
     (MessageName::ObjectDuplicate, [MessageOutcome::Refused, MessageOutcome::Ignored]),
     (MessageName::ObjectDuplicateOnRay, [MessageOutcome::Refused, MessageOutcome::Ignored]),
@@ -64,11 +70,18 @@ const OF_NULL_IDS: &[(MessageName, [MessageOutcome; 2])] = &[
     (MessageName::ParcelSelectObjects, [MessageOutcome::Refused; 2]),
     (MessageName::ParcelSetOtherCleanTime, [MessageOutcome::Refused; 2]),
     (MessageName::RegionHandleRequest, [MessageOutcome::Refused; 2]),
+    (MessageName::RemoveAttachment, [MessageOutcome::Ignored; 2]),
+    (MessageName::RemoveTaskInventory, [MessageOutcome::Refused; 2]),
     (MessageName::RequestImage, [MessageOutcome::Done, MessageOutcome::Ignored]),
     (MessageName::RequestObjectPropertiesFamily, [MessageOutcome::Refused; 2]),
     (MessageName::RequestTaskInventory, [MessageOutcome::Refused; 2]),
+    (MessageName::RequestXfer, [MessageOutcome::Refused; 2]),
+    (MessageName::RezMultipleAttachmentsFromInv, [MessageOutcome::Done, MessageOutcome::Ignored]),
+    (MessageName::RezScript, [MessageOutcome::Refused; 2]),
+    (MessageName::SendXferPacket, [MessageOutcome::Refused; 2]),
     (MessageName::SoundTrigger, [MessageOutcome::Ignored; 2]),
     (MessageName::TransferRequest, [MessageOutcome::Refused; 2]),
+    (MessageName::UpdateTaskInventory, [MessageOutcome::Refused; 2]),
     (MessageName::ViewerEffect, [MessageOutcome::Done, MessageOutcome::Ignored]),
 ];
 

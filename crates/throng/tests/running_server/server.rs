@@ -53,6 +53,11 @@ impl Server {
         *self = Self::launch(throng(), data);
     }
 
+    /// On this data directory, which has its configuration file.
+    pub(crate) fn start_on(data: TempDir) -> Self {
+        Self::launch(throng(), data)
+    }
+
     fn launch(mut program: Command, data: TempDir) -> Self {
         let log = File::create(data.path().join("server.log")).unwrap();
         let mut child = program

@@ -95,6 +95,37 @@ messages! {
         }
     }
 
+    /// Wear objects from the inventory: an outfit, in one message or several.
+    RezMultipleAttachmentsFromInv: Low 396, zero_coded, from Client {
+        agent_data: one RezMultipleAttachmentsFromInvAgentData { agent_id: Uuid, session_id: Uuid }
+        header_data: one RezMultipleAttachmentsFromInvHeaderData {
+            /// The same in all messages of one outfit.
+            compound_msg_id: Uuid,
+            /// Objects of the outfit.
+            total_objects: u8,
+            /// Everything else is taken off.
+            first_detach_all: bool,
+        }
+        object_data: many RezMultipleAttachmentsFromInvObjectData {
+            item_id: Uuid, owner_id: Uuid,
+            /// Bit 0x80: wear it in addition to the present ones.
+            attachment_pt: u8,
+            item_flags: u32, group_mask: u32, everyone_mask: u32, next_owner_mask: u32, name: Variable1,
+            description: Variable1,
+        }
+    }
+
+    /// Takes an attachment off, by its item.
+    DetachAttachmentIntoInv: Low 397, plain, from Client {
+        object_data: one DetachAttachmentIntoInvObjectData { agent_id: Uuid, item_id: Uuid }
+    }
+
+    /// Takes an attachment off, by its item.
+    RemoveAttachment: Low 332, plain, from Client {
+        agent_data: one RemoveAttachmentAgentData { agent_id: Uuid, session_id: Uuid }
+        attachment_block: one RemoveAttachmentAttachmentBlock { attachment_point: u8, item_id: Uuid }
+    }
+
     /// Wear an object that lies in the world.
     ObjectAttach: Low 112, zero_coded, from Client {
         agent_data: one ObjectAttachAgentData { agent_id: Uuid, session_id: Uuid, attachment_point: u8 }

@@ -97,6 +97,25 @@ messages! {
         ex_block: one TerminateFriendshipExBlock { other_id: Uuid }
     }
 
+    /// Offers a calling card; to the receiver's client the transaction is the id of the card.
+    OfferCallingCard: Low 301, plain, from Either {
+        agent_data: one OfferCallingCardAgentData { agent_id: Uuid, session_id: Uuid }
+        agent_block: one OfferCallingCardAgentBlock { dest_id: Uuid, transaction_id: Uuid }
+    }
+
+    /// Accepts an offer of a calling card.
+    AcceptCallingCard: Low 302, plain, from Either {
+        agent_data: one AcceptCallingCardAgentData { agent_id: Uuid, session_id: Uuid }
+        transaction_block: one AcceptCallingCardTransactionBlock { transaction_id: Uuid }
+        folder_data: many AcceptCallingCardFolderData { folder_id: Uuid }
+    }
+
+    /// Declines an offer of a calling card.
+    DeclineCallingCard: Low 303, plain, from Either {
+        agent_data: one DeclineCallingCardAgentData { agent_id: Uuid, session_id: Uuid }
+        transaction_block: one DeclineCallingCardTransactionBlock { transaction_id: Uuid }
+    }
+
     /// Requests the location of a friend that allows it; answered with the same message, locations filled in.
     FindAgent: Low 256, plain, from Either {
         agent_block: one FindAgentAgentBlock { hunter: Uuid, prey: Uuid, space_ip: Ip }

@@ -91,12 +91,27 @@ messages! {
     }
 
     /// Removes items.
-    RemoveInventoryItem: Low 270, plain, from Client {
+    RemoveInventoryItem: Low 270, plain, from Either {
         agent_data: one RemoveInventoryItemAgentData {
             agent_id: Uuid, session_id: Uuid,
         }
         inventory_data: many RemoveInventoryItemInventoryData {
             item_id: Uuid,
+        }
+    }
+
+    /// Copies items that are embedded in a notecard. Current clients ask for it by a capability.
+    CopyInventoryFromNotecard: Low 265, zero_coded, from Client {
+        agent_data: one CopyInventoryFromNotecardAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        notecard_data: one CopyInventoryFromNotecardNotecardData {
+            notecard_item_id: Uuid,
+            /// The object that has the notecard in it; nil for the user's inventory.
+            object_id: Uuid,
+        }
+        inventory_data: many CopyInventoryFromNotecardInventoryData {
+            item_id: Uuid, folder_id: Uuid,
         }
     }
 

@@ -43,12 +43,13 @@ message_set! {
     appearance:
         AgentWearablesRequest AgentWearablesUpdate AgentIsNowWearing AgentSetAppearance AvatarAppearance
         AgentCachedTexture AgentCachedTextureResponse RebakeAvatarTextures RezSingleAttachmentFromInv
-        ObjectAttach ObjectDetach ObjectDrop ActivateGestures DeactivateGestures;
+        RezMultipleAttachmentsFromInv DetachAttachmentIntoInv RemoveAttachment ObjectAttach ObjectDetach
+        ObjectDrop ActivateGestures DeactivateGestures;
     chat:
         ChatFromViewer ChatFromSimulator ImprovedInstantMessage RetrieveInstantMessages OnlineNotification
         OfflineNotification GrantUserRights ChangeUserRights AcceptFriendship DeclineFriendship
-        TerminateFriendship FindAgent MuteListRequest UseCachedMuteList MuteListUpdate UpdateMuteListEntry
-        RemoveMuteListEntry;
+        TerminateFriendship OfferCallingCard AcceptCallingCard DeclineCallingCard FindAgent MuteListRequest
+        UseCachedMuteList MuteListUpdate UpdateMuteListEntry RemoveMuteListEntry;
     names:
         UUIDNameRequest UUIDNameReply UUIDGroupNameRequest UUIDGroupNameReply AgentDataUpdateRequest
         AgentDataUpdate AvatarPropertiesRequest AvatarPropertiesReply AvatarInterestsReply AvatarGroupsReply
@@ -81,15 +82,18 @@ message_set! {
         ObjectExtraParams ObjectOwner ObjectGroup ObjectBuy ObjectPermissions ObjectSaleInfo ObjectName
         ObjectDescription ObjectCategory ObjectLink ObjectDelink ObjectIncludeInSearch DeRezObject DeRezAck;
     scripts:
-        RequestTaskInventory ReplyTaskInventory GetScriptRunning;
+        RequestTaskInventory ReplyTaskInventory UpdateTaskInventory RemoveTaskInventory GetScriptRunning;
+    rezzing:
+        RezObject RezObjectFromNotecard RezRestoreToWorld RezScript MoveTaskInventory;
     assets:
         TransferRequest TransferInfo TransferPacket RequestXfer SendXferPacket ConfirmXferPacket AbortXfer RequestImage ImageData ImagePacket
         ImageNotInDatabase AssetUploadRequest AssetUploadComplete;
     inventory:
         CreateInventoryItem UpdateCreateInventoryItem LinkInventoryItem CopyInventoryItem BulkUpdateInventory
         FetchInventory FetchInventoryReply FetchInventoryDescendents InventoryDescendents UpdateInventoryItem
-        MoveInventoryItem RemoveInventoryItem ChangeInventoryItemFlags CreateInventoryFolder UpdateInventoryFolder
-        MoveInventoryFolder RemoveInventoryFolder RemoveInventoryObjects PurgeInventoryDescendents;
+        MoveInventoryItem RemoveInventoryItem CopyInventoryFromNotecard ChangeInventoryItemFlags
+        CreateInventoryFolder UpdateInventoryFolder MoveInventoryFolder RemoveInventoryFolder
+        RemoveInventoryObjects PurgeInventoryDescendents;
     directory:
         AvatarPickerRequest AvatarPickerReply DirFindQuery DirPeopleReply DirEventsReply DirGroupsReply
         DirPlacesQuery DirPlacesReply DirClassifiedQuery DirClassifiedReply DirLandQuery DirPopularQuery

@@ -255,6 +255,12 @@ impl Stepper {
         }
     }
 
+    /// Keeps the present state for the next life, which an operator has ordered. A recording ends.
+    pub(crate) fn prepare_restart(&mut self) {
+        self.tape = None;
+        self.life.take_checkpoint();
+    }
+
     /// Empties the inbox while the world is down: nothing reads it, and shards hold commands without room, up to a total bound.
     pub(crate) fn drain(&mut self) {
         self.waiting.drain_commands(&mut self.commands);

@@ -12,12 +12,11 @@ use crate::counters::WorldCounters;
 use crate::land::Land;
 use crate::objects::{Edits, ObjectStore, Pull};
 use crate::roster::Roster;
+use crate::solids::BodySolids;
 use glam::Vec3;
 use ids::{LocalId, SessionKey};
 use link::{Event, Motion, ObjectMask, PATCH_M, PrimFlags, StoppedObject, Terrain};
-use physics::{
-    Aabb, BodyMotion, Colliders, Dynamics, DynamicsError, DynamicsSettings, Outcome, ShapeCache, StopReason,
-};
+use physics::{Aabb, BodyMotion, Colliders, Dynamics, DynamicsError, DynamicsSettings, Outcome, StopReason};
 use record::Part;
 use scene::{BodyScene, is_movable};
 use serde::{Deserialize, Serialize};
@@ -78,7 +77,7 @@ pub(crate) struct BodiesPhase<'a> {
     pub(crate) objects: &'a mut ObjectStore,
     pub(crate) edits: &'a mut Edits,
     /// Solids of the last frame, none in a world that had no object then.
-    pub(crate) solids: Option<(&'a Colliders, &'a mut ShapeCache)>,
+    pub(crate) solids: Option<BodySolids<'a>>,
     pub(crate) terrain: &'a Terrain,
     pub(crate) land: Option<&'a Land>,
     pub(crate) roster: &'a Roster,
@@ -165,7 +164,10 @@ impl Bodies {
     pub(crate) fn step(&mut self, dt: Duration, phase: BodiesPhase<'_>) {
         let BodiesPhase { objects, edits, solids, terrain, land, roster, counters, events } = phase;
         let pulls = edits.take_pulls();
-        self.follow_edits(objects, solids.as_ref().map(|(colliders, _)| *colliders));
+        self.follow_edits(objects, solids.as_ref().map(|solids| solids.colliders));
+        if let Some(solids) = &solids {
+            self.follow_arrivals(objects, solids);
+        }
         self.follow_pulls(pulls, roster);
         self.follow_ground(land);
         for root in self.ended.drain(..) {
@@ -175,9 +177,9 @@ impl Bodies {
         if objects.counts().physical == 0 || solids.is_none() {
             self.places.clear();
         }
-        let Some((colliders, shapes)) = solids else { return };
+        let Some(BodySolids { colliders, forms, .. }) = solids else { return };
         let ground_version = self.ground_version;
-        let mut scene = BodyScene { objects, colliders, shapes, terrain, ground_version };
+        let mut scene = BodyScene { objects, colliders, forms, terrain, ground_version };
         for place in self.places.drain(..) {
             self.dynamics.disturb(&place, &scene);
         }
@@ -218,6 +220,17 @@ impl Bodies {
             }
         }
         self.places = places;
+    }
+
+    /// Lets linksets have the solids of assets that came in this step, and wakes those that lie on the boxes that these replace.
+    fn follow_arrivals(&mut self, objects: &ObjectStore, solids: &BodySolids<'_>) {
+        for &id in solids.arrived {
+            if let Some(place) = solids.colliders.oriented_box(id) {
+                push_place(&mut self.places, place.aabb());
+            }
+            self.dynamics.edited(id);
+            self.dynamics.edited(objects.root_of(id).unwrap_or(id));
+        }
     }
 
     fn follow_pulls(&mut self, new: BTreeMap<SessionKey, Option<Pull>>, roster: &Roster) {

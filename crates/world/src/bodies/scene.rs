@@ -1,11 +1,12 @@
 //! A world as its moving linksets see it.
 
 use crate::objects::ObjectStore;
+use crate::solids::Forms;
 use glam::{Quat, Vec3};
 use ids::LocalId;
 use link::{PrimFlags, PrimMotion, Terrain};
-use physics::{BodyPart, BodyPlan, Colliders, Geometry, Neighbourhood, Placement, PrimSurface, ShapeCache};
-use prim::{Body, ExtraParam, PhysicsShape};
+use physics::{BodyPart, BodyPlan, Colliders, Geometry, Neighbourhood, Placement, PrimSurface};
+use prim::{Body, PhysicsShape};
 
 /// Linksets that collide with the ground only.
 const PASSABLE: PrimFlags = PrimFlags(PrimFlags::PHANTOM.0 | PrimFlags::VOLUME_DETECT.0);
@@ -14,7 +15,7 @@ const PASSABLE: PrimFlags = PrimFlags(PrimFlags::PHANTOM.0 | PrimFlags::VOLUME_D
 pub(super) struct BodyScene<'a> {
     pub(super) objects: &'a ObjectStore,
     pub(super) colliders: &'a Colliders,
-    pub(super) shapes: &'a mut ShapeCache,
+    pub(super) forms: &'a mut Forms,
     pub(super) terrain: &'a Terrain,
     pub(super) ground_version: u64,
 }
@@ -27,11 +28,7 @@ pub(super) fn is_movable(root: &PrimMotion) -> bool {
 impl BodyScene<'_> {
     /// Solid of a prim; [`Geometry::Empty`] for one that collides with nothing.
     fn geometry(&mut self, body: &Body) -> Geometry {
-        let is_flexible = body.extra_params.get(ExtraParam::Flexible).is_some();
-        if is_flexible || body.physics.shape == PhysicsShape::None {
-            return Geometry::Empty;
-        }
-        self.shapes.of_body(body)
+        if body.physics.shape == PhysicsShape::None { Geometry::Empty } else { self.forms.of_body(body) }
     }
 }
 

@@ -35,6 +35,20 @@ impl PaintedSamples {
 /// Patches of a ground by number, as far as they differ from the described one.
 type Patches = BTreeMap<u16, HashedPatch>;
 
+/// A ground that may take the place of the present one.
+#[derive(Debug)]
+pub(super) struct OtherGround {
+    patches: Patches,
+    baked: Patches,
+}
+
+impl OtherGround {
+    /// Patches that are to be compared and written.
+    pub(super) fn n_patches(&self) -> usize {
+        self.patches.len() + self.baked.len()
+    }
+}
+
 /// The ground as edits have left it.
 #[derive(Debug)]
 pub(super) struct EditedGround {
@@ -157,6 +171,33 @@ impl EditedGround {
     pub(super) fn heights_of(&self, number: u16, known: Option<&HashedPatch>) -> PatchHeights {
         let (column, row) = place_of(self.original.size_m(), number);
         known.map_or_else(|| self.original.patch(column, row), |known| *known.patch.heights())
+    }
+
+    /// Patches of another ground and of its baked one; `None` if they contradict the described ground, as for [`Self::restored`].
+    pub(super) fn other(&self, patches: Vec<GroundPatch>, baked: Vec<GroundPatch>) -> Option<OtherGround> {
+        Some(OtherGround {
+            patches: differing(&self.original, patches)?,
+            baked: differing(&self.original, baked)?,
+        })
+    }
+
+    /// Makes another ground the present one. Edits before it can be undone where they still show.
+    pub(super) fn replace(&mut self, terrain: &mut Arc<Terrain>, other: OtherGround) {
+        let OtherGround { patches, baked } = other;
+        let former: Vec<u16> = self.patches.keys().copied().filter(|n| !patches.contains_key(n)).collect();
+        for number in former {
+            let (column, row) = place_of(self.original.size_m(), number);
+            let heights = self.original.patch(column, row);
+            let patch = GroundPatch::new(column, row, heights).expect("heights of a ground");
+            self.write_patch(terrain, &patch);
+        }
+        for known in patches.values() {
+            self.write_patch(terrain, &known.patch);
+        }
+        self.baked = with_patches(&self.original, &baked);
+        self.baked_hash = hash_sum(&baked);
+        self.baked_patches = baked;
+        self.is_baked_new = true;
     }
 
     /// Makes the present ground the baked one.

@@ -17,6 +17,7 @@ mod part;
 mod patches;
 mod phase;
 mod queries;
+mod replacing;
 mod restrictions;
 mod rules;
 mod strokes;

@@ -208,6 +208,12 @@ impl Land {
         (self.is_estate_new, self.has_new_restrictions) = (true, true);
     }
 
+    /// Puts other parcels in place of all present ones. The next frame has the whole.
+    pub(super) fn put_parcels(&mut self, parcels: ParcelMap) {
+        self.parcels = parcels;
+        self.has_new_restrictions = true;
+    }
+
     /// Changes a parcel.
     pub(super) fn edit_parcel(&mut self, number: ParcelNumber, edit: impl FnOnce(&mut Parcel)) {
         self.parcels.edit(number, edit);

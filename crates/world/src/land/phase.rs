@@ -33,7 +33,7 @@ pub(crate) fn carry_out_orders(
         return;
     }
     let LandSurroundings { ground, roster, counters, seed, has_npcs, is_closed } = around;
-    let edits_ground = orders.iter().any(|order| matches!(order.edit, LandEdit::Ground(_)));
+    let edits_ground = orders.iter().any(|order| order.edit.is_of_ground());
     let grounded = if edits_ground { grounded_slots(roster, ground) } else { Vec::new() };
     let is_edited = orders.iter().any(|order| order.edit != LandEdit::Clock);
     if let Some(land) = land.as_deref_mut().filter(|_| is_edited) {
@@ -46,7 +46,7 @@ pub(crate) fn carry_out_orders(
             Some(_) if is_closed && !order.author.is_operator && order.edit != LandEdit::Clock => {
                 Err(LandRefusal::NotSaved)
             }
-            Some(_) if has_npcs && matches!(order.edit, LandEdit::Ground(_)) => Err(LandRefusal::FixedGround),
+            Some(_) if has_npcs && order.edit.is_of_ground() => Err(LandRefusal::FixedGround),
             Some(land) => land.carry_out(order, ground, &mut budget, seed),
             None => Err(LandRefusal::NoLand),
         };
@@ -91,6 +91,7 @@ impl Land {
             LandEdit::Divide { area, id } => self.divide(author, &area, id, budget),
             LandEdit::Join(area) => self.join(author, &area, budget),
             LandEdit::Estate(edit) => self.change_estate(author, edit),
+            LandEdit::Replace(new) => self.replace(author, *new, &mut ground.terrain, budget),
         }
     }
 }

@@ -5,14 +5,14 @@
 //! world that has lost ticks says so in a transfer of its own.
 
 use ids::{AgentId, HeldKey, Ticket};
-use link::{EditRefusal, HeldLinkset, StoredTransfers, Transfer};
+use link::{EditRefusal, HeldItem, HeldObject, StoredTransfers, Transfer, WornTransfer};
 use state_hash::StateHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Prims of held linksets that wait for the disk at most: about 20 MB. No more linksets leave the world then.
+/// Prims of held objects that wait for the disk at most: about 20 MB. No more linksets leave the world then.
 const WAITING_PRIMS_MAX: usize = 1 << 17;
-/// The last ticket of a linkset that leaves. Those behind it are for answers to the node.
+/// The last ticket of an object that leaves. Those behind it are for answers to the node.
 const LEAVING_MAX: Ticket = Ticket(u32::MAX - (1 << 24));
 
 /// Transfers of a world.
@@ -110,7 +110,7 @@ impl Escrow {
         self.begin_step();
     }
 
-    /// Refuses a linkset of this many prims that would be held for a user beyond the bounds.
+    /// Refuses an object of this many prims that would be held for a user beyond the bounds.
     pub(crate) fn check_room(&self, owner: AgentId, n_prims: usize) -> Result<(), EditRefusal> {
         if self.has_room(n_prims) && !self.is_full(owner) { Ok(()) } else { Err(EditRefusal::HeldFull) }
     }
@@ -125,17 +125,27 @@ impl Escrow {
         self.full.contains(&owner)
     }
 
-    /// Gives a linkset to the store.
-    pub(crate) fn hold(&mut self, linkset: HeldLinkset) -> (Ticket, Transfer) {
-        self.give(Transfer::Held(Arc::new(linkset)))
+    /// Gives an object to the store.
+    pub(crate) fn hold(&mut self, object: HeldObject) -> (Ticket, Transfer) {
+        self.give(Transfer::Held(Arc::new(object)))
     }
 
-    /// Answers an order to take a linkset from the store.
+    /// Gives an item of a prim to the store.
+    pub(crate) fn hold_item(&mut self, item: HeldItem) -> (Ticket, Transfer) {
+        self.give(Transfer::HeldItem(Arc::new(item)))
+    }
+
+    /// Reports what has become of a worn linkset.
+    pub(crate) fn change_hands(&mut self, transfer: WornTransfer) -> (Ticket, Transfer) {
+        self.give(Transfer::Worn(Arc::new(transfer)))
+    }
+
+    /// Answers an order to take an object or an item from the store.
     pub(crate) fn answer(&mut self, key: HeldKey, refusal: Option<EditRefusal>) -> (Ticket, Transfer) {
         self.give(refusal.map_or(Transfer::Restored(key), |why| Transfer::Refused(key, why)))
     }
 
-    /// True if an order for this linkset has an answer that is not settled.
+    /// True if an order for this object has an answer that is not settled.
     pub(crate) fn is_answered(&self, key: HeldKey) -> bool {
         self.answered.contains(&key)
     }
@@ -198,24 +208,29 @@ impl Escrow {
     }
 }
 
-/// The linkset that a transfer answers an order for.
+/// The object that a transfer answers an order for.
 const fn answer_of(transfer: &Transfer) -> Option<HeldKey> {
     match transfer {
         Transfer::Restored(key) | Transfer::Refused(key, _) => Some(*key),
-        Transfer::Held(_) | Transfer::Undone { .. } => None,
+        Transfer::Held(_) | Transfer::HeldItem(_) | Transfer::Undone { .. } | Transfer::Worn(_) => None,
     }
 }
 
+/// Its size in prims. An item counts like one.
 fn n_prims(transfer: &Transfer) -> usize {
     match transfer {
-        Transfer::Held(linkset) => linkset.prims.len(),
+        Transfer::Held(object) => object.n_prims(),
+        Transfer::HeldItem(_) => 1,
+        Transfer::Worn(worn) => worn.object.n_prims(),
         Transfer::Restored(_) | Transfer::Refused(..) | Transfer::Undone { .. } => 0,
     }
 }
 
 fn is_sound(transfer: &Transfer) -> bool {
     match transfer {
-        Transfer::Held(linkset) => !linkset.prims.is_empty(),
+        Transfer::Held(object) => object.is_whole(),
+        Transfer::Worn(worn) => worn.object.is_whole() && worn.object.linksets.len() == 1,
+        Transfer::HeldItem(held) => held.item.ownership.owner == held.owner,
         Transfer::Restored(_) | Transfer::Refused(..) => true,
         Transfer::Undone { first, last } => Ticket(0) < *first && first <= last,
     }
@@ -227,7 +242,28 @@ fn owner_hash(AgentId(owner): AgentId) -> u64 {
     hasher.finish()
 }
 
-/// Ids and versions stand for the prims of a linkset: they are not changed any more.
+fn fold_object(hasher: &mut StateHasher, object: &HeldObject) {
+    hasher.u64(owner_hash(object.owner));
+    hasher.u64(object.by.0);
+    hasher.u32(object.kind.code().into());
+    hasher.bytes(object.folder.as_bytes());
+    hasher.bytes(object.transaction.as_bytes());
+    if object.is_worn {
+        hasher.u32(1);
+    }
+    for (number, linkset) in object.linksets.iter().enumerate() {
+        if number > 0 {
+            hasher.u32(2);
+        }
+        for (motion, versioned) in linkset {
+            hasher.bytes(versioned.body.id.as_bytes());
+            hasher.u32(versioned.version);
+            hasher.vec3(motion.motion.position);
+        }
+    }
+}
+
+/// Ids and versions stand for the prims of an object, and its id for an item: they are not changed any more.
 fn transfer_hash(Ticket(ticket): Ticket, transfer: &Transfer) -> u64 {
     let mut hasher = StateHasher::new();
     hasher.u32(ticket);
@@ -238,17 +274,24 @@ fn transfer_hash(Ticket(ticket): Ticket, transfer: &Transfer) -> u64 {
     match transfer {
         Transfer::Restored(key) => of_key(1, key),
         Transfer::Refused(key, reason) => of_key(2 | (*reason as u32) << 8, key),
-        Transfer::Held(linkset) => {
+        Transfer::Held(object) => {
             hasher.u32(3);
-            hasher.u64(owner_hash(linkset.owner));
-            hasher.u64(linkset.by.0);
-            hasher.u32(linkset.kind.code().into());
-            hasher.bytes(linkset.folder.as_bytes());
-            hasher.bytes(linkset.transaction.as_bytes());
-            for (motion, versioned) in &linkset.prims {
-                hasher.bytes(versioned.body.id.as_bytes());
-                hasher.u32(versioned.version);
-                hasher.vec3(motion.motion.position);
+            fold_object(&mut hasher, object);
+        }
+        Transfer::Worn(worn) => {
+            hasher.u32(6 | (worn.change as u32) << 8);
+            hasher.bytes(worn.item.as_bytes());
+            fold_object(&mut hasher, &worn.object);
+        }
+        Transfer::HeldItem(held) => {
+            hasher.u32(5);
+            hasher.u64(owner_hash(held.owner));
+            hasher.u64(held.by.0);
+            hasher.bytes(held.folder.as_bytes());
+            hasher.bytes(held.item.id.as_bytes());
+            hasher.bytes(held.item.asset.as_bytes());
+            if let Some(name) = &held.new_folder {
+                hasher.bytes(name.as_bytes());
             }
         }
         Transfer::Undone { first, last } => {

@@ -13,6 +13,6 @@ pub(crate) mod store;
 mod tests;
 
 pub use counts::ObjectCounts;
-pub(crate) use edits::{ActingAvatar, ActingUser, EditedLand, EditedWorld, Edits, Pull};
-pub use edits::{RecentEdit, RecentEdits};
-pub(crate) use store::{LINK_MAX, ObjectError, ObjectStore, relative_to};
+pub(crate) use edits::{ActingAvatar, ActingUser, EditedLand, EditedWorld, Edits, Pull, RestoreAuthor};
+pub use edits::{REGION_CARRIED_MAX, REGION_ITEMS_MAX, RecentEdit, RecentEdits};
+pub(crate) use store::{LINK_MAX, ObjectError, ObjectStore, relative_to, with_emptiness};

@@ -9,6 +9,7 @@ use super::escrow::Escrow;
 use super::ids::ObjectIds;
 use super::pages::{PagePool, PageTable};
 use changes::{TickChanges, mark_of, prim_hash, raise};
+use contents::LongData;
 use ids::{LocalId, Uuid};
 use link::{ObjectMask, PrimFlags, PrimMotion, StoredObjects, VersionedBody};
 use prim::Body;
@@ -20,10 +21,12 @@ use std::sync::Arc;
 use thiserror::Error;
 
 mod changes;
+mod contents;
 mod linksets;
 mod rollback;
 mod worn;
 
+pub(crate) use contents::with_emptiness;
 pub(crate) use linksets::relative_to;
 
 /// Prims of a linkset, its root included.
@@ -64,6 +67,8 @@ pub(crate) struct ObjectStore {
     /// The state was restored: their avatars may be absent.
     are_wearers_unchecked: bool,
     counts: ObjectCounts,
+    /// Contents and data of archives.
+    long: LongData,
     changes: TickChanges,
     /// Prims that came, went, moved, or were given other owners or roots since [`Self::pop_touched`] has taken them; some more than once. Not recorded
     /// without a reader.
@@ -80,8 +85,8 @@ pub(crate) struct ObjectStore {
 }
 
 impl ObjectStore {
-    /// Record of the objects in snapshots.
-    pub(crate) const PART: Part = Part::new(*b"OBJS", "objects");
+    /// Record of the objects in snapshots. Version 2 has contents of prims.
+    pub(crate) const PART: Part = Part { upgrades: &[record::unchanged], ..Part::new(*b"OBJS", "objects") };
 }
 
 impl ObjectStore {
@@ -97,6 +102,7 @@ impl ObjectStore {
             worn: BTreeMap::new(),
             are_wearers_unchecked: false,
             counts: ObjectCounts::default(),
+            long: LongData::default(),
             changes: TickChanges::default(),
             touched: Vec::new(),
             has_touched_reader: false,
@@ -128,7 +134,8 @@ impl ObjectStore {
                 if motion.parent != LocalId(0) {
                     parts.entry(motion.parent).or_default().push((motion.link_number, id));
                 }
-                store.hash = store.hash.wrapping_add(prim_hash(id, motion, body));
+                store.long.note(id, &body.body);
+                store.hash = store.hash.wrapping_add(prim_hash(id, motion, body, store.long.hash(id)));
                 store.counts.add(motion.flags);
             }
             store.changes.pages.push(page.first);
@@ -299,6 +306,7 @@ impl ObjectStore {
             self.touch(id);
             self.journal.note_absent(id);
             self.counts.add(motion.flags);
+            self.long.note(id, &versioned.body);
             let former = self.pages.insert(id, motion, versioned, &mut self.pool);
             assert!(former.is_none(), "a local id has one prim");
             self.changes.mark(self.kept.range().start, id, ObjectMask::CREATED);
@@ -379,7 +387,7 @@ impl ObjectStore {
         Ok(())
     }
 
-    /// Changes a prim's body, whose version rises.
+    /// Changes a prim's body, whose version rises. Only with [`ObjectMask::CONTENTS`] may the change concern its items.
     ///
     /// # Errors
     /// [`ObjectError::Unknown`].
@@ -398,6 +406,9 @@ impl ObjectStore {
         edit(Arc::make_mut(&mut versioned.body));
         assert_eq!(versioned.body.id, former, "a prim keeps its id");
         raise(versioned, self.version_floor);
+        if mask.any(ObjectMask::CONTENTS) {
+            self.long.note(id, &versioned.body);
+        }
         Ok(())
     }
 
@@ -415,7 +426,7 @@ impl ObjectStore {
     fn take_out(&mut self, id: LocalId) {
         self.take_off(id);
         let Some((motion, body)) = self.pages.motion(id).zip(self.pages.body(id)) else { return };
-        let former_hash = prim_hash(id, motion, body);
+        let former_hash = prim_hash(id, motion, body, self.long.hash(id));
         self.counts.remove(motion.flags);
         let mark = std::mem::take(mark_of(&mut self.changes.marks, self.kept.range().start, id));
         self.journal.note(id, mark, ObjectMask::CREATED, motion, body);
@@ -428,6 +439,7 @@ impl ObjectStore {
         if let Some(body) = self.pages.remove(id, &mut self.pool) {
             self.by_id.remove(&body.body.id);
         }
+        self.long.forget(id);
         let is_kept = self.kept.range().contains(&id.0);
         let ids = if is_kept { &mut self.kept } else { &mut self.temporary };
         ids.give_back(id, self.now_ns);

@@ -13,7 +13,7 @@ use crate::{
     objects::{Edits, ObjectStore},
     presence::{AvatarSeat, Presence},
     roster::Roster,
-    solids::StoredSolids,
+    solids::{StoredAssetSolids, StoredSolids},
 };
 use record::{Format, Part, RecordBuffer, RecordError, Records, Unreadable};
 use serde::Serialize;
@@ -54,7 +54,7 @@ impl MovementState {
 }
 
 /// The parts of a snapshot that this build knows, in the order of their records.
-pub const SNAPSHOT_PARTS: [&Part; 13] = [
+pub const SNAPSHOT_PARTS: [&Part; 14] = [
     &WorldIdentity::PART,
     &IdsUsed::PART,
     &FramesState::PART,
@@ -67,6 +67,7 @@ pub const SNAPSHOT_PARTS: [&Part; 13] = [
     &Land::PART,
     &AvatarSeat::PART,
     &StoredSolids::PART,
+    &StoredAssetSolids::PART,
     &StoredBodies::PART,
 ];
 
@@ -84,6 +85,7 @@ pub(super) fn encode<S: Serialize + AsRef<[Option<Presence>]>, N: Serialize>(
         objects,
         edits,
         solids,
+        asset_solids,
         bodies,
         land,
     } = body;
@@ -108,6 +110,9 @@ pub(super) fn encode<S: Serialize + AsRef<[Option<Presence>]>, N: Serialize>(
     }
     if *solids != StoredSolids::default() {
         buffer.push(&StoredSolids::PART, solids);
+    }
+    if *asset_solids != StoredAssetSolids::default() {
+        buffer.push(&StoredAssetSolids::PART, asset_solids);
     }
     if let Some(bodies) = bodies {
         buffer.push(&StoredBodies::PART, bodies);
@@ -166,6 +171,11 @@ pub(super) fn decode(bytes: &[u8]) -> Result<OwnedBody, RecordError> {
         solids: records
             .find(&StoredSolids::PART)
             .map(|record| record.decode(&StoredSolids::PART))
+            .transpose()?
+            .unwrap_or_default(),
+        asset_solids: records
+            .find(&StoredAssetSolids::PART)
+            .map(|record| record.decode(&StoredAssetSolids::PART))
             .transpose()?
             .unwrap_or_default(),
         bodies: records

@@ -4,6 +4,7 @@
 //! looked up among the colliders before the changes, so that nothing about it has to be kept from step to step. A flying or falling avatar meets the
 //! changed prims in its next sub-step.
 
+use super::index::WORK_PER_STEP;
 use super::{Solids, cylinder};
 use crate::{
     animations,
@@ -29,10 +30,16 @@ pub(super) struct Standing {
 }
 
 impl Solids {
-    /// Lists the avatars that stand on prims near the places of the listed changes.
+    /// Lists the avatars that stand on prims near the places of the listed changes, and of the boxes that may become finer.
     pub(super) fn note_standing(&mut self, roster: &Roster, ground: &SolidGround) {
         for index in 0..self.changes.len() {
             self.mark(self.changes[index].id());
+        }
+        let Self { colliders, changed, changes, refining, .. } = self;
+        // No step refines more, also if each change takes a prim off the list.
+        let next = refining.iter().take(WORK_PER_STEP as usize + changes.len());
+        for box_now in next.filter_map(|&id| colliders.oriented_box(id)) {
+            changed.mark(&box_now.aabb());
         }
         self.standing.clear();
         for (slot, presence) in roster.iter() {
@@ -82,6 +89,10 @@ impl Solids {
     /// Way of a point of a prim in this step; none if the prim is gone or has jumped away.
     fn displacement(&self, stood: &Standing, at: Vec3) -> Vec3 {
         let before = &stood.before;
+        // A box that becomes the solid of its asset is another box, and has not moved.
+        if self.refined.binary_search(&stood.id).is_ok() {
+            return Vec3::ZERO;
+        }
         let Some(after) = self.colliders.oriented_box(stood.id).filter(|after| after != before) else {
             return Vec3::ZERO;
         };

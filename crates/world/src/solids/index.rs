@@ -2,17 +2,18 @@
 //!
 //! A moved prim keeps its form and costs a search in a grid. A new form may have thousands of triangles: a step builds [`WORK_PER_STEP`] units of forms,
 //! two milliseconds at most, and the others wait in the order in which they came. A prim that waits has no collider. The list is part of the state, so
-//! that a restored world goes on with the same colliders; it does not depend on the cache of forms.
+//! that a restored world continues with the same colliders; it does not depend on the cache of forms. A prim that is a box until the solid of its asset comes keeps the box until
+//! its turn: it does not vanish under an avatar.
 
 use super::Solids;
 use crate::objects::ObjectStore;
 use ids::LocalId;
 use link::{ObjectMask, PrimFlags, PrimMotion};
 use physics::{ColliderKind, Geometry, Placement};
-use prim::{Body, ExtraParam, PhysicsShape};
+use prim::{Body, PhysicsShape, SolidKey};
 
 /// Units of work on new forms in one step: 2,048 boxes, or two hundred prims of a usual region. A unit takes a microsecond at most.
-const WORK_PER_STEP: u32 = 2_048;
+pub(super) const WORK_PER_STEP: u32 = 2_048;
 /// Units of a mesh: `MESH_WORK + triangles ÷ TRIANGLES_PER_WORK`. A sphere of 24 sides has 44, a hollow torus of 2,000 triangles 133, which take 120 µs.
 const MESH_WORK: u32 = 8;
 const TRIANGLES_PER_WORK: usize = 16;
@@ -49,7 +50,8 @@ impl Solids {
         self.changes.clear();
         self.changes.extend(objects.removed().iter().map(|&id| PrimChange::Gone(id)));
         for (id, mask) in objects.changed() {
-            let has_new_form = mask.any(OF_FORM);
+            let has_new_form =
+                mask.any(OF_FORM) || mask.any(ObjectMask::FLAGS) && self.has_other_asset(objects, id);
             if has_new_form {
                 self.changes.push(PrimChange::Form(id));
             } else if mask.any(ObjectMask::FLAGS) {
@@ -70,14 +72,10 @@ impl Solids {
             match *change {
                 PrimChange::Gone(_) => {}
                 PrimChange::Kind(id) => self.put_kind(objects, id),
-                PrimChange::Form(id) => {
-                    if self.waiting_ids.insert(id) {
-                        self.waiting.push_back(id);
-                    }
-                }
+                PrimChange::Form(id) => self.wait(id),
                 PrimChange::Place(id) => {
-                    if self.relocate(objects, id) && self.waiting_ids.insert(id) {
-                        self.waiting.push_back(id);
+                    if self.relocate(objects, id) {
+                        self.wait(id);
                     }
                 }
             }
@@ -87,7 +85,14 @@ impl Solids {
             && let Some(id) = self.waiting.pop_front()
         {
             self.waiting_ids.remove(&id);
-            work += self.put(objects, id);
+            work += self.put(objects, id, false);
+        }
+        self.refined.clear();
+        while work < WORK_PER_STEP
+            && let Some(id) = self.refining.pop_first()
+        {
+            work += self.put(objects, id, false);
+            self.refined.push(id);
         }
         for change in &changes {
             if let PrimChange::Form(id) = *change
@@ -96,7 +101,29 @@ impl Solids {
                 self.colliders.remove(id);
             }
         }
+        self.forms.assets.drop_unused();
         self.changes = changes;
+    }
+
+    /// Lets a prim wait for its form. Until its turn it has no collider, and needs no asset.
+    fn wait(&mut self, id: LocalId) {
+        if self.waiting_ids.insert(id) {
+            self.waiting.push_back(id);
+        }
+        self.forget_asset(id);
+    }
+
+    /// A prim collides as no solid of an asset.
+    fn forget_asset(&mut self, id: LocalId) {
+        self.forms.assets.release(id);
+        self.refining.remove(&id);
+    }
+
+    /// True if a prim collides as another solid of an asset than before, or as none: its physics shape has changed.
+    fn has_other_asset(&self, objects: &ObjectStore, id: LocalId) -> bool {
+        let known = self.forms.assets.key_of(id);
+        let is_present = !self.waiting_ids.contains(&id) && !is_attached(objects, id);
+        is_present && objects.body(id).is_some_and(|versioned| SolidKey::of_body(&versioned.body) != known)
     }
 
     /// Drops the prims that are gone, which are first in the list: an id may stand for another prim behind.
@@ -106,6 +133,7 @@ impl Solids {
             if let PrimChange::Gone(id) = *change {
                 self.colliders.remove(id);
                 has_waited |= self.waiting_ids.remove(&id);
+                self.forget_asset(id);
             }
         }
         if has_waited {
@@ -122,16 +150,22 @@ impl Solids {
         }
     }
 
-    /// Gives a prim the collider of its present form and place. Returns the work that it took.
-    pub(super) fn put(&mut self, objects: &ObjectStore, id: LocalId) -> u32 {
+    /// Gives a prim the collider of its present form and place. Returns the work that it took. A coarse one is a box, where the form is an asset.
+    pub(super) fn put(&mut self, objects: &ObjectStore, id: LocalId, is_coarse: bool) -> u32 {
+        self.refining.remove(&id);
         let prim = objects.motion(id).zip(objects.body(id)).zip(objects.motion_in_region(id));
         let Some(((prim, versioned), motion)) = prim.filter(|_| !is_attached(objects, id)) else {
             self.colliders.remove(id);
+            self.forms.assets.release(id);
             return 1;
         };
         let body = &*versioned.body;
-        let is_flexible = body.extra_params.get(ExtraParam::Flexible).is_some();
-        let geometry = if is_flexible { Geometry::Empty } else { self.shapes.of_body(body) };
+        let key = SolidKey::of_body(body);
+        match key {
+            Some(key) => self.forms.assets.hold(id, key),
+            None => self.forms.assets.release(id),
+        }
+        let geometry = if is_coarse && key.is_some() { Geometry::BOX } else { self.forms.of_body(body) };
         let placement = Placement { position: motion.position, rotation: motion.rotation, scale: body.scale };
         if self.colliders.insert(id, kind_of(prim, body), &geometry, &placement).is_err() {
             // No prim of a region is so far away; its former collider would be at the wrong place.
@@ -151,6 +185,9 @@ impl Solids {
         let moved = place.map(|motion| self.colliders.relocate(id, motion.position, motion.rotation));
         if !matches!(moved, Some(Ok(_))) {
             self.colliders.remove(id);
+        }
+        if place.is_none() {
+            self.forget_asset(id);
         }
         self.mark(id);
         matches!(moved, Some(Ok(false)))

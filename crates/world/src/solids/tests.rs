@@ -1,5 +1,7 @@
 //! Colliders against the objects that they follow.
 
+mod assets;
+
 use super::*;
 use glam::{Quat, Vec2, Vec3};
 use ids::{AgentId, Uuid};
@@ -60,8 +62,10 @@ impl Region {
     /// Colliders follow from the objects alone.
     #[track_caller]
     fn check(&self) {
-        let anew = Solids::restored(&self.objects, SIZE_M, self.solids().stored()).expect("its own state");
+        let (stored, assets) = (self.solids().stored(), self.solids().stored_assets());
+        let anew = Solids::restored(&self.objects, SIZE_M, stored, assets.clone()).expect("its own state");
         assert_eq!(anew.colliders.len(), self.solids().colliders.len());
+        assert_eq!(anew.stored_assets(), assets);
         for (id, ..) in self.objects.prims() {
             assert_eq!(anew.oriented_box(id), self.solids().oriented_box(id), "{id:?}");
         }
@@ -192,9 +196,11 @@ fn a_list_of_waiting_prims_that_no_run_leads_to_is_refused() {
     let mut region = Region::new();
     let id = region.insert(at(50.0, 50.0), body(1));
     region.step();
-    assert!(Solids::restored(&region.objects, SIZE_M, StoredSolids { waiting: vec![id, id] }).is_none());
-    let waits = Solids::restored(&region.objects, SIZE_M, StoredSolids { waiting: vec![id] });
-    assert!(waits.expect("possible").oriented_box(id).is_none());
+    let restored = |waiting: Vec<LocalId>| {
+        Solids::restored(&region.objects, SIZE_M, StoredSolids { waiting }, StoredAssetSolids::default())
+    };
+    assert!(restored(vec![id, id]).is_none());
+    assert!(restored(vec![id]).expect("possible").oriented_box(id).is_none());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Avatars among prims: walls, stairs, floors that move and go.
 
+mod meshes;
+
 use crate::built::{GROUND_M, Site, block, built_config, ground, nth};
 use crate::stage::{STANDING, Stage, control, enter_at};
 use glam::{Quat, Vec2, Vec3};

@@ -33,7 +33,8 @@ pub(super) async fn get(
     headers: &HeaderMap,
 ) -> Response {
     let Some((kind, id)) = requested_asset(name, query) else { return not_found() };
-    let Some(turn) = state.asset_shares.begin(holder.agent, (state.clock)()) else {
+    let begun_at = (state.clock)();
+    let Some(turn) = state.asset_shares.begin(holder.agent, begun_at) else {
         let mut response =
             error(StatusCode::SERVICE_UNAVAILABLE, "Too many of your requests for assets are under way.");
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
@@ -43,6 +44,7 @@ pub(super) async fn get(
         Some(asset) => Ok(Some(asset)),
         None => read(state, id).await,
     };
+    state.asset_times.record((state.clock)() - begun_at);
     let asset = match found {
         Ok(Some(asset)) if asset.kind == kind => asset,
         Ok(_) => return not_found(),

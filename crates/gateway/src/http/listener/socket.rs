@@ -24,6 +24,8 @@ pub(super) struct Deadlines {
     pub(super) head: Duration,
     /// For a request's body, from the end of its head on.
     pub(super) body: Duration,
+    /// The same for one that may be long.
+    pub(super) long_body: Duration,
     /// For reading anything at all of an answer, when the kernel holds as much of it as it takes.
     pub(super) unread: Duration,
 }
@@ -35,16 +37,17 @@ pub(super) enum SocketStage {
     Idle,
     Head,
     Body,
+    LongBody,
     Served,
 }
 
 impl SocketStage {
-    const ALL: [Self; 4] = [Self::Idle, Self::Head, Self::Body, Self::Served];
+    const ALL: [Self; 5] = [Self::Idle, Self::Head, Self::Body, Self::LongBody, Self::Served];
 
     const fn phase(self) -> ConnectionPhase {
         match self {
             Self::Idle => ConnectionPhase::Idle,
-            Self::Head | Self::Body => ConnectionPhase::Reading,
+            Self::Head | Self::Body | Self::LongBody => ConnectionPhase::Reading,
             Self::Served => ConnectionPhase::Served,
         }
     }
@@ -106,6 +109,7 @@ impl Socket {
             SocketStage::Idle => self.deadlines.idle,
             SocketStage::Head => self.deadlines.head,
             SocketStage::Body => self.deadlines.body,
+            SocketStage::LongBody => self.deadlines.long_body,
             SocketStage::Served => {
                 self.reading = None;
                 return Poll::Pending;

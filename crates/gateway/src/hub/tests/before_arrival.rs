@@ -136,7 +136,7 @@ fn chat_messages_and_a_teleport_sent_at_the_handshake_are_carried_out_on_arrival
 fn home_x(record: &crate::hub::Record) -> Option<f32> {
     match record {
         crate::hub::Record::Home(_, Spot { position, .. }) => Some(position.x),
-        crate::hub::Record::LastLocation(..) => None,
+        crate::hub::Record::LastLocation(..) | crate::hub::Record::Appearance(..) => None,
     }
 }
 
@@ -292,7 +292,7 @@ fn messages_on_the_circuit_that_a_teleport_left_act_where_the_avatar_is_now() {
     assert_eq!(got(&node, bob).len(), 1);
     let home = node.records.iter().rev().find_map(|record| match record {
         crate::hub::Record::Home(_, spot) => Some(*spot),
-        crate::hub::Record::LastLocation(..) => None,
+        crate::hub::Record::LastLocation(..) | crate::hub::Record::Appearance(..) => None,
     });
     assert_eq!(home.map(|spot| (spot.place, spot.position.x)), Some((HARBOUR, 55.0)));
 }

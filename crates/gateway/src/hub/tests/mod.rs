@@ -2,10 +2,14 @@
 
 mod before_arrival;
 mod displaced;
+mod gifts;
+mod landmarks;
 mod lifetime;
 mod messages;
+mod operator;
 mod passages;
 mod teleport;
+mod world_orders;
 
 use super::circuits::UNASKED_PARCEL;
 use super::{EventQueueAnswer, Poll};

@@ -25,7 +25,7 @@ fn visitor() -> (Node, usize, SessionKey, Arc<Scene>) {
 }
 
 /// Sends a session into an instance and waits until its client shows it there.
-fn go_in(node: &mut Node, client: usize, session: SessionKey, scene: &Arc<Scene>, at: Vec3) {
+pub(super) fn go_in(node: &mut Node, client: usize, session: SessionKey, scene: &Arc<Scene>, at: Vec3) {
     let former = own_id(node, client);
     assert_eq!(node.hub.enter(node.now, session, scene.world, Some(at)), Ok(Passage::Switched));
     node.relay();

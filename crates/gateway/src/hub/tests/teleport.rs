@@ -29,7 +29,7 @@ fn ask(node: &mut Node, client: usize, to: Spot) {
 }
 
 /// The TeleportFinish that a client was sent.
-fn finish(node: &mut Node, client: usize) -> Llsd {
+pub(super) fn finish(node: &mut Node, client: usize) -> Llsd {
     let events = events(node, client);
     let [(name, body)] = events.as_slice() else { panic!("{events:?}") };
     assert_eq!(name, "TeleportFinish");
@@ -37,7 +37,7 @@ fn finish(node: &mut Node, client: usize) -> Llsd {
 }
 
 /// The reason that a client was given through its event queue, and over UDP not: hippolyzer takes that for an attack.
-fn failure(node: &mut Node, client: usize) -> String {
+pub(super) fn failure(node: &mut Node, client: usize) -> String {
     assert!(!node.clients[client].got(TeleportFailed::NUMBER));
     let events = events(node, client);
     let last = events.iter().rev().find(|(name, _)| name == "TeleportFailed").expect("an event");
@@ -161,7 +161,7 @@ fn the_last_location_is_where_the_avatar_is_and_not_where_it_came_from() {
     node.run_for(Duration::from_secs(5));
     let last = node.records.iter().rev().find_map(|record| match record {
         Record::LastLocation(_, spot) => Some(spot.place),
-        Record::Home(..) => None,
+        Record::Home(..) | Record::Appearance(..) => None,
     });
     assert_eq!(last, Some(MEADOW));
 }

@@ -22,18 +22,18 @@ const KEPT_FLAGS: u32 = PrimFlags::PHYSICS.0 | PrimFlags::PHANTOM.0 | PrimFlags:
 
 /// A ray as a client sends it.
 #[derive(Clone, Copy, Debug)]
-struct SentRay {
-    start: Vec3,
-    end: Vec3,
+pub(super) struct SentRay {
+    pub(super) start: Vec3,
+    pub(super) end: Vec3,
     /// The object that it has hit; null for the ground.
-    target: Uuid,
+    pub(super) target: Uuid,
     /// The client asks for the end, whatever is on the way.
-    bypasses: bool,
+    pub(super) bypasses: bool,
 }
 
 /// An upright or turned box.
 #[derive(Clone, Copy, Debug)]
-struct TurnedBox {
+pub(super) struct TurnedBox {
     centre: Vec3,
     rotation: Quat,
     half: Vec3,
@@ -128,7 +128,7 @@ impl Shard {
     }
 
     /// The ray, if it meets a prim: the world knows the prim's surface.
-    fn met_prim(&mut self, at: &Incoming<'_>, ray: SentRay) -> Option<Ray> {
+    pub(super) fn met_prim(&mut self, at: &Incoming<'_>, ray: SentRay) -> Option<Ray> {
         let SentRay { start, end, target, bypasses } = ray;
         let replica = self.client(at.index).place.scene.feed.current();
         let is_prim = !bypasses && replica.objects().of_id(target).is_some();
@@ -136,7 +136,7 @@ impl Shard {
     }
 
     /// Box of the object that a ray has hit.
-    fn hit_box(&mut self, at: &Incoming<'_>, ray: SentRay) -> Option<TurnedBox> {
+    pub(super) fn hit_box(&mut self, at: &Incoming<'_>, ray: SentRay) -> Option<TurnedBox> {
         if ray.bypasses || ray.target.is_nil() {
             return None;
         }
@@ -157,7 +157,7 @@ impl Shard {
 
 impl SentRay {
     /// Centre of a new object of this size on the box that the ray has hit, metres from the region's corner.
-    fn place(&self, hit: Option<TurnedBox>, scale: Vec3) -> Vec3 {
+    pub(super) fn place(&self, hit: Option<TurnedBox>, scale: Vec3) -> Vec3 {
         let side = hit.and_then(|hit| hit.cut(self.start, self.end));
         let on_end = self.end + Vec3::Z * (scale.z / 2.0);
         side.map_or(on_end, |(hit, normal)| hit + normal * (scale / 2.0).dot(normal.abs()))

@@ -12,6 +12,8 @@ mod appearance;
 mod making;
 mod ownership;
 mod placement;
+mod rezzing;
+mod taking;
 
 use super::counters::Refused;
 use super::incoming::{Drop, Handled, Incoming};
@@ -27,7 +29,7 @@ use link::{Action, CircuitKey, EditRefusal, ObjectCommand};
 const CREATED_MAX: usize = 255;
 
 /// Outcome of a request for so many prims, none of which is there. One for none at all asks for nothing.
-const fn without_prims(n_asked: usize) -> MessageOutcome {
+pub(super) const fn without_prims(n_asked: usize) -> MessageOutcome {
     if n_asked == 0 { MessageOutcome::Ignored } else { MessageOutcome::Refused }
 }
 
@@ -82,7 +84,7 @@ impl Shard {
     }
 
     /// Passes a request on that has a row for each prim; refused if none of them is a prim.
-    fn edit_rows<R, T>(
+    pub(super) fn edit_rows<R, T>(
         &mut self,
         at: &mut Incoming<'_>,
         rows: Vec<R>,
@@ -100,7 +102,7 @@ impl Shard {
     }
 
     /// The same for a request that names prims only.
-    fn edit_ids<R>(
+    pub(super) fn edit_ids<R>(
         &mut self,
         at: &mut Incoming<'_>,
         rows: Vec<R>,
@@ -121,8 +123,19 @@ impl Shard {
         Uuid::from_u64_pair(high, state_hash::mix(number ^ state_hash::mix(high ^ other_key)))
     }
 
+    /// The same for what no command of the client makes: an object that comes out of an item, an item that goes into a prim.
+    pub(super) fn transferred_id(&mut self, index: ClientIndex) -> Uuid {
+        let client = self.client(index);
+        let CircuitKey { session: SessionKey(session), ticket } = client.key();
+        let number = u64::from(ticket) << 32 | u64::from(client.transfers.next_number());
+        let [key, other_key] = self.config.hash_keys;
+        let high = state_hash::mix(session ^ key);
+        // Other keys than those of objects that commands make.
+        Uuid::from_u64_pair(high, state_hash::mix(number ^ state_hash::mix(!high ^ other_key)))
+    }
+
     /// Time of day, microseconds since 1970.
-    fn unix_us(&self, now: Instant) -> u64 {
+    pub(super) fn unix_us(&self, now: Instant) -> u64 {
         self.config.unix_start_s * 1_000_000 + now.0 / 1_000
     }
 

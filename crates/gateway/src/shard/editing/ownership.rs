@@ -1,7 +1,5 @@
-//! Permissions, owners, sales, linksets, and the way out of the world.
+//! Permissions, owners, sales, linksets, attachments, and the end of objects.
 
-use super::without_prims;
-use crate::coverage::Feature;
 use crate::shard::Shard;
 use crate::shard::incoming::{Handled, Incoming};
 use ids::{AgentId, Uuid};
@@ -58,50 +56,11 @@ impl Shard {
         self.edit_ids(at, m.object_data, |row| row.object_local_id, ObjectCommand::Delink)
     }
 
-    pub(in crate::shard) fn on_object_attach(&mut self, at: &mut Incoming<'_>, m: ObjectAttach) -> Handled {
-        let point = m.agent_data.attachment_point;
-        self.edit_rows(at, m.object_data, |row| row.object_local_id, |_| point, ObjectCommand::Attach)
-    }
-
-    pub(in crate::shard) fn on_object_drop(&mut self, at: &mut Incoming<'_>, m: ObjectDrop) -> Handled {
-        self.edit_ids(at, m.object_data, |row| row.object_local_id, ObjectCommand::PutDown)
-    }
-
     pub(in crate::shard) fn on_object_delete(&mut self, at: &mut Incoming<'_>, m: ObjectDelete) -> Handled {
         let command = |objects| {
             let kind = DerezKind::Delete;
             ObjectCommand::Derez(Derez { objects, kind, folder: Uuid::nil(), transaction: Uuid::nil() })
         };
         self.edit_ids(at, m.object_data, |row| row.object_local_id, command)
-    }
-
-    /// Objects go to their owner. Takes are refused: inventories hold no objects. Viewers wait for the ack before they remove the objects
-    /// from the screen, and a refusal by the world shows them again.
-    pub(in crate::shard) fn on_derez(&mut self, at: &mut Incoming<'_>, m: DeRezObject) -> Handled {
-        let DeRezObjectAgentBlock { destination, destination_id: folder, transaction_id, .. } = m.agent_block;
-        let kind = match DerezKind::of_code(destination) {
-            Some(kind @ (DerezKind::Trash | DerezKind::Return)) => kind,
-            Some(DerezKind::Take | DerezKind::TakeCopy | DerezKind::Delete) | None => {
-                return self.refuse_derez(at, &m);
-            }
-        };
-        let n_asked = m.object_data.len();
-        let objects = self.editable(at, m.object_data, |row| row.object_local_id)?;
-        let success = !objects.is_empty();
-        let transaction_data = DeRezAckTransactionData { transaction_id, success };
-        self.reply(at, DeRezAck { transaction_data });
-        if !success {
-            return Ok(without_prims(n_asked));
-        }
-        let objects = objects.into_iter().map(|(id, _)| id).collect();
-        self.edit(at, ObjectCommand::Derez(Derez { objects, kind, folder, transaction: transaction_id }))
-    }
-
-    fn refuse_derez(&mut self, at: &mut Incoming<'_>, m: &DeRezObject) -> Handled {
-        let transaction_id = m.agent_block.transaction_id;
-        let transaction_data = DeRezAckTransactionData { transaction_id, success: false };
-        self.reply(at, DeRezAck { transaction_data });
-        self.refuse_take(at, m);
-        self.refuse_edit(at, Feature::InventoryObjects, m.object_data.iter().map(|row| row.object_local_id))
     }
 }

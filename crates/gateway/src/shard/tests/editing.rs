@@ -206,10 +206,10 @@ fn a_deleted_prim_is_gone_for_all() {
 }
 
 #[test]
-fn a_prim_that_is_taken_stays_and_the_client_is_told() {
+fn a_prim_for_a_destination_that_no_object_has_stays_and_the_client_is_told() {
     let (mut node, ada, _) = node_of_two();
     let (id, _) = make(&mut node, ada, PLACE);
-    let message = delete(&node.clients[ada], id, 4);
+    let message = delete(&node.clients[ada], id, 2);
     node.clients[ada].send(&message);
     node.run_ms(500);
     assert!(node.clients[ada].prims.contains_key(&id));

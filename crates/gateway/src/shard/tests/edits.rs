@@ -331,8 +331,17 @@ fn on_ownership(client: &Client, id: u32) -> Vec<(Named, ObjectCommand)> {
                 vec![ObjectDeleteObjectData { object_local_id: id }]),
             derez(DerezKind::Delete, Uuid::nil(), Uuid::nil()),
         ),
+        (derez_message(1), derez(DerezKind::TakeCopy, FOLDER, TRANSACTION)),
+        (derez_message(4), derez(DerezKind::Take, FOLDER, TRANSACTION)),
         (derez_message(6), derez(DerezKind::Trash, FOLDER, TRANSACTION)),
         (derez_message(9), derez(DerezKind::Return, FOLDER, TRANSACTION)),
+        (
+            edit!(client, MoveTaskInventory, |m| {
+                m.agent_data.folder_id = FOLDER;
+                (m.inventory_data.local_id, m.inventory_data.item_id) = (id, owner);
+            }),
+            ObjectCommand::TakeItem { object: at, item: owner, folder: FOLDER },
+        ),
     ]
 }
 

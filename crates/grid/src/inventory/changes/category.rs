@@ -2,7 +2,7 @@
 
 use super::{ChangeInventoryError, ChangeRefusal, folders, text};
 use ids::AgentId;
-use store::{InventoryLimits, Store};
+use store::Store;
 use uuid::Uuid;
 use wire::llsd::Llsd;
 
@@ -23,7 +23,7 @@ pub fn create_category(
         Ok(change) => change,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let outcomes = store.change_inventory(agent, &[change], &InventoryLimits::default())?;
+    let outcomes = store.change_inventory(agent, &[change], &store.inventory_limits())?;
     let outcome = outcomes.into_iter().next().expect("the store has an outcome for each change");
     if let Err(refusal) = outcome {
         return Ok(Err(refusal.into()));

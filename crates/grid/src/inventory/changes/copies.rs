@@ -1,9 +1,10 @@
 //! Copies of items, of the own inventory or of the library, and links.
 
+use super::gifts::folder_for;
 use super::items::{is_link, unknown};
 use super::replies::{self, Answer};
-use super::{ChangeInventoryError, ChangeRefusal, Planner, Step, permissions, text};
-use crate::inventory::{AssetType, InventoryTree, InventoryType};
+use super::{ChangeInventoryError, ChangeRefusal, Planner, Step, gestures, permissions, text};
+use crate::inventory::{AssetType, InventoryType, library_folder, library_item};
 use crate::random_id;
 use store::{InventoryChange, InventoryRefusal, Item, Permissions, Sale};
 use uuid::Uuid;
@@ -17,7 +18,7 @@ struct LinkTarget {
 }
 
 impl Planner<'_> {
-    /// The copy belongs to the user, with the masks of the original.
+    /// The copy belongs to the user, with the masks of the original. Viewers that wear a thing of the library name no folder: it is the one of its kind then.
     pub(super) fn copy_item(
         &self,
         row: &CopyInventoryItemInventoryData,
@@ -27,9 +28,14 @@ impl Planner<'_> {
             Ok(original) => original,
             Err(refusal) => return Ok(Step { change: Err(refusal), made: Answer::Nothing, refused }),
         };
+        let folder = match row.new_folder_id {
+            folder if !folder.is_nil() => folder,
+            none => folder_for(self.store, self.agent, original.asset_type)?.unwrap_or(none),
+        };
         let copy = Item {
             id: random_id()?,
-            folder: row.new_folder_id,
+            folder,
+            flags: gestures::of_copy(&original),
             name: text::name(&row.new_name).unwrap_or(original.name),
             created_s: self.unix_s,
             permissions: Permissions { last_owner: self.agent.0, ..original.permissions },
@@ -46,10 +52,10 @@ impl Planner<'_> {
             let is_allowed = is_link(&own) || permissions::may_copy(&own.permissions);
             return Ok(if is_allowed { Ok(own) } else { Err(ChangeRefusal::NoCopy) });
         }
-        Ok(InventoryTree::Library.item(id)?.ok_or_else(|| unknown(id)))
+        Ok(library_item(id).cloned().ok_or_else(|| unknown(id)))
     }
 
-    /// The link's asset is the item or folder that it leads to.
+    /// The link's asset is the item or folder that it leads to, one of the user's: viewers copy things of the library before they link them.
     pub(super) fn link_item(
         &self,
         row: &LinkInventoryItemInventoryBlock,
@@ -87,12 +93,14 @@ impl Planner<'_> {
                 Some(Item { name, inventory_type, flags, .. }) => {
                     Ok(LinkTarget { name, inventory_type, flags })
                 }
+                None if library_item(id).is_some() => Err(ChangeRefusal::LinkToLibrary),
                 None => Err(unknown(id)),
             },
             AssetType::FOLDER_LINK => match self.store.folder(self.agent, id)? {
                 Some(folder) => {
                     Ok(LinkTarget { name: folder.name, inventory_type: InventoryType::FOLDER, flags: 0 })
                 }
+                None if library_folder(id).is_some() => Err(ChangeRefusal::LinkToLibrary),
                 None => Err(InventoryRefusal::UnknownFolder(id).into()),
             },
             other => Err(ChangeRefusal::LinkType(other)),

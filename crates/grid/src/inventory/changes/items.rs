@@ -1,21 +1,23 @@
 //! Requests about items: new ones, their properties, their places.
 //!
-//! An item's kinds, creator, base and owner mask never change. Its asset changes by an upload only, of which there are none yet (`transaction`).
+//! An item's kinds, creator, base and owner mask never change. Its asset changes by an upload only (`transaction`).
 
 use super::permissions::{self, SharedMasks};
 use super::replies::{self, Answer};
-use super::{ChangeInventoryError, ChangeRefusal, Planner, Step, text, transaction};
+use super::{ChangeInventoryError, ChangeRefusal, Planner, Step, gestures, text};
+use crate::asset_sources::blank_content;
 use crate::inventory::AssetType;
 use crate::random_id;
+use assets::AssetKind;
 use store::{InventoryChange, InventoryRefusal, Item, ItemUpdate, Sale};
 use uuid::Uuid;
 use wire::messages::*;
 use wire::text::from_wire;
 
 /// Name of an item that has none.
-const UNNAMED: &str = "New Item";
+pub(super) const UNNAMED: &str = "New Item";
 /// The part of the flags that tells kinds of wearables and of settings apart.
-const SUBTYPE: u32 = 0xFF;
+pub(super) const SUBTYPE: u32 = 0xFF;
 
 impl Planner<'_> {
     pub(super) fn create_item(
@@ -23,21 +25,21 @@ impl Planner<'_> {
         row: &CreateInventoryItemInventoryBlock,
     ) -> Result<Step, ChangeInventoryError> {
         let refused = replies::unmade_item(row);
-        let content = match transaction::content(row.transaction_id, row.r#type) {
+        let content = match self.new_content(row.transaction_id, row.r#type, row.inv_type)? {
             Ok(content) => content,
             Err(refusal) => return Ok(Step { change: Err(refusal), made: Answer::Nothing, refused }),
         };
-        // Other kinds have a number in this field that stands for none.
-        let has_subtype = row.r#type == AssetType::SETTINGS;
+        let kind = AssetKind::from_number(row.r#type).filter(|_| content.asset.is_nil());
         let item = Item {
             id: random_id()?,
             folder: row.folder_id,
-            asset: content.asset,
+            asset: kind.map_or(content.asset, |kind| blank_content(kind, row.wearable_type)),
             asset_type: row.r#type,
             inventory_type: content.inventory_type,
             name: text::name(&row.name).unwrap_or_else(|| UNNAMED.to_owned()),
             description: text::description(&row.description),
-            flags: if has_subtype { row.wearable_type.into() } else { 0 },
+            // Other kinds have a number in this field that stands for none.
+            flags: if has_subtype(row.r#type) { row.wearable_type.into() } else { 0 },
             created_s: self.unix_s,
             permissions: permissions::of_new_item(self.agent, row.next_owner_mask),
             sale: Sale::default(),
@@ -58,11 +60,16 @@ impl Planner<'_> {
         let Some(stored) = self.store.item(self.agent, row.item_id)? else {
             return Ok(Step::shown(Err(unknown(row.item_id)), refused));
         };
-        let updated = match updated(&stored, row) {
-            Ok(updated) => updated,
+        let uploaded = match self.new_asset(&stored, row.transaction_id)? {
+            Ok(uploaded) => uploaded,
             Err(refusal) => return Ok(Step::shown(Err(refusal), refused)),
         };
-        let made = if row.callback_id != 0 {
+        let updated = match updated(&stored, row) {
+            Ok(updated) => Item { asset: uploaded.unwrap_or(updated.asset), ..updated },
+            Err(refusal) => return Ok(Step::shown(Err(refusal), refused)),
+        };
+        // A client that has uploaded waits for the item to learn of its asset.
+        let made = if row.callback_id != 0 || uploaded.is_some() {
             replies::made_item(self.agent, &updated, row.callback_id)
         } else if is_as_stated(&updated, row) {
             // The client shows it already.
@@ -72,7 +79,7 @@ impl Planner<'_> {
         };
         let update = ItemUpdate {
             item: stored.id,
-            asset: None,
+            asset: uploaded,
             name: Some(updated.name),
             description: Some(updated.description),
             flags: Some(updated.flags),
@@ -80,6 +87,21 @@ impl Planner<'_> {
             sale: Some(updated.sale),
         };
         Ok(Step { change: Ok(InventoryChange::UpdateItem(update)), made, refused })
+    }
+
+    /// The asset that an upload brings for an item; none without a transaction.
+    fn new_asset(
+        &self,
+        stored: &Item,
+        transaction: Uuid,
+    ) -> Result<Result<Option<Uuid>, ChangeRefusal>, ChangeInventoryError> {
+        if transaction.is_nil() {
+            return Ok(Ok(None));
+        }
+        if !permissions::may_modify(&stored.permissions) {
+            return Ok(Err(ChangeRefusal::NoModify));
+        }
+        Ok(self.uploaded(transaction, stored.asset_type)?.map(Some))
     }
 
     pub(super) fn change_flags(
@@ -116,7 +138,6 @@ pub(super) const fn is_link(item: &Item) -> bool {
 
 /// The item as a request changes it.
 fn updated(stored: &Item, row: &UpdateInventoryItemInventoryData) -> Result<Item, ChangeRefusal> {
-    transaction::check(row.transaction_id)?;
     let renamed = Item {
         name: text::name(&row.name).unwrap_or_else(|| stored.name.clone()),
         description: text::description(&row.description),
@@ -145,12 +166,16 @@ fn is_as_stated(item: &Item, row: &UpdateInventoryItemInventoryData) -> bool {
     has_texts && (is_link(item) || has_masks && is_for_sale && item.flags == row.flags)
 }
 
-/// Flags with the subtype that the item was made with.
+/// True for kinds whose flags have a subtype.
+pub(super) const fn has_subtype(asset_type: i8) -> bool {
+    matches!(asset_type, AssetType::CLOTHING | AssetType::BODY_PART | AssetType::SETTINGS)
+}
+
+/// Flags with the subtype that the item was made with, and the stored state of a gesture.
 const fn flags(stored: &Item, flags: u32) -> u32 {
-    match stored.asset_type {
-        AssetType::CLOTHING | AssetType::BODY_PART | AssetType::SETTINGS => {
-            flags & !SUBTYPE | stored.flags & SUBTYPE
-        }
-        _ => flags,
+    if has_subtype(stored.asset_type) {
+        flags & !SUBTYPE | stored.flags & SUBTYPE
+    } else {
+        gestures::kept(stored, flags)
     }
 }

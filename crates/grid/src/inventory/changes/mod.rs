@@ -1,27 +1,57 @@
-//! Changes of a user's own inventory, as clients ask for them over UDP; a capability makes folders (`category`).
+//! Changes of inventories, as clients ask for them over UDP; a capability makes folders (`category`).
 //!
-//! [`change_inventory`] leads from a request to the messages that answer it. Each row of the request becomes a [`Step`]: a change for the store, or a
-//! refusal by the rules here. Rules about folders and ids are the store's; those about kinds, permissions and sales are in `folders`, `items` and `copies`.
-//! The owner is the session's agent: owners, creators and groups that a request names are not read.
+//! [`carry_out_task`] carries out one order after the other: changes of the user's own inventory, gifts to other users (`gifts`), landmarks (`landmark`),
+//! copies out of notecards (`notecard`), things that go into the world (`to_world`), and what avatars wear (`wearing`). [`change_inventory`] leads from a
+//! request to the messages that answer it. Each row of the request becomes a [`Step`]: a change for the store, or a refusal by the rules here. Rules about
+//! folders and ids are the store's; those about kinds, permissions and sales are in `folders`, `items` and `copies`. The owner is the session's agent: owners,
+//! creators and groups that a request names are not read.
 
 mod category;
 mod copies;
 mod folders;
+mod gestures;
+mod gifts;
+mod given;
 mod items;
+mod landmark;
+mod new_item;
+mod next_owner;
+mod notecard;
 mod permissions;
 mod refusal;
 mod replies;
+mod task;
 #[cfg(test)]
 mod tests;
 mod text;
+mod to_world;
 mod transaction;
+mod transfers;
+mod upload;
+mod wearing;
 
 pub use category::create_category;
+pub use gifts::{GIFT_ROWS_MAX, GiftAnswer, GiftOffer, GiftRefusal, GiftRequest, InventoryNotice};
+pub use given::{GiveError, GivenThing, give_thing};
+pub use landmark::Standing;
+pub(crate) use new_item::{StatedItem, uploaded_item};
+pub use notecard::{EmbeddedCopy, NotecardCopy};
+pub(crate) use permissions::may_modify;
 pub use refusal::{ChangeInventoryError, ChangeRefusal};
+pub use task::{InventoryParts, InventoryTask, carry_out_task, copy_from_notecard};
+pub use to_world::{
+    NewScript, PutRequest, REZ_MAX, RezRequest, WorldAnswer, WorldDeed, WorldOrder, WorldOrderEnd,
+    WorldOrderKind, WorldRequest, end_world_order,
+};
+pub use transaction::uploaded_asset_id;
+pub use transfers::transfer_notices;
+pub use upload::UploadedFile;
+pub use wearing::{PutOnRequest, WEAR_MAX, WearItem, WearRequest};
 
 use ids::AgentId;
+use keeper::WardrobeOrder;
 use replies::{Answer, ReplyRows};
-use store::{InventoryChange, InventoryLimits, Store};
+use store::{InventoryChange, Store};
 use uuid::Uuid;
 use wire::messages::*;
 
@@ -37,6 +67,12 @@ macro_rules! requests {
             impl From<$Message> for InventoryRequest {
                 fn from(message: $Message) -> Self {
                     Self::$Variant(message)
+                }
+            }
+
+            impl From<$Message> for InventoryTask {
+                fn from(message: $Message) -> Self {
+                    Self::Change(message.into())
                 }
             }
         )*
@@ -70,6 +106,10 @@ requests! {
     LinkItem(LinkInventoryItem),
     /// Removes items.
     RemoveItems(RemoveInventoryItem),
+    /// Switches gestures on.
+    ActivateGestures(ActivateGestures),
+    /// Switches gestures off.
+    DeactivateGestures(DeactivateGestures),
 }
 
 impl InventoryRequest {
@@ -110,6 +150,12 @@ pub struct InventoryReplies {
     pub messages: Vec<Message>,
     /// Text of the alert, if any change was refused.
     pub refusal: Option<String>,
+    /// Messages to other users.
+    pub notices: Vec<InventoryNotice>,
+    /// Orders for regions. The caller of [`carry_out_task`] takes them out, and ends each with [`end_world_order`].
+    pub orders: Vec<WorldOrder>,
+    /// Orders for the wardrobe, in the order in which it gets them. The caller of [`carry_out_task`] takes them out.
+    pub wardrobe: Vec<WardrobeOrder>,
 }
 
 /// One row of a request.
@@ -133,32 +179,53 @@ impl Step {
     }
 }
 
+/// A user that changes the inventory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InventoryUser {
+    /// The account, which owns the inventory.
+    pub agent: AgentId,
+    /// Secret of the session: ids of its uploads follow from it.
+    pub secure_session: Uuid,
+}
+
 /// The facts by which requests are judged.
 #[derive(Clone, Copy)]
 struct Planner<'a> {
     store: &'a Store,
     agent: AgentId,
+    secure_session: Uuid,
     /// Now, in seconds since 1970.
     unix_s: i64,
 }
 
-/// Carries out a request of the agent. All its changes are one transaction, and on the disk when this returns; a refused one has no effect, and does not keep
-/// the others of the request from theirs. Callers keep the order of an agent's requests.
+/// Carries out a request of a user. All its changes are one transaction, and on the disk when this returns; a refused one has no effect, and does not keep
+/// the others of the request from theirs. Callers keep the order of a user's requests.
 ///
 /// # Errors
 /// [`ChangeInventoryError`]; then nothing is changed, unless the outcome of the transaction is unknown.
 pub fn change_inventory(
     store: &Store,
-    agent: AgentId,
+    user: InventoryUser,
     request: &InventoryRequest,
     unix_s: i64,
 ) -> Result<InventoryReplies, ChangeInventoryError> {
-    let steps = Planner { store, agent, unix_s }.steps(request)?;
+    let InventoryUser { agent, secure_session } = user;
+    let steps = Planner { store, agent, secure_session, unix_s }.steps(request)?;
+    apply_steps(store, agent, steps, request.transaction_id())
+}
+
+/// Makes the changes of all steps in one transaction, and answers each step. `transaction_id` is echoed.
+fn apply_steps(
+    store: &Store,
+    agent: AgentId,
+    steps: Vec<Step>,
+    transaction_id: Uuid,
+) -> Result<InventoryReplies, ChangeInventoryError> {
     let changes: Vec<InventoryChange> =
         steps.iter().filter_map(|step| step.change.as_ref().ok().cloned()).collect();
     let mut outcomes = Vec::new();
     if !changes.is_empty() {
-        outcomes = store.change_inventory(agent, &changes, &InventoryLimits::default())?;
+        outcomes = store.change_inventory(agent, &changes, &store.inventory_limits())?;
     }
     let mut outcomes = outcomes.into_iter();
     let (mut rows, mut refusals) = (ReplyRows::default(), Vec::new());
@@ -183,8 +250,9 @@ pub fn change_inventory(
             }
         }
     }
-    let messages = rows.into_messages(agent, request.transaction_id());
-    Ok(InventoryReplies { messages, refusal: refusal::alert_text(&refusals) })
+    let messages = rows.into_messages(agent, transaction_id);
+    let refusal = refusal::alert_text(&refusals);
+    Ok(InventoryReplies { messages, refusal, ..InventoryReplies::default() })
 }
 
 impl Planner<'_> {
@@ -216,6 +284,12 @@ impl Planner<'_> {
             InventoryRequest::LinkItem(m) => vec![self.link_item(&m.inventory_block)?],
             InventoryRequest::RemoveItems(m) => {
                 m.inventory_data.iter().map(|row| items::remove(row.item_id)).collect()
+            }
+            InventoryRequest::ActivateGestures(m) => {
+                self.switch_gestures(m.data.iter().map(|row| row.item_id), true)?
+            }
+            InventoryRequest::DeactivateGestures(m) => {
+                self.switch_gestures(m.data.iter().map(|row| row.item_id), false)?
             }
         })
     }

@@ -81,6 +81,11 @@ pub(super) fn with_masks(permissions: &Permissions, masks: SharedMasks) -> Permi
     }
 }
 
+/// True if the owner may change the content of the item.
+pub(crate) const fn may_modify(permissions: &Permissions) -> bool {
+    Mask::of_bits(permissions.owner & permissions.base).has(Mask::MODIFY)
+}
+
 /// True if the owner may copy the item.
 pub(super) const fn may_copy(permissions: &Permissions) -> bool {
     Mask::of_bits(permissions.owner & permissions.base).has(Mask::COPY)

@@ -1,5 +1,6 @@
 //! Reasons for which a change of an inventory is not made, and the text that its user is shown.
 
+use assets::{AddAssetError, ReadAssetError};
 use store::{InventoryRefusal, StoreError};
 
 /// Reason for which a change has no effect. The text follows "Your inventory refuses the change: ".
@@ -17,6 +18,9 @@ pub enum ChangeRefusal {
     /// It names an upload, which the server does not have.
     #[error("the server does not have the content that was uploaded for it")]
     UnknownUpload,
+    /// The owner may not change the content of the item.
+    #[error("you are not allowed to change that item")]
+    NoModify,
     /// The owner may not copy the item.
     #[error("you are not allowed to copy that item")]
     NoCopy,
@@ -26,12 +30,30 @@ pub enum ChangeRefusal {
     /// It would lead to another link.
     #[error("a link cannot lead to another link")]
     LinkToLink,
+    /// It would lead into the library.
+    #[error("a link cannot lead into the library; copy it first")]
+    LinkToLibrary,
     /// The kind of sale is none of the protocol's.
     #[error("there are no sales of kind {0}")]
     SaleKind(u8),
     /// It would be sold at a price.
     #[error("there is no money on this server, so that an item can be offered only for nothing")]
     Price,
+    /// A landmark of a world that may end.
+    #[error("no landmark can lead to this place, which may end")]
+    NoPlace,
+    /// The content that the server makes for it could not be stored.
+    #[error(transparent)]
+    NotStored(AddAssetError),
+    /// There is no such item in the notecard, or no notecard.
+    #[error("the notecard does not have that item in it")]
+    NotEmbedded,
+    /// The notecard claims more than its writer may give.
+    #[error("the writer of the notecard may not give that item away")]
+    NotGiven,
+    /// The notecard is in an object.
+    #[error("items cannot be copied out of a notecard in an object; take the notecard first")]
+    InObject,
 }
 
 /// Reason for which a request was not carried out at all.
@@ -40,6 +62,9 @@ pub enum ChangeInventoryError {
     /// The database failed, or has no such account.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Content could not be read.
+    #[error(transparent)]
+    Assets(#[from] ReadAssetError),
     /// A new item has no id.
     #[error("the system has no random numbers")]
     Random(#[from] getrandom::Error),

@@ -68,7 +68,8 @@ pub(super) fn item(agent: AgentId, item: &Item, callback_id: u32) -> Answer {
     Answer::Item(with_callback!(BulkUpdateInventoryItemData, item_row(agent.0, item), callback_id))
 }
 
-fn folder(folder: &Folder) -> Answer {
+/// The same of a folder.
+pub(super) fn folder(folder: &Folder) -> Answer {
     Answer::Folder(BulkUpdateInventoryFolderData {
         folder_id: folder.id,
         parent_id: folder.parent,

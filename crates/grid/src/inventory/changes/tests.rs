@@ -2,12 +2,14 @@
 
 use super::*;
 use crate::inventory::tests::{create, store_with_ada};
-use crate::inventory::{AssetType, FolderType, InventoryType, LIBRARY_OWNER};
-use store::{Item, ItemUpdate, Permissions, Sale};
+use crate::inventory::{AssetType, FolderType, InventoryType, LIBRARY_OWNER, library_items};
+use store::{InventoryLimits, Item, ItemUpdate, Permissions, Sale};
 use wire::llsd::Llsd;
 
 /// Seconds since 1970 of all requests.
 const NOW_S: i64 = 1_750_000_000;
+/// Secret of each user's session.
+const SECRET: Uuid = Uuid::from_u128(0x5EC);
 
 fn id(n: u128) -> Uuid {
     Uuid::from_u128(n)
@@ -29,19 +31,20 @@ fn body_part(store: &Store, agent: AgentId) -> Item {
 }
 
 fn ask(store: &Store, agent: AgentId, request: impl Into<InventoryRequest>) -> InventoryReplies {
-    change_inventory(store, agent, &request.into(), NOW_S).unwrap()
+    let user = InventoryUser { agent, secure_session: SECRET };
+    change_inventory(store, user, &request.into(), NOW_S).unwrap()
 }
 
 /// A request that is carried out as a whole; the messages that answer it.
 fn done(store: &Store, agent: AgentId, request: impl Into<InventoryRequest>) -> Vec<Message> {
-    let InventoryReplies { messages, refusal } = ask(store, agent, request);
+    let InventoryReplies { messages, refusal, .. } = ask(store, agent, request);
     assert_eq!(refusal, None);
     messages
 }
 
 /// A request that is refused; the text of the alert, and the messages.
 fn refused(store: &Store, agent: AgentId, request: impl Into<InventoryRequest>) -> (String, Vec<Message>) {
-    let InventoryReplies { messages, refusal } = ask(store, agent, request);
+    let InventoryReplies { messages, refusal, .. } = ask(store, agent, request);
     (refusal.expect("it is refused"), messages)
 }
 
@@ -118,7 +121,7 @@ fn update_of(item: &Item) -> UpdateInventoryItem {
         r#type: item.asset_type,
         inv_type: item.inventory_type,
         flags: item.flags,
-        // As viewers state what is not for sale.
+        // As viewers describe an item without a price.
         sale_price: 10,
         name: item.name.clone().into_bytes(),
         description: item.description.clone().into_bytes(),
@@ -180,4 +183,9 @@ fn update_folder(folder_id: Uuid, r#type: i8, name: &str) -> UpdateInventoryFold
 }
 
 mod folders;
+mod gestures;
+mod gifts;
 mod items;
+mod landmarks;
+mod notecards;
+mod uploads;

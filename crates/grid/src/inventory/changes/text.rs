@@ -19,7 +19,12 @@ pub(super) fn name_of(text: &str) -> Option<String> {
 
 /// A description from a message.
 pub(super) fn description(field: &[u8]) -> String {
-    line(&from_wire(field), DESCRIPTION_BYTES_MAX)
+    description_of(&from_wire(field))
+}
+
+/// The same from a text.
+pub(super) fn description_of(text: &str) -> String {
+    line(text, DESCRIPTION_BYTES_MAX)
 }
 
 /// A text on one line, cut between two characters.

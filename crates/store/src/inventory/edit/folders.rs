@@ -9,6 +9,7 @@ use crate::inventory::changes::{
     InventoryLimits, InventoryOutcome, InventoryRefusal, NewFolder, SYSTEM_FOLDER_TYPES,
 };
 use crate::inventory::{Folder, find_folder, find_folder_of_type, insert_folder, tree};
+use crate::worn_rows;
 use uuid::Uuid;
 
 const COUNT_FOLDERS: Sql = Sql::same("SELECT count(*) FROM inventory_folders WHERE owner = $1");
@@ -108,6 +109,8 @@ impl InventoryEdit {
         let folder = self.folder(session, id)?;
         check_not_system(&folder)?;
         self.check_holds_no_system_folder(session, id)?;
+        self.check_holds_no_marked_item(session, id)?;
+        self.check_holds_no_worn_item(session, id)?;
         let removed = tree::remove_folder(session, self.owner, id)?;
         self.finish_removal(session, folder.parent, removed)
     }
@@ -119,6 +122,8 @@ impl InventoryEdit {
     ) -> Result<InventoryOutcome, Failure> {
         self.folder(session, id)?;
         self.check_holds_no_system_folder(session, id)?;
+        self.check_holds_no_marked_item(session, id)?;
+        self.check_holds_no_worn_item(session, id)?;
         let removed = tree::remove_content(session, self.owner, id)?;
         if removed == tree::Removed::default() {
             return Ok(InventoryOutcome::default());
@@ -146,6 +151,26 @@ impl InventoryEdit {
         let below = tree::typed_folders_below(session, self.owner, folder)?;
         match below.into_iter().find(|(_, type_default)| is_system_type(*type_default)) {
             Some((held, _)) => Err(InventoryRefusal::SystemFolder(held).into()),
+            None => Ok(()),
+        }
+    }
+
+    fn check_holds_no_marked_item(&mut self, session: &mut Session<'_>, folder: Uuid) -> Result<(), Failure> {
+        if self.marked(session)?.is_empty() {
+            return Ok(());
+        }
+        match tree::marked_item_below(session, self.owner, folder)? {
+            Some(item) => Err(InventoryRefusal::Busy(item).into()),
+            None => Ok(()),
+        }
+    }
+
+    fn check_holds_no_worn_item(&self, session: &mut Session<'_>, folder: Uuid) -> Result<(), Failure> {
+        if worn_rows::items_of(session, self.owner)?.is_empty() {
+            return Ok(());
+        }
+        match tree::worn_item_below(session, self.owner, folder)? {
+            Some(item) => Err(InventoryRefusal::Worn(item).into()),
             None => Ok(()),
         }
     }

@@ -1,13 +1,18 @@
 //! Changes of items and links.
+//!
+//! An asset that an item names is no longer temporary: the transaction that makes or changes the item keeps it. An item that is on its way into a world
+//! (`marks`) stays as it is.
 
 use super::{Failure, InventoryEdit, check_id, check_text, counted};
+use crate::asset::keep_asset;
 use crate::engine::{Session, Sql, values};
 use crate::inventory::changes::{InventoryOutcome, InventoryRefusal, ItemUpdate};
 use crate::inventory::{Item, find_item, insert_item, tree, update_item};
+use crate::worn_rows;
 use uuid::Uuid;
 
 const COUNT_ITEMS: Sql = Sql::same("SELECT count(*) FROM inventory_items WHERE owner = $1");
-const REMOVE_ITEM: Sql = Sql::same("DELETE FROM inventory_items WHERE owner = $1 AND item = $2");
+pub(super) const REMOVE_ITEM: Sql = Sql::same("DELETE FROM inventory_items WHERE owner = $1 AND item = $2");
 
 impl InventoryEdit {
     pub(super) fn create_item(
@@ -29,18 +34,19 @@ impl InventoryEdit {
         }
         *n += 1;
         insert_item(session, self.owner, item)?;
+        keep_asset(session, item.asset)?;
         self.raise_versions(session, &[item.folder])
     }
 
     pub(super) fn update_item(
-        &self,
+        &mut self,
         session: &mut Session<'_>,
         update: &ItemUpdate,
     ) -> Result<InventoryOutcome, Failure> {
         let ItemUpdate { item, asset, name, description, flags, permissions, sale } = update;
         name.as_deref().map_or(Ok(()), check_text)?;
         description.as_deref().map_or(Ok(()), check_text)?;
-        let former = self.item(session, *item)?;
+        let former = self.free_item(session, *item)?;
         let item = Item {
             asset: asset.unwrap_or(former.asset),
             name: name.as_ref().unwrap_or(&former.name).clone(),
@@ -54,14 +60,14 @@ impl InventoryEdit {
     }
 
     pub(super) fn move_item(
-        &self,
+        &mut self,
         session: &mut Session<'_>,
         item: Uuid,
         folder: Uuid,
         name: Option<&str>,
     ) -> Result<InventoryOutcome, Failure> {
         name.map_or(Ok(()), check_text)?;
-        let former = self.item(session, item)?;
+        let former = self.free_item(session, item)?;
         self.folder(session, folder)?;
         let name = name.unwrap_or(&former.name).to_owned();
         let item = Item { folder, name, ..former.clone() };
@@ -73,7 +79,11 @@ impl InventoryEdit {
         session: &mut Session<'_>,
         item: Uuid,
     ) -> Result<InventoryOutcome, Failure> {
-        let folder = self.item(session, item)?.folder;
+        let folder = self.free_item(session, item)?.folder;
+        self.assert_free(item);
+        if worn_rows::is_worn(session, self.owner, item)? {
+            return Err(InventoryRefusal::Worn(item).into());
+        }
         session.execute(REMOVE_ITEM, values![self.owner.0, item])?;
         self.finish_removal(session, folder, tree::Removed { n_folders: 0, n_items: 1 })
     }
@@ -87,12 +97,22 @@ impl InventoryEdit {
         if item == former {
             return Ok(InventoryOutcome::default());
         }
+        self.assert_free(item.id);
         update_item(session, self.owner, item)?;
+        if item.asset != former.asset {
+            keep_asset(session, item.asset)?;
+        }
         if item.folder == former.folder {
             self.raise_versions(session, &[item.folder])
         } else {
             self.raise_versions(session, &[former.folder, item.folder])
         }
+    }
+
+    /// The last look before a write: no rule has let this change pass.
+    fn assert_free(&self, id: Uuid) {
+        let is_marked = self.marked.as_ref().is_some_and(|marked| marked.contains(&id));
+        assert!(!is_marked, "a marked item is neither changed nor removed: {id}");
     }
 }
 

@@ -36,7 +36,7 @@ fn changes_of_many_seeds_agree_with_the_model() {
         let refusals = Owners::create(&store, 1).run(&store, seed);
         reasons.extend(refusals.iter().map(std::mem::discriminant));
     }
-    assert_eq!(reasons.len(), 13, "changes are refused for every reason that there is: {reasons:?}");
+    assert_eq!(reasons.len(), 13, "changes are refused for each reason but that of marks: {reasons:?}");
 }
 
 /// Accounts and their inventories as they should be.

@@ -15,6 +15,7 @@ on_both_engines! {
     a_text_with_a_nul_is_refused,
     a_refused_change_has_no_effect_and_the_others_have_theirs,
     a_failed_statement_takes_back_all_changes,
+    changes_as_a_whole_have_all_their_effect_or_none,
     only_accounts_have_inventories,
 }
 
@@ -106,6 +107,23 @@ pub(super) fn make_a_tree(store: &Store, owner: AgentId) {
         new_item(14, ROOT),
     ];
     make(store, owner, &changes);
+}
+
+fn changes_as_a_whole_have_all_their_effect_or_none(database: &TestDatabase) {
+    let store = database.open();
+    let owner = ada(&store);
+    let limits = InventoryLimits::default();
+    let before = rows(&store, owner);
+    let refused = [new_folder(1, ROOT), new_item(9, id(1)), new_item(10, id(7)), new_item(11, ROOT)];
+    let outcome = store.change_inventory_whole(owner, &refused, &limits).unwrap();
+    assert_eq!(outcome, Err((2, InventoryRefusal::UnknownFolder(id(7)))));
+    assert_eq!(rows(&store, owner), before);
+    let accepted = store.change_inventory_whole(owner, &refused[..2], &limits).unwrap().unwrap();
+    assert_eq!(accepted.len(), 2);
+    assert!(store.item(owner, id(9)).unwrap().is_some());
+    let stranger = AgentId(id(77));
+    let unknown = store.change_inventory_whole(stranger, &refused, &limits);
+    assert!(matches!(unknown, Err(StoreError::UnknownAccount(agent)) if agent == stranger));
 }
 
 fn a_change_that_alters_nothing_raises_no_version(database: &TestDatabase) {
@@ -281,9 +299,9 @@ fn a_failed_statement_takes_back_all_changes(database: &TestDatabase) {
 fn only_accounts_have_inventories(database: &TestDatabase) {
     let store = database.open();
     ada(&store);
-    let nobody = AgentId(id(77));
-    let changed = store.change_inventory(nobody, &[new_folder(1, ROOT)], &InventoryLimits::default());
-    assert!(matches!(changed, Err(StoreError::UnknownAccount(agent)) if agent == nobody), "{changed:?}");
+    let stranger = AgentId(id(77));
+    let changed = store.change_inventory(stranger, &[new_folder(1, ROOT)], &InventoryLimits::default());
+    assert!(matches!(changed, Err(StoreError::UnknownAccount(agent)) if agent == stranger), "{changed:?}");
     // An account without a root has nothing to make a folder in.
     let mut new = new_account(2, "Grace", "Hopper");
     (new.folders, new.items) = (Vec::new(), Vec::new());

@@ -1,6 +1,7 @@
 //! Objects and land of the regions as the database has them at the start, or as they are new.
 
 use crate::config::{Config, RegionSection};
+use crate::serve::content::ContentStores;
 use crate::serve::places::RegionGround;
 use crate::serve::{ServeError, content};
 use grid::names::Name;
@@ -21,6 +22,20 @@ pub(in crate::serve) struct KeptWorld {
 /// Name of the estate of a new region.
 const ESTATE_NAME: &str = "My Estate";
 
+/// Gives back what was on its way into regions when the server ended. These are the first calls into the database.
+pub(in crate::serve) fn release(store: &Store) -> Result<(), ServeError> {
+    // Held objects that were on their way have not come into a region: the save that brings one in takes its mark away with it.
+    let n_released = mending(store, || store.release_all_held())?;
+    if n_released > 0 {
+        tracing::info!(n_released, "held objects were on their way into regions and are held again");
+    }
+    let n_released = mending(store, || store.release_all_marks())?;
+    if n_released > 0 {
+        tracing::info!(n_released, "items were on their way into regions and are in their inventories");
+    }
+    Ok(())
+}
+
 /// Reads objects and land of all regions, whose described grounds are `grounds`. Damaged rows are named in the log, and set aside by the keeper's first
 /// save; the others are there. A region that was never saved begins with its content.
 ///
@@ -29,29 +44,23 @@ const ESTATE_NAME: &str = "My Estate";
 pub(in crate::serve) fn load(
     config: &Config,
     grounds: &[RegionGround],
-    store: &Store,
+    stores: ContentStores<'_>,
     now_s: u64,
 ) -> Result<Vec<KeptWorld>, ServeError> {
-    // Held objects that were on their way have not come into a region: the save that brings one in takes its mark away with it.
-    let n_released = mending(store, || store.release_all_held())?;
-    if n_released > 0 {
-        tracing::info!(n_released, "held objects were on their way into regions and are held again");
-    }
+    let ContentStores { store, .. } = stores;
     let full = mending(store, || store.full_owners(config.store.held_per_user_max))?;
     let load = |((index, region), (ground, _)): ((usize, &RegionSection), &RegionGround)| {
         let world = region.world(index);
         let land = new_land(region, &ground.terrain, estate_owner(region, store)?, now_s);
         let keeper = keeper_config(config, (world, region), land, now_s);
-        let fresh = Uuid::from_u128(u128::from(random()?) << 64 | u128::from(random()?));
+        let fresh = random_id()?;
         let mut stored = store.region_objects(world)?;
         if is_new(&stored) {
             let failed = |why: content::ContentError| ServeError::Content {
                 name: region.name.clone(),
                 source: why.into(),
             };
-            if let Some(changes) =
-                content::rows(region, &keeper.ids, fresh, &ground.terrain).map_err(failed)?
-            {
+            if let Some(changes) = content::rows(region, &keeper, fresh, stores).map_err(failed)? {
                 store.save_region(world, &changes)?;
                 stored = store.region_objects(world)?;
                 tracing::info!(
@@ -161,8 +170,10 @@ pub(crate) fn keeper_config(
     }
 }
 
-fn random() -> Result<u64, ServeError> {
-    getrandom::u64().map_err(ServeError::Random)
+/// A random id.
+pub(in crate::serve) fn random_id() -> Result<Uuid, ServeError> {
+    let [high, low] = [getrandom::u64(), getrandom::u64()];
+    Ok(Uuid::from_u64_pair(high.map_err(ServeError::Random)?, low.map_err(ServeError::Random)?))
 }
 
 /// Cache ids of the places' regions, in their order.

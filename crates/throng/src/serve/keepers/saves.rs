@@ -41,6 +41,8 @@ pub(in crate::serve) struct RegionSaves {
     pub(in crate::serve) failures: u32,
     /// Time of the first of them, and the reason of the last.
     pub(in crate::serve) failing: Option<(Instant, String)>,
+    /// Saves are held back on purpose, which is no trouble until then.
+    pub(in crate::serve) excused_until: Option<Instant>,
 }
 
 /// State of the saves of all regions, for the API, metrics and `/healthz`.
@@ -64,6 +66,9 @@ impl KeeperStatus {
     pub(in crate::serve) fn trouble(&self, now: Instant) -> Option<String> {
         let late = self.regions.values().filter_map(|region| {
             let region = lock(region);
+            if region.excused_until.is_some_and(|until| now < until) {
+                return None;
+            }
             let age = now.since(region.unsaved_since?);
             (age >= LATE).then(|| (age, region.failing.as_ref().map(|(_, why)| why.clone())))
         });
@@ -176,6 +181,13 @@ mod tests {
         let trouble = status.trouble(at(17)).expect("it is late");
         assert!(trouble.contains("7 s") && trouble.ends_with("The disk is full."), "{trouble}");
         assert!(status.of(WorldId(5)).is_none());
+        status.update(WORLD, |saves| saves.excused_until = Some(at(300)));
+        let trouble = status.trouble(at(20)).expect("that of the other region");
+        assert!(trouble.contains("6 s") && !trouble.contains("disk"), "{trouble}");
+        assert!(
+            status.trouble(at(300)).is_some_and(|trouble| trouble.contains("290 s")),
+            "it takes too long"
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use link::{
     index_in_page, kept_object_ids, page_of, shared_local_ids,
 };
 use schedule::{Pool, StepStart, Task};
-use store::{StoreUrl, StoredRegion};
+use store::{DocumentChanges, StoreUrl, StoredRegion};
 use tokio::sync::oneshot;
 use workplace::faults::{FaultEffect, InjectedFault};
 
@@ -62,6 +62,12 @@ impl Rig {
             grounds: Arc::new(Grounds::new(Vec::new())),
             inbox: &|_| inbox.clone(),
             store,
+            keep_contents: Arc::new(|_| Ok(())),
+            tell_owners: Box::new(|_| ()),
+            restores: RestoreOrders::new(),
+            dressing: WardrobeOrders::new(),
+            seed: Uuid::nil(),
+            figures: Arc::new(TransferFigures::new(&Metrics::new())),
             tunables: &Arc::new(Tunables::new(&config, Recorder::off())),
             clock: &clock,
             metrics: &Metrics::new(),
@@ -77,6 +83,12 @@ impl Rig {
         let order = self.keepers.orders().recv().expect("the order");
         self.keepers.take_order(Instant::ZERO, order);
         reply
+    }
+
+    /// Takes the next order to hold saves back, or to end that.
+    fn take_hold(&mut self) {
+        let order = self.keepers.holds().recv().expect("an order");
+        self.keepers.take_hold(Instant::ZERO, order);
     }
 
     fn end_batch(&mut self) {
@@ -205,6 +217,91 @@ fn a_world_that_begins_without_its_objects_is_told_of_and_takes_no_orders() {
     rig.take(snapshot(3, 0));
     assert_eq!(rig.finish(), 1);
     assert_eq!(store.read_region(world).expect("a region").states.len(), 3);
+}
+
+/// A region with two objects on the disk, a hold on its saves, and two more objects in its world.
+fn held(store: &Arc<Store>) -> (Rig, SaveHold) {
+    let mut rig = Rig::begin(store);
+    let first = kept_object_ids(&shared_local_ids(rig.world)).start;
+    let objects = |n| vec![ObjectChange::Pages(pages(first, n, None))];
+    rig.take(Frame { objects: objects(2), ..Frame::empty() });
+    let mut saved = rig.order();
+    rig.end_batch();
+    assert!(saved.try_recv().expect("an answer").is_ok());
+    let (holds, world) = (rig.thread.holds(), rig.world);
+    let asking = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(holds.begin(world)).expect("none lasts")
+    });
+    rig.take_hold();
+    let hold = asking.join().expect("it is granted");
+    rig.take(Frame { sequence: 1, objects: objects(3), ..Frame::empty() });
+    rig.keepers.save_due(Instant::from_millis(60_000));
+    assert_eq!(rig.keepers.poll_timeout(), None);
+    rig.take(Frame { sequence: 2, objects: objects(4), ..Frame::empty() });
+    rig.keepers.save_due(Instant::from_millis(60_000));
+    assert_eq!(n_saved(store, rig.world), 2, "nothing is handed out");
+    let trouble = rig.thread.status().trouble(Instant::from_millis(60_000));
+    assert_eq!(trouble, None, "it is on purpose");
+    (rig, hold)
+}
+
+fn n_saved(store: &Store, world: WorldId) -> usize {
+    store.read_region(world).expect("a region").states.len()
+}
+
+#[test]
+fn a_held_region_comes_to_the_disk_in_one_batch_with_the_end_of_its_hold() {
+    let store = Arc::new(Store::open_in_memory().expect("a store"));
+    let (mut rig, hold) = held(&store);
+    let mut ordered = rig.order();
+    assert!(ordered.try_recv().is_err(), "an order of an operator waits, too");
+    let documents =
+        DocumentChanges { rows: vec![(Uuid::nil(), b"<RegionSettings/>".to_vec())], replaces: true };
+    let mut saved = hold.end(documents.clone()).expect("the keepers");
+    assert_eq!(store.region_documents(rig.world).expect("a store"), []);
+    rig.take_hold();
+    rig.end_batch();
+    assert_eq!(saved.try_recv().expect("an answer").map(|frame| frame.sequence), Ok(2));
+    assert_eq!(store.region_documents(rig.world).expect("a store"), documents.rows);
+    assert!(ordered.try_recv().expect("an answer").is_ok());
+    assert_eq!((n_saved(&store, rig.world), rig.finish()), (4, 0));
+}
+
+#[test]
+fn a_hold_ends_behind_missing_frames_only() {
+    let store = Arc::new(Store::open_in_memory().expect("a store"));
+    let (mut rig, hold) = held(&store);
+    let first = kept_object_ids(&shared_local_ids(rig.world)).start;
+    rig.take(Frame { sequence: 4, ..Frame::empty() });
+    let mut saved = hold.end(DocumentChanges::default()).expect("the keepers");
+    rig.take_hold();
+    rig.keepers.save_due(Instant::from_millis(60_000));
+    assert_eq!(n_saved(&store, rig.world), 2, "the frame before the gap has a part of the load");
+    let part =
+        SnapshotChunk { index: 0, count: 1, objects: pages(first, 6, None), ..SnapshotChunk::default() };
+    rig.take(Frame { sequence: 5, snapshot: Some(part), ..Frame::empty() });
+    rig.end_batch();
+    assert_eq!(saved.try_recv().expect("an answer").map(|frame| frame.sequence), Ok(5));
+    assert_eq!((n_saved(&store, rig.world), rig.finish()), (6, 0));
+}
+
+#[test]
+fn a_region_whose_hold_has_not_ended_stays_on_the_disk_as_it_was() {
+    let store = Arc::new(Store::open_in_memory().expect("a store"));
+    let (rig, hold) = held(&store);
+    let world = rig.world;
+    assert_eq!((rig.finish(), n_saved(&store, world)), (1, 2));
+    drop(hold);
+
+    let store = Arc::new(Store::open_in_memory().expect("a store"));
+    let (mut rig, hold) = held(&store);
+    drop(hold);
+    rig.take_hold();
+    rig.keepers.save_due(Instant::from_millis(60_000));
+    let trouble = rig.thread.status().trouble(Instant::from_millis(60_000)).expect("it is not saved");
+    assert!(trouble.ends_with(ABANDONED), "{trouble}");
+    assert_eq!((rig.finish(), n_saved(&store, world)), (1, 2));
 }
 
 /// Pages of prims at rest, each with a name; one of them is elsewhere.

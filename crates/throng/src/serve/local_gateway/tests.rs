@@ -246,6 +246,7 @@ impl Hall {
             start: Spot { place: PlaceId(user as u16 % 2), position: Vec3::splat(30.0), look_at: Vec3::X },
             home: None,
             wearables: Arc::from([]),
+            look: None,
         };
         let now = (self.clock)();
         self.sessions().with(|hub| hub.login(now, login)).expect("there is room");

@@ -1,7 +1,7 @@
 //! The routes.
 
 use super::shared::Regions;
-use super::{files, held, objects, removal, state};
+use super::{details, estate, files, held, objects, parcel, removal, state};
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -10,8 +10,13 @@ use utoipa_axum::routes;
 pub(in crate::serve) fn router(regions: Arc<Regions>) -> OpenApiRouter {
     OpenApiRouter::new()
         .routes(routes!(state::list))
+        .routes(routes!(details::show))
+        .routes(routes!(details::restart))
+        .routes(routes!(estate::show, estate::change))
+        .routes(routes!(estate::change_list))
         .routes(routes!(state::edits))
         .routes(routes!(state::parcels))
+        .routes(routes!(parcel::show))
         .routes(routes!(state::saves))
         .routes(routes!(state::save))
         .routes(routes!(objects::list))

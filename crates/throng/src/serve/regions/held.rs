@@ -8,8 +8,8 @@ use crate::serve::keepers::RestoreReply;
 use axum::extract::{Json, Path, Query, State};
 use glam::Vec3;
 use ids::{AgentId, HeldKey, Ticket, Uuid, WorldId};
-use keeper::{RestoreOrder, held_linkset};
-use link::HeldLinkset;
+use keeper::{RestoreOrder, RestoreSource, held_object};
+use link::{HeldObject, RestorePlace};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,9 +35,9 @@ pub(super) struct HeldRow {
     owner: Uuid,
     /// First and last name of that account, if it exists.
     owner_name: Option<String>,
-    /// The reason for which it left: `return`, `trash`, `take` or `take_copy`.
+    /// The reason for which it left: `return`, `trash`, `take`, `take_copy` or `save`.
     kind: &'static str,
-    /// Prims of the linkset.
+    /// Prims of all its linksets.
     prims: usize,
     /// Its place then, metres from the region's corner: east, north, up.
     #[schema(value_type = Vec<f32>, min_items = 3, max_items = 3)]
@@ -142,7 +142,7 @@ fn listed(regions: &Regions, query: &HeldQuery) -> Result<HeldList, RegionRefusa
     let HeldPage { entries, damages, next } = page;
     let names = regions.owners.names(entries.iter().map(|entry| entry.row.owner));
     let n_entries = entries.len();
-    let row = |entry: HeldEntry| Some(row_of(regions, &names, &entry, &held_linkset(&entry.row).ok()?));
+    let row = |entry: HeldEntry| Some(row_of(regions, &names, &entry, &held_object(&entry.row).ok()?));
     let objects: Vec<HeldRow> = entries.into_iter().filter_map(row).collect();
     let damaged = damages.len() + n_entries - objects.len();
     Ok(HeldList { objects, damaged, next: next.map(number_of) })
@@ -152,18 +152,18 @@ fn row_of(
     regions: &Regions,
     names: &BTreeMap<AgentId, Arc<str>>,
     entry: &HeldEntry,
-    linkset: &HeldLinkset,
+    object: &HeldObject,
 ) -> HeldRow {
     let HeldEntry { row, taken_by } = entry;
-    let (place, root) = linkset.prims.first().expect("a linkset that was read has prims");
+    let (place, root) = object.root().expect("an object that was read has prims");
     HeldRow {
         held: row.key.to_string(),
         region: regions.places.of_world(row.key.region).map(|place| place.name().to_owned()),
         name: root.body.names.name.to_string(),
         owner: row.owner.0,
         owner_name: names.get(&row.owner).map(|name| name.to_string()),
-        kind: linkset.kind.label(),
-        prims: linkset.prims.len(),
+        kind: object.kind.label(),
+        prims: object.n_prims(),
         position: place.motion.position.to_array(),
         held_s: row.held_s,
         on_its_way_to: taken_by.map(|WorldId(region)| region),
@@ -280,7 +280,7 @@ fn send(
             return Err(RegionRefusal::conflict(format!("It cannot be read, and was set aside: {damage}.")));
         }
     };
-    if let Err(error) = held_linkset(&row) {
+    if let Err(error) = held_object(&row) {
         let why = error.to_string();
         regions.store.set_held_aside(key, &why).map_err(|error| {
             release(regions, &claim);
@@ -288,7 +288,9 @@ fn send(
         })?;
         return Err(RegionRefusal::conflict(format!("It cannot be read, and was set aside: {why}.")));
     }
-    let reply = regions.restores.order(world, RestoreOrder { row, position, ids }).map_err(|why| {
+    let place_in = position.map_or(RestorePlace::Former, RestorePlace::At);
+    let order = RestoreOrder { source: RestoreSource::Held(row), place: place_in, ids };
+    let reply = regions.restores.order(world, order).map_err(|why| {
         release(regions, &claim);
         RegionRefusal::unavailable(why)
     })?;

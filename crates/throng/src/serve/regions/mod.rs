@@ -7,10 +7,13 @@
 mod answers;
 mod api;
 mod claims;
+mod details;
+mod estate;
 mod files;
 mod filter;
 mod held;
 mod objects;
+mod parcel;
 mod removal;
 mod shared;
 mod state;

@@ -4,9 +4,11 @@ use super::answers::RegionRefusal;
 use super::claims::RestoreClaims;
 use crate::serve::instances::Owners;
 use crate::serve::keepers::{KeeperStatus, RestoreOrders, SaveOrders};
+use crate::serve::land_orders::LandOrders;
 use crate::serve::node_edits::NodeEdits;
 use crate::serve::parcels::ParcelMaps;
 use gateway::places::{Place, Places};
+use gateway::sessions::Sessions;
 use grid::names::Name;
 use ids::{AgentId, Uuid, WorldId};
 use keeper::KeeperConfig;
@@ -16,6 +18,7 @@ use std::sync::Arc;
 use store::Store;
 use telemetry::recorder::frame_end;
 use workplace::Clock;
+use workplace::restarts::RestartOrders;
 use workplace::worlds::WorldsView;
 
 /// Settings of one region.
@@ -39,6 +42,9 @@ pub(in crate::serve) struct Regions {
     pub(in crate::serve) saves: Arc<KeeperStatus>,
     pub(in crate::serve) worlds: WorldsView,
     pub(in crate::serve) parcels: Arc<ParcelMaps>,
+    pub(in crate::serve) land: Arc<LandOrders>,
+    pub(in crate::serve) restarts: RestartOrders,
+    pub(in crate::serve) sessions: Arc<Sessions>,
     pub(in crate::serve) clock: Clock,
     pub(in crate::serve) unix_start_s: u64,
     /// Folder of region files.
@@ -88,5 +94,16 @@ impl Regions {
             RegionRefusal::unavailable(format!("The name cannot be looked up just now: {error}."))
         })?;
         account.map(|account| account.agent).ok_or_else(unknown)
+    }
+
+    /// The same for an account that exists.
+    pub(super) fn account(&self, text: &str) -> Result<AgentId, RegionRefusal> {
+        let agent = self.user(text)?;
+        let account = self.store.account(agent).map_err(|error| {
+            RegionRefusal::unavailable(format!("The account cannot be looked up just now: {error}."))
+        })?;
+        account
+            .map(|account| account.agent)
+            .ok_or_else(|| RegionRefusal::absent(format!("There is no account {text:?}.")))
     }
 }

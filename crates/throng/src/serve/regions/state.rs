@@ -42,7 +42,7 @@ pub(super) struct RegionRow {
 }
 
 impl RegionRow {
-    fn new(regions: &Regions, place: &Place) -> Self {
+    pub(super) fn new(regions: &Regions, place: &Place) -> Self {
         let world = place.world();
         let totals = regions.worlds.counted_of(world).unwrap_or_default();
         let saves = regions.saves.of(world).unwrap_or_default();
@@ -103,8 +103,9 @@ impl SavedReply {
 }
 
 impl SavesReply {
-    fn new(now: Instant, saves: RegionSaves) -> Self {
-        let RegionSaves { saved, unsaved_since, n_unsaved, n_moving, moving_lag, failures, failing } = saves;
+    pub(super) fn new(now: Instant, saves: RegionSaves) -> Self {
+        let RegionSaves { saved, unsaved_since, n_unsaved, n_moving, moving_lag, failures, failing, .. } =
+            saves;
         let (failing_since, failure) = failing.unzip();
         Self {
             saved: saved.map(|frame| SavedReply::new(now, frame)),

@@ -6,5 +6,6 @@ mod ground;
 mod hostile;
 mod parcels;
 mod random;
+mod replacing;
 mod scene;
 mod strokes;

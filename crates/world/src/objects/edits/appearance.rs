@@ -75,7 +75,7 @@ impl ObjectEditor<'_> {
 }
 
 /// A text without control characters, of at most `len_max` bytes.
-fn cut(text: &str, len_max: usize) -> Arc<str> {
+pub(super) fn cut(text: &str, len_max: usize) -> Arc<str> {
     let text: String = text.chars().filter(|c| !c.is_control()).collect();
     text[..text.floor_char_boundary(len_max)].into()
 }

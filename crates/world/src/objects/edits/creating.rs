@@ -17,6 +17,9 @@ static PLYWOOD: LazyLock<Arc<[u8]>> = LazyLock::new(|| {
     [&textures[..], Uuid::nil().as_bytes()].concat().into()
 });
 
+/// Number of the first item among the ids that are derived from a prim's: those of prims are below it.
+const ITEM_IDS: u64 = 1 << 32;
+
 /// Flags that a new prim can have.
 const NEW_FLAGS: PrimFlags = PrimFlags(PrimFlags::PHYSICS.0 | PrimFlags::PHANTOM.0 | PrimFlags::TEMPORARY.0);
 
@@ -84,19 +87,28 @@ impl ObjectEditor<'_> {
             ..Motion::default()
         };
         let linkset = self.linkset(judged.root)?;
+        self.charge_items(&linkset)?;
         let mut prims: Vec<(PrimMotion, VersionedBody)> =
             linkset.into_iter().filter_map(|id| self.store.prim(id)).collect();
         prims.first_mut().ok_or(EditRefusal::Unknown)?.0.motion = motion;
         for ((_, versioned), id) in prims.iter_mut().zip(ids) {
-            let body = Arc::make_mut(&mut versioned.body);
-            body.id = id;
+            become_another(versioned, id);
             if judged.owner != owner {
-                hand_over(body, owner, group);
+                hand_over(Arc::make_mut(&mut versioned.body), owner, group);
             }
-            versioned.version = 1;
         }
         Ok(prims)
     }
+}
+
+/// Makes a prim of a copy one of its own, with this id. Its items get others, too.
+pub(super) fn become_another(versioned: &mut VersionedBody, id: Uuid) {
+    let body = Arc::make_mut(&mut versioned.body);
+    body.id = id;
+    if let Some(contents) = &mut body.contents {
+        *contents = Arc::new(contents.with_ids(|place| derived_id(id, ITEM_IDS + place)));
+    }
+    versioned.version = 1;
 }
 
 /// The id of the n-th new prim of a request, from a random one, in the form of random ids.

@@ -5,7 +5,7 @@ use super::schedule::{self, ObjectSchedule};
 use super::session::SessionEdits;
 use super::{ActingUser, EditedLand, Outcome};
 use crate::objects::escrow::Escrow;
-use crate::objects::{ObjectError, ObjectStore};
+use crate::objects::{ObjectError, ObjectStore, with_emptiness};
 use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, SessionKey, Ticket, Uuid};
 use link::{
@@ -13,7 +13,7 @@ use link::{
     VersionedBody,
 };
 use prim::body::SIZE_RANGE_M;
-use prim::{Body, LinksetPermissions, Mask, MediaUsers, Role, Sale, SaleKind};
+use prim::{Body, ItemDrop, LinksetPermissions, Mask, MediaUsers, Role, Sale, SaleKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ use std::sync::Arc;
 const FLOOR_M: f32 = -100.0;
 /// Metres of a part from its root along each axis at most: the width of a usual region.
 pub(super) const OFFSET_MAX_M: f32 = 256.0;
+/// Difference to 1 of the squared length of a rotation that is left as it is: 4 mm at 256 m. Archives have lengths within 1e-5 of 1.
+const UNIT_TOLERANCE: f32 = 2.5e-5;
 
 /// Carries out one request.
 #[derive(Debug)]
@@ -53,11 +55,17 @@ pub(super) struct Judgement {
     role: Role,
     /// Rights of its owner, for offers.
     owner_rights: Mask,
+    is_locked: bool,
 }
 
 impl Judgement {
     pub(super) fn allows(&self, deed: prim::Edit) -> bool {
         prim::allows(deed, self.rights, self.role)
+    }
+
+    /// True if the acting user may put this item into a prim of it.
+    pub(super) fn allows_drop(&self, item: ItemDrop) -> bool {
+        prim::allows_drop(item, self.rights, self.role, self.is_locked)
     }
 
     /// The users among whom the acting one is, for media of its faces.
@@ -106,14 +114,19 @@ impl ObjectEditor<'_> {
             }
             ObjectCommand::Link(objects) => self.link(objects),
             ObjectCommand::Delink(objects) => self.delink(objects),
-            ObjectCommand::Attach(objects) => self.each(objects, Self::attach),
+            ObjectCommand::Attach(objects) => self.attach_all(objects),
             ObjectCommand::PutDown(objects) => {
                 self.each(with(objects, ()), |editor, id, ()| editor.put_down(id))
             }
+            ObjectCommand::TakeOff(objects) => {
+                self.each(with(objects, ()), |editor, id, ()| editor.take_off(id));
+            }
             ObjectCommand::Derez(derez) => self.derez(derez),
+            ObjectCommand::Clear(objects) => self.clear(objects),
             ObjectCommand::Undo(objects) => self.undo(objects),
             ObjectCommand::Redo(objects) => self.redo(objects),
-            ObjectCommand::Insert(insertion) => self.insert(*insertion),
+            ObjectCommand::Insert(insertion) => self.insert(*insertion, false),
+            ObjectCommand::InsertWithIds(insertion) => self.insert(*insertion, true),
             ObjectCommand::Media(object, faces) => self.each(vec![(object, faces)], Self::set_media),
             ObjectCommand::Navigate(object, visit) => self.each(vec![(object, visit)], Self::navigate),
             ObjectCommand::RenderMaterial(faces) => self.each(faces, Self::set_render_material),
@@ -122,6 +135,15 @@ impl ObjectEditor<'_> {
                 self.each(vec![(object, ())], |editor, id, ()| editor.pull(id, grip, target));
             }
             ObjectCommand::Release => self.let_go(),
+            ObjectCommand::PutItem(id, item) => self.on_contents(id, |editor| editor.put_item(id, *item)),
+            ObjectCommand::EditItem(id, edit) => self.on_contents(id, |editor| editor.edit_item(id, *edit)),
+            ObjectCommand::RemoveItem(id, item) => {
+                self.on_contents(id, |editor| editor.remove_item(id, item));
+            }
+            ObjectCommand::ReadItem(id, item) => self.on_contents(id, |editor| editor.read_item(id, item)),
+            ObjectCommand::TakeItem { object: id, item, folder } => {
+                self.on_contents(id, |editor| editor.take_item(id, item, folder));
+            }
         }
     }
 
@@ -176,14 +198,15 @@ impl ObjectEditor<'_> {
         let body = |id| self.store.body(id).map(|versioned| &versioned.body);
         let ownership = &body(root).ok_or(EditRefusal::Unknown)?.ownership;
         let (owner, is_attached) = (ownership.owner, is_attached(self.store, root));
-        // Prims have no contents yet, which would limit copies and transfers.
-        let parts = self.store.linkset(root).skip(1).filter_map(body);
-        let parts = parts.map(|part| (part.ownership.permissions, Mask::ALL));
-        let shared = LinksetPermissions::of((&ownership.permissions, Mask::ALL), parts);
+        let parts = self.store.linkset(root).skip(1).filter_map(|id| Some((id, body(id)?)));
+        let parts = parts.map(|(id, part)| (part.ownership.permissions, self.store.contents_rights(id)));
+        let of_root = (&ownership.permissions, self.store.contents_rights(root));
+        let shared = LinksetPermissions::of(of_root, parts);
         let role = self.role(owner);
         let rights = shared.rights(role, is_attached);
         let owner_rights = shared.rights(Role::Owner, is_attached);
-        let judged = Judgement { root, owner, is_attached, rights, role, owner_rights };
+        let is_locked = shared.is_locked();
+        let judged = Judgement { root, owner, is_attached, rights, role, owner_rights, is_locked };
         self.judged = Some(judged);
         Ok(judged)
     }
@@ -226,9 +249,12 @@ impl ObjectEditor<'_> {
     /// Adds new prims within the limits, and reports them to their maker.
     pub(super) fn add(
         &mut self,
-        prims: Vec<(PrimMotion, VersionedBody)>,
+        mut prims: Vec<(PrimMotion, VersionedBody)>,
         is_selected: bool,
     ) -> Result<(), EditRefusal> {
+        for (motion, versioned) in &mut prims {
+            motion.flags = with_emptiness(motion.flags, versioned.body.n_items());
+        }
         let n_prims = prims.len();
         if self.store.len() + n_prims > self.limits.objects_max as usize {
             return Err(EditRefusal::Full);
@@ -239,6 +265,11 @@ impl ObjectEditor<'_> {
         }
         let is_physical = |prim: &&(PrimMotion, VersionedBody)| prim.0.flags.any(PrimFlags::PHYSICS);
         self.check_physical(prims.iter().filter(is_physical).count())?;
+        let bodies = || prims.iter().map(|(_, versioned)| &versioned.body);
+        self.check_items(
+            bodies().map(|body| body.n_items()).sum(),
+            bodies().map(|body| body.carried_len()).sum(),
+        )?;
         let (now_ns, per_s) = (self.store.now_ns(), self.limits.rez_per_s);
         if !self.actor.is_node && !self.own.rezzed.take(n_prims, per_s, now_ns) {
             return Err(EditRefusal::TooFast);
@@ -330,9 +361,13 @@ pub(super) fn finite(vector: Vec3) -> Result<Vec3, EditRefusal> {
     if vector.is_finite() { Ok(vector) } else { Err(EditRefusal::BadNumber) }
 }
 
-/// A rotation as a unit quaternion; one without direction is refused.
+/// A rotation as a unit quaternion; one without direction is refused. One of length 1 stays as it is, to the last digit: an object that is taken, or that an
+/// archive has, comes back the same.
 pub(super) fn unit_rotation(rotation: Quat) -> Result<Quat, EditRefusal> {
     let squared = rotation.length_squared();
+    if (squared - 1.0).abs() <= UNIT_TOLERANCE {
+        return Ok(rotation);
+    }
     let has_direction = squared.is_finite() && squared > 1e-6;
     if has_direction { Ok(rotation.normalize()) } else { Err(EditRefusal::BadNumber) }
 }
@@ -343,7 +378,7 @@ pub(super) fn bounded_size(size: Vec3) -> Result<Vec3, EditRefusal> {
     Ok(finite(size)?.clamp(Vec3::splat(least), Vec3::splat(most)))
 }
 
-/// Makes a prim another user's: its owner has the rights of the next owner, and it is not for sale.
+/// Makes a prim another user's, with all its items: its owner has the rights of the next owner, and it is not for sale.
 pub(super) fn hand_over(body: &mut Body, owner: AgentId, group: Uuid) {
     let ownership = Arc::make_mut(&mut body.ownership);
     ownership.last_owner = ownership.owner;
@@ -351,4 +386,7 @@ pub(super) fn hand_over(body: &mut Body, owner: AgentId, group: Uuid) {
     ownership.group = group;
     ownership.permissions = ownership.permissions.for_next_owner();
     body.sale = Sale::default();
+    if let Some(contents) = &mut body.contents {
+        *contents = Arc::new(contents.for_next_owner(owner, group));
+    }
 }

@@ -15,18 +15,17 @@ const KEPT_FLAGS: PrimFlags = PrimFlags(
         | PrimFlags::TOUCH.0
         | PrimFlags::MONEY.0
         | PrimFlags::PHANTOM.0
-        | PrimFlags::INVENTORY_EMPTY.0
         | PrimFlags::VOLUME_DETECT.0
         | PrimFlags::IN_SEARCH.0
         | PrimFlags::ALLOW_DROP.0,
 );
 
 impl ObjectEditor<'_> {
-    pub(super) fn insert(&mut self, insertion: Insertion) {
+    pub(super) fn insert(&mut self, insertion: Insertion, keeps_ids: bool) {
         let Insertion { ids, linksets } = insertion;
         let mut fresh = (1..).map(|number| derived_id(ids, number));
         for linkset in linksets {
-            let result = self.insert_linkset(linkset, &mut fresh);
+            let result = self.insert_linkset(linkset, keeps_ids, &mut fresh);
             self.settle(None, result);
         }
     }
@@ -35,6 +34,7 @@ impl ObjectEditor<'_> {
     fn insert_linkset(
         &mut self,
         linkset: InsertedLinkset,
+        keeps_ids: bool,
         fresh: &mut impl Iterator<Item = Uuid>,
     ) -> Result<(), EditRefusal> {
         if !self.actor.is_node {
@@ -51,6 +51,9 @@ impl ObjectEditor<'_> {
             let mut body = checked(&body)?;
             let is_free = !body.id.is_nil() && self.store.local_id(body.id).is_none() && new.insert(body.id);
             if !is_free {
+                if keeps_ids {
+                    return Err(EditRefusal::Twice);
+                }
                 body.id = fresh;
                 new.insert(fresh);
             }
@@ -89,10 +92,16 @@ fn checked(body: &Body) -> Result<Body, EditRefusal> {
         BodyError::Length { .. }
         | BodyError::Media(_)
         | BodyError::Overrides(_)
+        | BodyError::Contents(_)
         | BodyError::TextureAnimation(_) => EditRefusal::BadValue,
     })?;
     body.shape = body.shape.clamped().map_err(|_| EditRefusal::BadValue)?;
     check_texture_entry(&body.texture_entry).map_err(|_| EditRefusal::BadValue)?;
+    if let Some(contents) = &mut body.contents
+        && contents.items.iter().any(|item| item.ownership.owner != body.ownership.owner)
+    {
+        *contents = Arc::new(contents.with_owner(body.ownership.owner));
+    }
     if body.p_code == PCode::Prim {
         // The attachment point of a linkset that was worn when it was written.
         body.state = 0;

@@ -5,6 +5,8 @@
 //! their reasons, object by object, and reported to the session in one event.
 
 mod appearance;
+mod clearing;
+mod contents;
 mod creating;
 mod editor;
 mod flags;
@@ -29,6 +31,7 @@ mod tests;
 mod used_rate;
 mod wearing;
 
+pub use contents::{REGION_CARRIED_MAX, REGION_ITEMS_MAX};
 pub use recent::{RecentEdit, RecentEdits};
 
 pub(crate) use pull::Pull;
@@ -40,7 +43,8 @@ use editor::ObjectEditor;
 use glam::Vec3;
 use ids::{AgentId, LocalId, SessionKey, Uuid};
 use link::{
-    DerezKind, EditRefusal, EditRights, Event, HeldLinkset, ObjectCommand, ObjectLimits, Restoration,
+    ContentReplacement, ContentsEvent, ContentsOutcome, DerezKind, EditRefusal, EditRights, Event,
+    HeldObject, ItemRestoration, ObjectCommand, ObjectLimits, Restoration, TakeOffOrder, WearOrder,
 };
 use record::Part;
 use schedule::ObjectSchedule;
@@ -80,6 +84,17 @@ pub(crate) struct ActingAvatar {
     pub(crate) id: LocalId,
     /// A point in front of it, metres from the region's corner.
     pub(crate) in_front: Vec3,
+}
+
+/// Author of an order to put an object that the store holds into a region.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RestoreAuthor {
+    /// The node: within the limits, and at no session's rate.
+    Node,
+    /// A user, and the place of the object's first root; none for an item, and for an object that goes back where it was.
+    User(ActingUser, Option<Vec3>),
+    /// A user that is not in the world.
+    Absent,
 }
 
 /// The node, by its own decision.
@@ -130,6 +145,10 @@ impl Edits {
         let EditedWorld { store, land, size_m } = on;
         let (session, what) = (actor.session, request.label());
         let (object, name) = named_object(&request, store.as_deref());
+        let holder = request.first_object().filter(|_| request.is_of_contents());
+        // The node may act for a user, by whose rights the request is judged then.
+        let is_node = actor.is_node && (holder.is_none() || session == SessionKey::NODE);
+        let actor = ActingUser { is_node, ..actor };
         let mut outcome = Outcome::default();
         match store {
             None => outcome.refuse(EditRefusal::NotBuiltOn),
@@ -159,9 +178,13 @@ impl Edits {
         }
         outcome.count(counters);
         let n_refused: u64 = outcome.refused.iter().sum();
-        let Outcome { done, reason, ids, .. } = outcome;
+        let Outcome { done, reason, ids, contents, .. } = outcome;
         let agent = actor.agent;
         self.recent.note(RecentEdit { session, agent, what, object, name, done, refused: n_refused, reason });
+        if let Some((id, outcome)) = holder.zip(contents.or_else(|| reason.map(ContentsOutcome::Refused))) {
+            let (sequence, object) = (actor.sequence, object.unwrap_or_default());
+            events.push(Event::Contents(Arc::new(ContentsEvent { session, sequence, id, object, outcome })));
+        }
         if session == SessionKey::NODE {
             let [done, refused] = [done, n_refused].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
             events.push(Event::ObjectsChanged { sequence: actor.sequence, done, refused, reason });
@@ -170,30 +193,101 @@ impl Edits {
         }
     }
 
-    /// Carries out an order of the node to put a linkset that the store holds into a region. Within the limits, and at no session's rate.
+    /// Carries out an order of the node to put an object that the store holds into a region, as its author may. The node notifies the user of a refused order.
     pub(crate) fn restore(
         &mut self,
         order: &Restoration,
+        author: RestoreAuthor,
         on: EditedWorld<'_>,
         counters: &mut EditCounters,
         events: &mut Vec<Event>,
     ) {
+        self.answer(author, on, counters, events, |editor, at, verdict| editor.restore(order, at, verdict));
+    }
+
+    /// The same for an item that is put into a prim.
+    pub(crate) fn restore_item(
+        &mut self,
+        order: &ItemRestoration,
+        author: RestoreAuthor,
+        on: EditedWorld<'_>,
+        counters: &mut EditCounters,
+        events: &mut Vec<Event>,
+    ) {
+        self.answer(author, on, counters, events, |editor, _, verdict| editor.restore_item(order, verdict));
+    }
+
+    /// The same for the content of an item of a prim.
+    pub(crate) fn replace_content(
+        &mut self,
+        order: &ContentReplacement,
+        author: RestoreAuthor,
+        on: EditedWorld<'_>,
+        counters: &mut EditCounters,
+        events: &mut Vec<Event>,
+    ) {
+        self.answer(author, on, counters, events, |editor, _, verdict| {
+            editor.replace_content(order, verdict)
+        });
+    }
+
+    /// The same for an item that the author's avatar is to wear.
+    pub(crate) fn wear(
+        &mut self,
+        order: &WearOrder,
+        author: RestoreAuthor,
+        on: EditedWorld<'_>,
+        counters: &mut EditCounters,
+        events: &mut Vec<Event>,
+    ) {
+        self.answer(author, on, counters, events, |editor, _, verdict| editor.wear(order, verdict));
+    }
+
+    /// Takes items off the avatars of a user, by order of the node.
+    pub(crate) fn take_items_off(
+        &mut self,
+        order: &TakeOffOrder,
+        on: EditedWorld<'_>,
+        counters: &mut EditCounters,
+        events: &mut Vec<Event>,
+    ) {
+        self.answer(RestoreAuthor::Node, on, counters, events, |editor, _, _| editor.take_items_off(order));
+    }
+
+    fn answer(
+        &mut self,
+        author: RestoreAuthor,
+        on: EditedWorld<'_>,
+        counters: &mut EditCounters,
+        events: &mut Vec<Event>,
+        carry_out: impl FnOnce(&mut ObjectEditor<'_>, Option<Vec3>, Result<(), EditRefusal>),
+    ) {
         let EditedWorld { store: Some(store), land, size_m } = on else { return };
+        let (actor, at, verdict) = match author {
+            RestoreAuthor::Node => (NODE, None, Ok(())),
+            RestoreAuthor::User(actor, at) if self.limits.is_closed => {
+                (actor, at, Err(EditRefusal::NotSaved))
+            }
+            RestoreAuthor::User(actor, at) => (actor, at, Ok(())),
+            RestoreAuthor::Absent => (NODE, None, Err(EditRefusal::NoOwner)),
+        };
+        let mut own = self.take_session(actor.session);
         let mut editor = ObjectEditor {
             store,
             land,
             limits: &self.limits,
             temporaries: &mut self.temporaries,
             pulls: &mut self.pulls,
-            own: &mut SessionEdits::default(),
+            own: &mut own,
             events,
-            actor: NODE,
+            actor,
             size_m,
             outcome: Outcome::default(),
             judged: None,
         };
-        editor.restore(order);
+        carry_out(&mut editor, at, verdict);
         editor.outcome.count(counters);
+        self.put_session(actor.session, own);
     }
 
     /// Returns linksets to their owners: by orders on land, and by the rules of parcels, as many as a tick allows.
@@ -377,7 +471,8 @@ impl Edits {
             let prims = store.linkset(root).filter_map(|id| store.prim(id)).collect();
             let (by, kind) = (SessionKey::NODE, DerezKind::Return);
             let (folder, transaction) = (Uuid::nil(), Uuid::nil());
-            let held = HeldLinkset { owner, by, kind, folder, transaction, prims };
+            let linksets = vec![prims];
+            let held = HeldObject { owner, by, kind, folder, transaction, is_worn: false, linksets };
             let (ticket, transfer) = store.escrow_mut().hold(held);
             events.push(Event::Transfer(ticket, transfer));
         }
@@ -495,6 +590,8 @@ struct Outcome {
     reason: Option<EditRefusal>,
     /// Refused objects, as the client named them.
     ids: Vec<LocalId>,
+    /// Of a request for an item of a prim, if it was carried out.
+    contents: Option<ContentsOutcome>,
 }
 
 impl Outcome {

@@ -1,9 +1,11 @@
 //! Owners of linksets: orders of operators, offers for sale and purchases.
 
+use super::creating::derived_id;
 use super::editor::{ObjectEditor, hand_over};
-use ids::{AgentId, LocalId, Uuid};
+use ids::{AgentId, LocalId, Ticket, Uuid};
 use link::{DerezKind, EditRefusal, ObjectMask, Offer};
-use prim::{Edit, Sale, SaleKind};
+use prim::{Edit, Mask, Sale, SaleKind};
+use std::sync::Arc;
 
 impl ObjectEditor<'_> {
     pub(super) fn set_owner(
@@ -39,7 +41,7 @@ impl ObjectEditor<'_> {
         Ok(())
     }
 
-    /// Buys a linkset or a copy of it at the offer that the client shows. There is no money, so that the price is 0.
+    /// Buys a linkset, a copy of it or its contents at the offer that the client shows. There is no money, so that the price is 0.
     pub(super) fn buy(&mut self, id: LocalId, offer: Offer, group: Uuid) -> Result<(), EditRefusal> {
         let buyer = self.new_owner()?;
         let judged = self.judge(id)?;
@@ -52,8 +54,7 @@ impl ObjectEditor<'_> {
         }
         match kind {
             SaleKind::No => Err(EditRefusal::NotForSale),
-            // Prims have no contents yet.
-            SaleKind::Contents => Err(EditRefusal::Unsupported),
+            SaleKind::Contents => self.buy_contents(judged.root, buyer),
             SaleKind::Copy => self.hold(judged.root, buyer, DerezKind::TakeCopy, (Uuid::nil(), Uuid::nil())),
             SaleKind::Original => {
                 self.change_hands(judged.root, buyer, group)?;
@@ -64,9 +65,29 @@ impl ObjectEditor<'_> {
         }
     }
 
+    /// Gives all items of a root to a buyer, or none: into a new folder with the name of the object.
+    fn buy_contents(&mut self, root: LocalId, buyer: AgentId) -> Result<(), EditRefusal> {
+        let body = &self.store.body(root).ok_or(EditRefusal::Unknown)?.body;
+        let (object, name) = (body.id, Arc::clone(&body.names.name));
+        let items = body.contents.as_ref().map_or_else(Vec::new, |contents| contents.items.clone());
+        if items.is_empty() || !items.iter().all(|item| item.owner_rights().has(Mask::TRANSFER)) {
+            return Err(EditRefusal::NotForSale);
+        }
+        self.store.escrow().check_room(buyer, items.len())?;
+        self.charge_items(&[root])?;
+        // Another one for each purchase, also after a panic.
+        let Ticket(last) = self.store.escrow().last();
+        let folder = derived_id(object, u64::from(last) + 1);
+        self.give_items(root, buyer, &items, (folder, Some(&name)));
+        Ok(())
+    }
+
     fn change_hands(&mut self, root: LocalId, owner: AgentId, group: Uuid) -> Result<(), EditRefusal> {
-        for prim in self.linkset(root)? {
-            self.edit_body(prim, ObjectMask::FLAGS, |body| hand_over(body, owner, group));
+        let prims = self.linkset(root)?;
+        self.charge_items(&prims)?;
+        for prim in prims {
+            let mask = ObjectMask::FLAGS.union(ObjectMask::CONTENTS);
+            self.edit_body(prim, mask, |body| hand_over(body, owner, group));
         }
         self.judged = None;
         Ok(())

@@ -26,8 +26,15 @@ impl ObjectEditor<'_> {
     /// No group has members, so that the id is only kept.
     pub(super) fn set_group(&mut self, id: LocalId, group: Uuid) -> Result<(), EditRefusal> {
         let judged = self.need(id, Edit::SetPermissions)?;
-        for prim in self.linkset(judged.root)? {
-            self.edit_body(prim, ObjectMask::FLAGS, |body| Arc::make_mut(&mut body.ownership).group = group);
+        let prims = self.linkset(judged.root)?;
+        self.charge_items(&prims)?;
+        for prim in prims {
+            self.edit_body(prim, ObjectMask::FLAGS.union(ObjectMask::CONTENTS), |body| {
+                Arc::make_mut(&mut body.ownership).group = group;
+                if let Some(contents) = &mut body.contents {
+                    *contents = Arc::new(contents.with_group(group));
+                }
+            });
         }
         Ok(())
     }

@@ -9,12 +9,13 @@ use proptest::prelude::*;
 const ADA: AgentId = AgentId(Uuid::from_u128(1));
 const EVE: AgentId = AgentId(Uuid::from_u128(2));
 
-fn linkset(id: u128, n_prims: usize) -> HeldLinkset {
+fn object(id: u128, n_prims: usize) -> HeldObject {
     let body = Body::new(Uuid::from_u128(id), Shape::BOX, Arc::default(), ADA, 0);
     let prim = (PrimMotion::NONE, VersionedBody { version: 1, body: Arc::new(body) });
     let nil = Uuid::nil();
     let (by, kind) = (SessionKey::NODE, DerezKind::Return);
-    HeldLinkset { owner: ADA, by, kind, folder: nil, transaction: nil, prims: vec![prim; n_prims] }
+    let linksets = vec![vec![prim; n_prims]];
+    HeldObject { owner: ADA, by, kind, folder: nil, transaction: nil, is_worn: false, linksets }
 }
 
 fn key(n: u32) -> HeldKey {
@@ -33,7 +34,7 @@ fn tickets(escrow: &Escrow) -> Vec<u32> {
 #[test]
 fn transfers_wait_until_their_ticket_is_settled() {
     let mut escrow = Escrow::default();
-    assert_eq!(escrow.hold(linkset(1, 2)).0, Ticket(1));
+    assert_eq!(escrow.hold(object(1, 2)).0, Ticket(1));
     assert_eq!(escrow.answer(key(9), None), (Ticket(2), Transfer::Restored(key(9))));
     let refused = Transfer::Refused(key(8), EditRefusal::Full);
     assert_eq!(escrow.answer(key(8), Some(EditRefusal::Full)), (Ticket(3), refused));
@@ -42,18 +43,18 @@ fn transfers_wait_until_their_ticket_is_settled() {
     assert_eq!((tickets(&escrow), escrow.is_answered(key(9))), (vec![3], false));
     assert_eq!(again(&escrow).hash(), escrow.hash());
     escrow.settle(Ticket(u32::MAX));
-    assert_eq!((tickets(&escrow), escrow.hold(linkset(2, 1)).0), (vec![], Ticket(4)));
+    assert_eq!((tickets(&escrow), escrow.hold(object(2, 1)).0), (vec![], Ticket(4)));
 }
 
 #[test]
 fn a_step_that_panicked_leaves_the_transfers_of_the_last_frame() {
     let mut escrow = Escrow::default();
-    escrow.hold(linkset(1, 2));
+    escrow.hold(object(1, 2));
     escrow.answer(key(9), None);
     escrow.set_full(EVE, true);
     escrow.begin_step();
     let published = (escrow.stored(), escrow.hash());
-    escrow.hold(linkset(2, 3));
+    escrow.hold(object(2, 3));
     escrow.settle(Ticket(1));
     escrow.settle(Ticket(3));
     escrow.answer(key(9), Some(EditRefusal::Full));
@@ -69,7 +70,7 @@ fn a_step_that_panicked_leaves_the_transfers_of_the_last_frame() {
 fn tickets_go_on_after_those_of_a_life_that_lost_ticks() {
     let undone = |first, last| Transfer::Undone { first: Ticket(first), last: Ticket(last) };
     let mut escrow = Escrow::default();
-    escrow.hold(linkset(1, 1));
+    escrow.hold(object(1, 1));
     let mut checkpoint = again(&escrow);
     checkpoint.continue_after(Ticket(0), Ticket(5));
     assert_eq!(checkpoint.unsettled().last(), Some(&(Ticket(6), undone(2, 5))));
@@ -93,7 +94,7 @@ fn no_linkset_leaves_for_a_full_user_or_a_disk_that_stands() {
     assert_eq!(escrow.check_room(ADA, 1), Err(EditRefusal::HeldFull));
     assert_eq!(escrow.check_room(EVE, 1), Ok(()));
     escrow.set_full(ADA, false);
-    escrow.hold(linkset(1, WAITING_PRIMS_MAX));
+    escrow.hold(object(1, WAITING_PRIMS_MAX));
     assert_eq!(escrow.check_room(ADA, 1), Err(EditRefusal::HeldFull));
     escrow.settle(Ticket(1));
     assert_eq!(escrow.check_room(ADA, WAITING_PRIMS_MAX), Ok(()));
@@ -112,7 +113,7 @@ fn states_that_no_run_leads_to_are_refused() {
     assert!(refused(2, vec![restored(2, 1), restored(1, 2)]), "out of order");
     assert!(refused(2, vec![restored(1, 1), restored(2, 1)]), "two answers");
     assert!(refused(2, vec![restored(0, 1)]), "no ticket");
-    assert!(refused(2, vec![(Ticket(1), Transfer::Held(Arc::new(linkset(1, 0))))]), "no prims");
+    assert!(refused(2, vec![(Ticket(1), Transfer::Held(Arc::new(object(1, 0))))]), "no prims");
     let undone = Transfer::Undone { first: Ticket(3), last: Ticket(2) };
     assert!(refused(4, vec![(Ticket(4), undone)]), "no tickets");
 }
@@ -132,7 +133,7 @@ proptest! {
                 published = Some((escrow.stored(), escrow.hash()));
             }
             match kind {
-                0 => drop(escrow.hold(linkset(n.into(), n as usize))),
+                0 => drop(escrow.hold(object(n.into(), n as usize))),
                 1 if !escrow.is_answered(key(n)) => drop(escrow.answer(key(n), None)),
                 2 if !escrow.is_answered(key(n)) => drop(escrow.answer(key(n), Some(EditRefusal::Full))),
                 3 => escrow.settle(Ticket(n)),

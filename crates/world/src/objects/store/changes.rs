@@ -48,7 +48,7 @@ impl ObjectStore {
                 }
             }
             let Some((motion, body)) = self.pages.motion(id).zip(self.pages.body(id)) else { continue };
-            self.hash = self.hash.wrapping_add(prim_hash(id, motion, body));
+            self.hash = self.hash.wrapping_add(prim_hash(id, motion, body, self.long.hash(id)));
             out.push(if mask == ObjectMask::MOTION && !is_placed {
                 ObjectChange::Moved(id, *motion)
             } else {
@@ -98,7 +98,7 @@ impl ObjectStore {
         let (motion, body) = self.pages.motion(id).zip(self.pages.body(id)).ok_or(ObjectError::Unknown)?;
         let before = self.changes.mark(self.kept.range().start, id, mask);
         if before == ObjectMask::default() {
-            self.hash = self.hash.wrapping_sub(prim_hash(id, motion, body));
+            self.hash = self.hash.wrapping_sub(prim_hash(id, motion, body, self.long.hash(id)));
         }
         self.journal.note(id, before, mask, motion, body);
         if mask.any(ObjectMask::MOTION.union(ObjectMask::LINK).union(ObjectMask::FLAGS)) {
@@ -168,8 +168,13 @@ fn is_kept_by_viewers(prim: &PrimMotion) -> bool {
     prim.motion.at_rest() && !prim.flags.any(PrimFlags::PHYSICS)
 }
 
-/// Hash of a prim. The id is in it, so that two prims that change places change the sum.
-pub(super) fn prim_hash(LocalId(id): LocalId, motion: &PrimMotion, versioned: &VersionedBody) -> u64 {
+/// Hash of a prim with this [`prim::Body::long_hash`]. The id is in it, so that two prims that change places change the sum.
+pub(super) fn prim_hash(
+    LocalId(id): LocalId,
+    motion: &PrimMotion,
+    versioned: &VersionedBody,
+    long_hash: u64,
+) -> u64 {
     let mut hasher = StateHasher::new();
     hasher.u32(id);
     let PrimMotion { motion, parent, link_number, flags } = motion;
@@ -179,6 +184,6 @@ pub(super) fn prim_hash(LocalId(id): LocalId, motion: &PrimMotion, versioned: &V
     hasher.quat(motion.rotation);
     hasher.u64(u64::from(parent.0) << 32 | u64::from(flags.0));
     hasher.u64(u64::from(*link_number) << 32 | u64::from(versioned.version));
-    versioned.body.fold_into(&mut hasher);
+    versioned.body.fold_with(long_hash, &mut hasher);
     hasher.finish()
 }

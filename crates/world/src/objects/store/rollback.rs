@@ -82,7 +82,10 @@ impl ObjectStore {
             }
         }
         let prims = pages.pages().flat_map(ObjectPage::prims);
-        let hash = prims.map(|(id, motion, body)| prim_hash(id, motion, body)).fold(0, u64::wrapping_add);
+        let hash_of = |(id, motion, versioned): (LocalId, &PrimMotion, &VersionedBody)| {
+            prim_hash(id, motion, versioned, versioned.body.long_hash())
+        };
+        let hash = prims.map(hash_of).fold(0, u64::wrapping_add);
         if hash != journal.hash {
             return None;
         }

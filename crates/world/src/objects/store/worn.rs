@@ -2,7 +2,7 @@
 //! temporary objects: they go with their avatar, and are not kept with the region.
 
 use super::{ObjectError, ObjectStore};
-use ids::LocalId;
+use ids::{LocalId, Uuid};
 use link::{Motion, PrimMotion, VersionedBody};
 
 impl ObjectStore {
@@ -28,6 +28,21 @@ impl ObjectStore {
         self.insert_below(prims, wearer, true)
     }
 
+    /// Adds a linkset that an avatar wears, with the root's place against the attachment point. Returns the id of its root.
+    ///
+    /// # Errors
+    /// As [`ObjectStore::insert_linkset`]; nothing is added then.
+    pub(crate) fn put_on(
+        &mut self,
+        prims: Vec<(PrimMotion, VersionedBody)>,
+        wearer: LocalId,
+    ) -> Result<LocalId, ObjectError> {
+        if prims.is_empty() {
+            return Err(ObjectError::Unknown);
+        }
+        self.insert_below(prims, wearer, true)
+    }
+
     /// Puts a linkset that an avatar wears onto the ground. Returns the new id of its root.
     ///
     /// # Errors
@@ -46,6 +61,11 @@ impl ObjectStore {
     pub(crate) fn wearer_of(&self, root: LocalId) -> Option<LocalId> {
         let parent = self.pages.motion(root)?.parent;
         (parent != LocalId(0) && self.pages.motion(parent).is_none()).then_some(parent)
+    }
+
+    /// The item as which a linkset is worn, by its root.
+    pub(crate) fn worn_item(&self, root: LocalId) -> Option<Uuid> {
+        self.pages.body(root)?.body.worn_item
     }
 
     /// Roots of the linksets that an avatar wears.

@@ -1,10 +1,9 @@
-//! Textures, body parts and uploads.
+//! Textures and body parts.
 
 use super::{furnished, image, last};
-use crate::testing::{Client, HARBOUR, Node};
+use crate::testing::Client;
 use grid::asset_sources::BODY_PARTS;
 use ids::Uuid;
-use md5::{Digest, Md5};
 use std::collections::BTreeMap;
 use wire::messages::*;
 
@@ -70,50 +69,4 @@ fn a_texture_arrives_over_udp_in_parts_that_make_it_whole() {
     let texture = node.assets.cached(ids::PLYWOOD_TEXTURE).expect("the server has it").bytes;
     assert_eq!(stated, (texture.len(), parts.len()));
     assert_eq!(parts.into_values().collect::<Vec<_>>().concat(), *texture);
-}
-
-#[test]
-fn a_refused_upload_names_the_asset_that_the_client_waits_for() {
-    let mut node = Node::new();
-    let spot = node.spot(HARBOUR, 128.0, 128.0);
-    let admission = node.admit("Ada", spot).expect("there is room");
-    node.relay();
-    let ada = node.add_client("Ada", &admission);
-    node.clients[ada].open();
-    node.run_until(|node| node.clients[ada].sees_itself());
-    let transaction_id = Uuid::from_u128(0x55);
-    let mut upload = AssetUploadRequest::default();
-    upload.asset_block.transaction_id = transaction_id;
-    node.clients[ada].send(&upload.into());
-    node.run_ms(300);
-    let asked = last(&node.clients[ada], |message| match message {
-        Message::RequestXfer(m) => Some(m.xfer_id.clone()),
-        _ => None,
-    });
-    for packet in [0, 1, 2 | 1 << 31] {
-        assert!(!node.clients[ada].got(AssetUploadComplete::NUMBER));
-        assert!(!node.clients[ada].got(AbortXfer::NUMBER));
-        let xfer_id = SendXferPacketXferID { id: asked.id, packet };
-        let data_packet = SendXferPacketDataPacket { data: vec![7; 1_000] };
-        node.clients[ada].send(&SendXferPacket { xfer_id, data_packet }.into());
-        node.run_ms(300);
-        let confirmed = last(&node.clients[ada], |message| match message {
-            Message::ConfirmXferPacket(m) => Some((m.xfer_id.id, m.xfer_id.packet)),
-            _ => None,
-        });
-        assert_eq!(confirmed, (asked.id, packet & 3));
-    }
-    let complete = last(&node.clients[ada], |message| match message {
-        Message::AssetUploadComplete(m) => Some(m.asset_block.clone()),
-        _ => None,
-    });
-    let both = [transaction_id.into_bytes(), admission.secure_session_id.into_bytes()].concat();
-    assert_eq!(complete.uuid, Uuid::from_bytes(Md5::digest(both).into()));
-    assert_eq!(asked.v_file_id, complete.uuid);
-    assert!(!complete.success);
-    let aborted = last(&node.clients[ada], |message| match message {
-        Message::AbortXfer(m) => Some(m.xfer_id.id),
-        _ => None,
-    });
-    assert_eq!(aborted, asked.id);
 }

@@ -206,6 +206,20 @@ fn conversations() -> Vec<((MessageName, Request), Answer)> {
             Reply(Name::ReplyTaskInventory),
         ),
         (request!(RequestTaskInventory), Reply(Name::AlertMessage)),
+        (request!(UpdateTaskInventory), Reply(Name::AlertMessage)),
+        (
+            request!(RemoveTaskInventory, |m, client| m.inventory_data.local_id = seen_object(client)),
+            Reply(Name::ObjectProperties),
+        ),
+        // About nothing that exists; `transfers` has what does.
+        (request!(MoveTaskInventory), Reply(Name::AlertMessage)),
+        (request!(RezScript), Reply(Name::AlertMessage)),
+        (request!(RezObject), Reply(Name::AlertMessage)),
+        (
+            request!(RezObjectFromNotecard, |m, _| m.inventory_data.push(Default::default())),
+            Reply(Name::AlertMessage),
+        ),
+        (request!(RezRestoreToWorld), Reply(Name::AlertMessage)),
         (bare_request!(GetScriptRunning, |_, _| {}), Event("ScriptRunningReply")),
         (request!(ObjectSelect, |m, _| m.object_data.push(Default::default())), Reply(Name::KillObject)),
         (
@@ -218,7 +232,11 @@ fn conversations() -> Vec<((MessageName, Request), Answer)> {
         (bare_request!(RequestXfer, |_, _| {}), Reply(Name::AbortXfer)),
         (bare_request!(AssetUploadRequest, |_, _| {}), Reply(Name::RequestXfer)),
         (
-            bare_request!(AssetUploadRequest, |m, _| m.asset_block.asset_data = vec![7]),
+            bare_request!(AssetUploadRequest, |m, _| m.asset_block.asset_data = vec![7; 3]),
+            Reply(Name::AssetUploadComplete),
+        ),
+        (
+            bare_request!(AssetUploadRequest, |m, _| m.asset_block.r#type = -1),
             Reply(Name::AssetUploadComplete),
         ),
         (bare_request!(SendXferPacket, |_, _| {}), Reply(Name::AbortXfer)),
@@ -263,6 +281,13 @@ fn conversations() -> Vec<((MessageName, Request), Answer)> {
             request!(ChangeInventoryItemFlags, |m, _| m.inventory_data.push(Default::default())),
             Reply(Name::AlertMessage),
         ),
+        (
+            request!(CopyInventoryFromNotecard, |m, _| m.inventory_data.push(Default::default())),
+            Reply(Name::AlertMessage),
+        ),
+        (request!(OfferCallingCard), Reply(Name::AlertMessage)),
+        (request!(AcceptCallingCard), Reply(Name::AlertMessage)),
+        (request!(DeclineCallingCard), Reply(Name::AlertMessage)),
         (
             request!(DeRezObject, |m, client| {
                 m.agent_block.destination = 4;
@@ -314,6 +339,9 @@ fn conversations() -> Vec<((MessageName, Request), Answer)> {
             request!(ImprovedInstantMessage, |m, _| m.message_block.dialog = 16),
             Event("ChatterBoxSessionStartReply"),
         ),
+        (request!(ImprovedInstantMessage, |m, _| m.message_block.dialog = 4), Reply(Name::AlertMessage)),
+        (request!(ImprovedInstantMessage, |m, _| m.message_block.dialog = 5), Reply(Name::AlertMessage)),
+        (request!(ImprovedInstantMessage, |m, _| m.message_block.dialog = 6), Reply(Name::AlertMessage)),
         (request!(ImprovedInstantMessage, |m, _| m.message_block.dialog = 15), Reply(Name::AlertMessage)),
         (request!(ImprovedInstantMessage, |m, _| m.message_block.dialog = 38), Reply(Name::AlertMessage)),
     ]
@@ -334,12 +362,20 @@ const SHOWN_ELSEWHERE: &[MessageName] = &[
     MessageName::SetAlwaysRun,
     MessageName::AgentAnimation,
     MessageName::AgentSetAppearance,
+    MessageName::ActivateGestures,
+    MessageName::DeactivateGestures,
     MessageName::ChatFromViewer,
     MessageName::StartLure,
     MessageName::ObjectDeselect,
     MessageName::ObjectAdd,
+    MessageName::AgentIsNowWearing,
     MessageName::ObjectAttach,
+    MessageName::ObjectDetach,
     MessageName::ObjectDrop,
+    MessageName::RezSingleAttachmentFromInv,
+    MessageName::RezMultipleAttachmentsFromInv,
+    MessageName::DetachAttachmentIntoInv,
+    MessageName::RemoveAttachment,
     MessageName::ObjectDelete,
     MessageName::ObjectDuplicate,
     MessageName::ObjectDuplicateOnRay,
@@ -371,6 +407,8 @@ const SHOWN_ELSEWHERE: &[MessageName] = &[
     MessageName::ObjectGrab,
     MessageName::ObjectGrabUpdate,
     MessageName::ObjectDeGrab,
+    MessageName::ConfirmXferPacket,
+    MessageName::AbortXfer,
 ];
 
 #[test]

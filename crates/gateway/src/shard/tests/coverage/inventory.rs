@@ -103,12 +103,39 @@ fn a_new_item_is_answered_for_its_callback() {
 }
 
 #[test]
+fn a_gesture_is_switched_on_and_off_without_an_answer() {
+    let (mut node, ada) = with_ada();
+    let block = new_notecard(FOLDER, 77);
+    let gesture = CreateInventoryItemInventoryBlock { r#type: 21, inv_type: 20, ..block };
+    send!(node, ada, CreateInventoryItem { inventory_block: gesture });
+    node.run_ms(300);
+    let wave = made(&node, ada).1.item_id;
+    // Viewers state those of the library, too, and such as they do not have any more.
+    let of = |item_id| ActivateGesturesData { item_id, ..ActivateGesturesData::default() };
+    send!(node, ada, ActivateGestures { data: vec![of(id(0xBAD)), of(wave)] });
+    node.run_ms(300);
+    assert_eq!(item_of(&mut node, "Ada", wave).map(|item| item.flags), Some(1));
+    let row = DeactivateGesturesData { item_id: wave, ..DeactivateGesturesData::default() };
+    send!(node, ada, DeactivateGestures { data: vec![row] });
+    node.run_ms(300);
+    assert_eq!(item_of(&mut node, "Ada", wave).map(|item| item.flags), Some(0));
+    assert_eq!(alerts(&node.clients[ada]), Vec::<String>::new());
+    let occurred = outcomes(&node);
+    for name in ["ActivateGestures", "DeactivateGestures"] {
+        assert_eq!(occurred[&(name, MessageOutcome::Done)], 1, "{name}");
+    }
+}
+
+#[test]
 fn an_item_that_is_not_made_is_answered_with_a_null_item_for_the_callback() {
     let (mut node, ada) = with_ada();
     let mut uploaded = new_notecard(FOLDER, 77);
     uploaded.transaction_id = id(0x55);
     send!(node, ada, CreateInventoryItem { inventory_block: uploaded });
-    node.run_ms(300);
+    // The upload could come yet.
+    node.run_ms(7_900);
+    assert!(!node.clients[ada].got(UpdateCreateInventoryItem::NUMBER));
+    node.run_ms(500);
     let (is_approved, row) = made(&node, ada);
     assert_eq!((is_approved, row.callback_id), (false, 77));
     assert!(row.item_id.is_nil(), "viewers skip it");

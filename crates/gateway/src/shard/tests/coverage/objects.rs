@@ -145,7 +145,12 @@ fn a_refused_change_of_contents_raises_their_version() {
         })
     };
     let before = version(&mut node);
-    node.clients[ada].send_bare(MessageName::UpdateTaskInventory);
+    let client = &mut node.clients[ada];
+    let mut message = MoveTaskInventory::default();
+    message.agent_data.agent_id = client.agent.0;
+    message.agent_data.session_id = client.session_id.0;
+    message.inventory_data.local_id = seen_object(client);
+    client.send(&message.into());
     assert_eq!((before, version(&mut node)), (0, 1));
-    assert_eq!(alerts(&node.clients[ada]), [Feature::Scripts.to_string()]);
+    assert_eq!(alerts(&node.clients[ada]), [Feature::Building.to_string()]);
 }

@@ -149,7 +149,7 @@ fn parcel_of(place: &Place) -> Uuid {
 }
 
 #[test]
-fn a_teleport_to_a_landmark_other_than_home_fails_and_says_so() {
+fn a_teleport_by_a_landmark_that_does_not_exist_fails_and_says_so() {
     let (mut node, ada) = furnished();
     let client = &mut node.clients[ada];
     let info = TeleportLandmarkRequestInfo {

@@ -1,6 +1,7 @@
 //! Requests about items, copies and links.
 
 use super::*;
+use crate::asset_sources::BLANK_NOTECARD;
 
 #[test]
 fn an_item_is_made_for_its_callback_with_everything_for_its_creator() {
@@ -10,7 +11,7 @@ fn an_item_is_made_for_its_callback_with_everything_for_its_creator() {
     let [row] = &rows[..] else { panic!("one item") };
     assert_eq!((is_approved, transaction, row.callback_id), (true, Uuid::nil(), 77));
     let item = store.item(ada, row.item_id).unwrap().expect("it is in the inventory");
-    assert_eq!((item.folder, item.asset, item.created_s), (notes, Uuid::nil(), NOW_S));
+    assert_eq!((item.folder, item.asset, item.created_s), (notes, BLANK_NOTECARD, NOW_S));
     assert_eq!((item.asset_type, item.inventory_type, item.flags), (7, 7, 0));
     assert_eq!((&*item.name, &*item.description), ("Notes", "to myself"));
     let expected = Permissions {
@@ -26,7 +27,7 @@ fn an_item_is_made_for_its_callback_with_everything_for_its_creator() {
     };
     assert_eq!((&item.permissions, item.sale), (&expected, Sale::default()));
     assert_eq!((row.creator_id, row.owner_id, row.next_owner_mask), (ada.0, ada.0, 0x0008_E000));
-    assert_eq!((&*row.name, row.asset_id, row.folder_id), (&b"Notes\0"[..], Uuid::nil(), notes));
+    assert_eq!((&*row.name, row.asset_id, row.folder_id), (&b"Notes\0"[..], BLANK_NOTECARD, notes));
 
     let (_, _, rows) = made(&done(&store, ada, create_item(notes, AssetType::SETTINGS)));
     assert_eq!((rows[0].inv_type, rows[0].flags), (InventoryType::SETTINGS, 3));
@@ -193,6 +194,41 @@ fn a_copy_is_another_item_with_the_masks_of_the_first() {
     assert_eq!(row.name, b"Second\0");
 }
 
+/// Masks as OpenSimulator gives them to its library and to copies of its items.
+#[test]
+fn a_thing_of_the_library_is_copied_with_all_its_rights_into_the_folder_of_its_kind() {
+    let (store, ada) = store_with_ada();
+    let elsewhere = make_folder(&store, ada, 1);
+    for thing in library_items() {
+        let of_kind = folder_of(&store, ada, thing.asset_type);
+        for (asked, expected) in [(Uuid::nil(), of_kind), (elsewhere, elsewhere)] {
+            let rows = bulk_items(&done(&store, ada, copy(thing.id, asked, "")));
+            let [row] = &rows[..] else { panic!("one item") };
+            assert_eq!((row.callback_id, row.folder_id, row.owner_id), (5, expected, ada.0));
+            let copied = store.item(ada, row.item_id).unwrap().unwrap();
+            let permissions = Permissions { last_owner: ada.0, ..thing.permissions.clone() };
+            let masks = (permissions.base, permissions.owner, permissions.next_owner);
+            assert_eq!((masks, permissions.everyone), ((0x9_E000, 0x9_E000, 0x9_E000), 0x9_A000));
+            let (id, folder) = (copied.id, expected);
+            assert_eq!(copied, Item { id, folder, created_s: NOW_S, permissions, ..thing.clone() });
+            assert_ne!(copied.id, thing.id);
+        }
+    }
+}
+
+#[test]
+fn a_link_into_the_library_is_refused() {
+    let (store, ada) = store_with_ada();
+    let outfit = folder_of(&store, ada, FolderType::CURRENT_OUTFIT);
+    let thing = &library_items()[0];
+    for (target, link_type) in [(thing.id, AssetType::LINK), (thing.folder, AssetType::FOLDER_LINK)] {
+        let (refusal, messages) = refused(&store, ada, link(target, outfit, link_type));
+        assert!(refusal.contains("a link cannot lead into the library"), "{refusal}");
+        let (is_approved, _, rows) = made(&messages);
+        assert_eq!((is_approved, rows[0].item_id), (false, Uuid::nil()));
+    }
+}
+
 #[test]
 fn what_may_not_be_copied_is_not() {
     let (store, ada) = store_with_ada();
@@ -316,4 +352,20 @@ fn many_rows_are_answered_in_datagrams_that_fit() {
         message.encode(&mut body);
         assert!(body.len() <= 1_190, "{}", body.len());
     }
+}
+
+#[test]
+fn a_full_inventory_refuses_items_with_an_alert_and_still_changes() {
+    let (store, ada) = store_with_ada();
+    let notes = folder_of(&store, ada, FolderType::NOTECARDS);
+    let items_max = (1..).find(|n| !store.has_items(ada, *n).unwrap()).expect("a skeleton is small");
+    let store = store.with_inventory_limits(InventoryLimits { items_max, ..InventoryLimits::default() });
+    let last = make_item(&store, ada, notes);
+    let (refusal, messages) = refused(&store, ada, create_item(notes, AssetType::NOTECARD));
+    assert!(refusal.contains(&format!("no room for more than {items_max} items")), "{refusal}");
+    assert!(!made(&messages).0, "the client's wait ends");
+    assert_eq!(store.items_in(ada, notes, 10).unwrap(), std::slice::from_ref(&last));
+    let data = RemoveInventoryItemInventoryData { item_id: last.id };
+    done(&store, ada, RemoveInventoryItem { inventory_data: vec![data], ..RemoveInventoryItem::default() });
+    make_item(&store, ada, notes);
 }

@@ -1,9 +1,12 @@
 //! Items and links.
 
+use crate::inventory::edit::InventoryEdit;
 use crate::inventory::edit::tests::*;
+use crate::inventory::find_item;
 use crate::inventory::tests::item;
 use crate::testing::{TestDatabase, on_both_engines};
-use crate::{InventoryChange, InventoryOutcome, Item, ItemUpdate, Permissions, Sale};
+use crate::{InventoryChange, InventoryLimits, InventoryOutcome, Item, ItemUpdate, Permissions, Sale, Store};
+use std::collections::BTreeSet;
 
 on_both_engines! {
     items_are_made_changed_moved_and_removed,
@@ -61,4 +64,20 @@ fn links_are_items_that_point_to_items(database: &TestDatabase) {
     make(&store, owner, &[InventoryChange::RemoveItem { item: FIRST_ITEM }]);
     let links = store.items_in(owner, ROOT, 9).unwrap();
     assert_eq!(links, [link(9, FIRST_ITEM), link(10, id(77))], "they may lead nowhere");
+}
+
+#[test]
+#[should_panic(expected = "a marked item is neither changed nor removed")]
+fn a_write_of_a_marked_item_is_noticed() {
+    let store = Store::open_in_memory().unwrap();
+    let owner = ada(&store);
+    let written = store.write(|session| {
+        let edit = InventoryEdit::begin(session, owner, InventoryLimits::default())?;
+        let mut edit = edit.expect("an account");
+        edit.marked = Some(BTreeSet::from([FIRST_ITEM]));
+        let former = find_item(session, owner, FIRST_ITEM)?.expect("its item");
+        let renamed = Item { name: "Hat".into(), ..former.clone() };
+        Ok(edit.replace_item(session, &former, &renamed).is_ok())
+    });
+    unreachable!("it was written: {written:?}");
 }

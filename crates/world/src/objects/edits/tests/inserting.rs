@@ -20,8 +20,13 @@ fn prim(id: u128, position: Vec3) -> InsertedPrim {
 }
 
 fn insert(linksets: Vec<Vec<InsertedPrim>>) -> ObjectCommand {
+    insert_as(linksets, false)
+}
+
+fn insert_as(linksets: Vec<Vec<InsertedPrim>>, keeps_ids: bool) -> ObjectCommand {
     let linksets = linksets.into_iter().map(|prims| InsertedLinkset { prims }).collect();
-    ObjectCommand::Insert(Box::new(Insertion { ids: Uuid::from_u128(0xfe << 64), linksets }))
+    let insertion = Box::new(Insertion { ids: Uuid::from_u128(0xfe << 64), linksets });
+    if keeps_ids { ObjectCommand::InsertWithIds(insertion) } else { ObjectCommand::Insert(insertion) }
 }
 
 /// An altered prim.
@@ -63,6 +68,23 @@ fn an_id_that_is_taken_is_replaced_and_the_former_object_stays() {
     assert_eq!(stage.body(former).ownership.owner, agent_of(ADA));
     let new: Vec<LocalId> = (1..4).map(|n| LocalId(former.0 + n)).collect();
     assert!(new.iter().all(|&id| stage.id_of(id).get_version_num() == 4), "derived from a random id");
+}
+
+#[test]
+fn a_linkset_that_keeps_its_ids_is_refused_for_one_that_is_taken() {
+    let mut stage = Stage::new();
+    let taken = stage.rez(ADA);
+    let taken = stage.id_of(taken).as_u128();
+    let place = Vec3::splat(9.0);
+    let linksets = vec![
+        vec![prim(7, place), prim(taken, Vec3::X)],
+        vec![prim(8, place), prim(8, Vec3::X)],
+        vec![prim(0, place)],
+        vec![prim(7, place), prim(9, Vec3::X)],
+    ];
+    stage.ask(SessionKey::NODE, insert_as(linksets, true));
+    assert_eq!((stage.node_result, stage.store().len()), (Some((1, 3, Some(EditRefusal::Twice))), 3));
+    assert!([7, 9].iter().all(|&id| stage.store().local_id(Uuid::from_u128(id)).is_some()));
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Requests through whole worlds, by family; the state is checked after each step.
 
 mod appearance;
+mod clearing;
+mod contents;
 mod creating;
 mod flags;
+mod full_prims;
 mod inserting;
 mod limits;
 mod linking;

@@ -368,7 +368,7 @@ fn an_avatar_that_the_estate_expels_leaves_neither_attachments_nor_rights() {
     assert!(stage.world.edits.sessions.contains_key(&FAY));
     let ban = EstateEdit::List { list: EstateList::Banned, id: agent_of(FAY).0, is_added: true };
     stage.edit_land(LandEdit::Estate(ban));
-    let owners: Vec<_> = stage.held_in_frame().iter().map(|held| held.owner).collect();
+    let owners: Vec<_> = stage.worn_in_frame().iter().map(|worn| worn.object.owner).collect();
     assert_eq!((owners, stage.store().len()), (vec![agent_of(FAY)], 0));
     assert!(!stage.world.edits.sessions.contains_key(&FAY));
 }

@@ -1,13 +1,17 @@
 //! Masks, groups, owners and sales.
 
+use super::contents::{NOTE, contents, item, put};
 use super::stage::{ADA, EVE, FAY, OPERATOR, Stage, agent_of};
 use ids::{AgentId, LocalId, Uuid};
-use link::{DerezKind, EditRefusal, MaskEdit, ObjectCommand, Offer};
+use link::{Action, DerezKind, EditRefusal, HeldItem, MaskEdit, ObjectCommand, Offer, Transfer};
 use prim::{Mask, MaskField, Permissions, Sale, SaleKind};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 const GROUP: Uuid = Uuid::from_u128(0x6000);
 const ORIGINAL: Offer = Offer { kind: 1, price: 0 };
 const COPY: Offer = Offer { kind: 2, price: 0 };
+const CONTENTS: Offer = Offer { kind: 3, price: 0 };
 
 fn mask(id: LocalId, field: MaskField, bits: Mask, is_set: bool) -> ObjectCommand {
     ObjectCommand::Permissions(vec![(id, MaskEdit { field: field as u8, is_set, bits: bits.bits() })])
@@ -123,8 +127,9 @@ fn offers_that_no_sale_can_follow_are_refused() {
     for price in [7, 0] {
         stage.ask(EVE, buy(id, Offer { price, ..ORIGINAL })).refused(EditRefusal::NotForSale, &[id]);
     }
-    stage.ask(ADA, sell(id, Offer { kind: 3, price: 0 })).done();
-    stage.ask(EVE, buy(id, Offer { kind: 3, price: 0 })).refused(EditRefusal::Unsupported, &[id]);
+    // There is nothing in it.
+    stage.ask(ADA, sell(id, CONTENTS)).done();
+    stage.ask(EVE, buy(id, CONTENTS)).refused(EditRefusal::NotForSale, &[id]);
     stage.ask(OPERATOR, mask(id, MaskField::Base, Mask::COPY, false)).done();
     stage.ask(ADA, sell(id, COPY)).refused(EditRefusal::Rights, &[id]);
     stage.ask(ADA, sell(id, ORIGINAL)).done();
@@ -142,11 +147,59 @@ fn a_copy_that_is_bought_is_held_for_the_buyer_and_the_object_stays() {
     let answer = stage.ask(EVE, buy(id, COPY)).done();
     let held = answer.held();
     let [held] = &held[..] else { panic!("{answer:?}") };
-    let body = &held.prims[0].1.body;
+    let body = &held.linksets[0][0].1.body;
     assert_eq!(
         (held.owner, held.kind, body.ownership.owner),
         (agent_of(EVE), DerezKind::TakeCopy, agent_of(EVE))
     );
     assert_eq!((body.ownership.permissions, body.sale), (Permissions::NEW.for_next_owner(), Sale::default()));
     assert_eq!((stage.body(id).ownership.owner, stage.body(id).sale.kind), (agent_of(ADA), SaleKind::Copy));
+}
+
+/// The items that left with an answer.
+fn held_items(answer: &super::stage::Answer) -> Vec<Arc<HeldItem>> {
+    let items = answer.transfers.iter().map(|(_, transfer)| match transfer {
+        Transfer::HeldItem(held) => Arc::clone(held),
+        other => panic!("{other:?}"),
+    });
+    items.collect()
+}
+
+#[test]
+fn contents_that_are_bought_come_together_into_a_new_folder() {
+    let mut stage = Stage::new();
+    let id = stage.rez(ADA);
+    stage.ask(ADA, ObjectCommand::Name(vec![(id, "Chest".into())])).done();
+    let mut single = item(2, agent_of(ADA), NOTE, "single");
+    single.ownership.permissions.owner = Mask::MOVE | Mask::TRANSFER;
+    put(&mut stage, ADA, id, item(1, agent_of(ADA), NOTE, "copied")).done();
+    put(&mut stage, ADA, id, single).done();
+    stage.ask(ADA, sell(id, CONTENTS)).done();
+    let mut folders = BTreeSet::new();
+    for expected in [&["copied", "single"][..], &["copied"]] {
+        let held = held_items(&stage.ask(EVE, buy(id, CONTENTS)).done());
+        let names: Vec<&str> = held.iter().map(|held| &*held.item.name).collect();
+        assert_eq!(names, expected);
+        for held in &held {
+            let owners = (held.owner, held.by, held.item.ownership.owner);
+            assert_eq!(owners, (agent_of(EVE), EVE, agent_of(EVE)));
+            assert_eq!(held.new_folder.as_deref(), Some("Chest"));
+        }
+        let of_this: BTreeSet<Uuid> = held.iter().map(|held| held.folder).collect();
+        assert_eq!(of_this.len(), 1);
+        folders.extend(of_this);
+        let left = contents(&stage, id).items;
+        let left: Vec<&str> = left.iter().map(|item| &*item.name).collect();
+        assert_eq!(left, ["copied"], "what must not be copied is gone");
+    }
+    assert_eq!(folders.len(), 2, "one for each purchase");
+    stage.order(Action::HeldFull { owner: agent_of(EVE), is_full: true });
+    stage.ask(EVE, buy(id, CONTENTS)).refused(EditRefusal::HeldFull, &[id]);
+    stage.order(Action::HeldFull { owner: agent_of(EVE), is_full: false });
+    // All of it, or nothing.
+    let mut kept = item(3, agent_of(ADA), NOTE, "kept");
+    kept.ownership.permissions.owner = Mask::MOVE | Mask::COPY;
+    put(&mut stage, ADA, id, kept).done();
+    stage.ask(EVE, buy(id, CONTENTS)).refused(EditRefusal::NotForSale, &[id]);
+    assert_eq!(contents(&stage, id).items.len(), 2);
 }

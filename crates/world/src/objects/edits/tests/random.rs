@@ -6,10 +6,12 @@ use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, SessionKey, Tick, Uuid};
 use link::{
     Action, Command, CopyPlace, Derez, DerezKind, Duplicates, EditRights, ExtraParamEdit, FaceMaterial,
-    FlagsEdit, Frame, MaskEdit, Navigation, NewObject, ObjectCommand, ObjectLimits, Offer, PhysicsEdit,
-    Placement, PrimFlags, RenderMaterialEdit, StoredObjects, Textures, plain_texture,
+    FlagsEdit, Frame, ItemEdit, MaskEdit, Navigation, NewObject, ObjectCommand, ObjectLimits, Offer,
+    PhysicsEdit, Placement, PrimFlags, RenderMaterialEdit, StoredObjects, Textures, plain_texture,
 };
-use prim::{MaterialOverride, MediaEntry, MediaUsers, Shape};
+use prim::{
+    Carried, ContentItem, Mask, MaterialOverride, MediaEntry, MediaUsers, Ownership, Permissions, Sale, Shape,
+};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -193,6 +195,48 @@ fn rights() -> impl Strategy<Value = ObjectCommand> {
     ]
 }
 
+fn items() -> impl Strategy<Value = ObjectCommand> {
+    let masks = || {
+        any::<[u32; 5]>().prop_map(|bits| {
+            let [base, owner, group, everyone, next_owner] = bits.map(Mask::of_bits);
+            Permissions { base, owner, group, everyone, next_owner }
+        })
+    };
+    let item = || (0_u128..6).prop_map(Uuid::from_u128);
+    let kinds = prop::sample::select(vec![0_i8, 3, 6, 10]);
+    let users = prop::sample::select(vec![agent_of(ADA), agent_of(EVE)]);
+    let new = (item(), kinds, users, prop_oneof![Just(Permissions::NEW), masks()], "[ab]{0,2}|.{0,90}");
+    let new = new.prop_map(|(id, kind, user, permissions, name)| ContentItem {
+        id,
+        asset: id,
+        asset_type: kind,
+        inventory_type: kind,
+        name: name.as_str().into(),
+        description: name.into(),
+        flags: 0,
+        ownership: Ownership {
+            creator: user,
+            owner: user,
+            last_owner: user,
+            group: Uuid::nil(),
+            permissions,
+        },
+        sale: Sale::default(),
+        created_s: 0,
+        carried: Carried::default(),
+    });
+    let edit = (item(), "[ab]{0,2}", masks(), offer()).prop_map(|(item, name, masks, offer)| {
+        let description = name.clone();
+        Box::new(ItemEdit { item, name, description, masks, offer })
+    });
+    prop_oneof![
+        4 => (id(), new).prop_map(|(id, item)| ObjectCommand::PutItem(id, Box::new(item))),
+        2 => (id(), edit).prop_map(|(id, edit)| ObjectCommand::EditItem(id, edit)),
+        1 => (id(), item()).prop_map(|(id, item)| ObjectCommand::RemoveItem(id, item)),
+        1 => (id(), item()).prop_map(|(id, item)| ObjectCommand::ReadItem(id, item)),
+    ]
+}
+
 fn request() -> impl Strategy<Value = ObjectCommand> {
     let kinds =
         [DerezKind::Delete, DerezKind::Trash, DerezKind::Return, DerezKind::Take, DerezKind::TakeCopy];
@@ -207,6 +251,7 @@ fn request() -> impl Strategy<Value = ObjectCommand> {
         4 => faces(),
         4 => (id(), flags()).prop_map(|(id, flags)| ObjectCommand::Flags(id, flags)),
         4 => rights(),
+        6 => items(),
         6 => ids().prop_map(ObjectCommand::Link),
         3 => ids().prop_map(ObjectCommand::Delink),
         1 => derez,
@@ -264,9 +309,12 @@ fn start() -> World {
 }
 
 fn step(world: &mut World, tick: u64, commands: &[(SessionKey, Action)]) -> Arc<Frame> {
-    let commands = (0..).zip(commands).map(|(number, (by, action))| match *by {
-        SessionKey::NODE => Command::by_node(*by, tick << 32 | number, action.clone()),
-        session => Command::by_session(session, tick << 32 | number, action.clone()),
+    let commands = (0..).zip(commands).map(|(number, (by, action))| {
+        let sequence = tick << 32 | number;
+        // The node puts items into prims for users, too.
+        let is_of_node = *by == SessionKey::NODE || action.is_of_node();
+        let make = if is_of_node { Command::by_node } else { Command::by_session };
+        make(*by, sequence, action.clone())
     });
     let mut frame = Frame::empty();
     world.step(Tick(tick), TICK, 1.0, &mut commands.collect(), &mut frame);

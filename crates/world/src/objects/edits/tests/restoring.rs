@@ -5,7 +5,8 @@ use crate::World;
 use glam::Vec3;
 use ids::{AgentId, HeldKey, LocalId, SessionKey, Ticket, Uuid, WorldId};
 use link::{
-    Action, Derez, DerezKind, EditRefusal, HeldLinkset, ObjectCommand, ObjectLimits, Restoration, Transfer,
+    Action, Derez, DerezKind, EditRefusal, HeldObject, ObjectCommand, ObjectLimits, PlacedLinkset, Ray,
+    Restoration, RestorePlace, Rezzing, Transfer,
 };
 use std::sync::Arc;
 
@@ -18,10 +19,16 @@ fn key(n: u32) -> HeldKey {
     HeldKey { region: WorldId(1), ticket: Ticket(n) }
 }
 
-fn restore(ticket: u32, linkset: &Arc<HeldLinkset>) -> Action {
-    let linkset = Arc::clone(linkset);
-    let ids = Uuid::from_u128(0xC0_5E << 64);
-    Action::Restore(Box::new(Restoration { key: key(ticket), linkset, position: None, ids }))
+/// The id of the first prim of an object with other ids.
+const FRESH: Uuid = Uuid::from_u128(0xC0_5E << 64);
+
+fn restore(ticket: u32, object: &Arc<HeldObject>) -> Action {
+    order(Some(key(ticket)), object, RestorePlace::Former)
+}
+
+fn order(key: Option<HeldKey>, object: &Arc<HeldObject>, place: RestorePlace) -> Action {
+    let object = Arc::clone(object);
+    Action::Restore(Box::new(Restoration { key, object, place, ids: FRESH }))
 }
 
 /// Transfers that a snapshot of the world has.
@@ -62,11 +69,11 @@ fn a_linkset_comes_back_as_it_was_and_once() {
     let answer = stage.order(restore(1, &linkset));
     assert_eq!(answer.transfers, [(Ticket(2), Transfer::Restored(key(1)))]);
     assert_eq!((stage.places(), stage.store().len()), (places, 3));
-    let root = stage.store().local_id(linkset.prims[0].1.body.id).expect("it is back");
+    let root = stage.store().local_id(linkset.linksets[0][0].1.body.id).expect("it is back");
     assert_eq!(stage.store().linkset(root).count(), 3);
     let back = stage.store().body(root).expect("it is back");
-    assert_eq!(back.version, linkset.prims[0].1.version + 1, "clients may have it in their caches");
-    assert_eq!(back.body, linkset.prims[0].1.body);
+    assert_eq!(back.version, linkset.linksets[0][0].1.version + 1, "clients may have it in their caches");
+    assert_eq!(back.body, linkset.linksets[0][0].1.body);
     // The order comes again, since its answer may have been lost.
     assert_eq!(stage.order(restore(1, &linkset)).transfers, []);
     assert_eq!((unsettled(&mut stage), stage.store().len()), (answer.transfers, 3));
@@ -88,10 +95,11 @@ fn a_linkset_that_the_region_refuses_stays_in_the_store() {
     assert_eq!(stage.order(restore(1, &linkset)).transfers, [(Ticket(3), Transfer::Restored(key(1)))]);
     stage.order(Action::Settle(Ticket(3)));
     assert_eq!(stage.order(restore(1, &linkset)).transfers, refused(4, EditRefusal::Twice));
-    let nowhere = HeldLinkset { prims: Vec::new(), ..(*linkset).clone() };
-    let why = EditRefusal::BadValue;
-    let expected = vec![(Ticket(5), Transfer::Refused(key(7), why))];
-    assert_eq!(stage.order(restore(7, &Arc::new(nowhere))).transfers, expected);
+    for (linksets, ticket) in [Vec::new(), vec![Vec::new()]].into_iter().zip(5..) {
+        let nowhere = HeldObject { linksets, ..(*linkset).clone() };
+        let expected = vec![(Ticket(ticket), Transfer::Refused(key(ticket), EditRefusal::BadValue))];
+        assert_eq!(stage.order(restore(ticket, &Arc::new(nowhere))).transfers, expected);
+    }
 }
 
 #[test]
@@ -102,7 +110,7 @@ fn a_copy_that_comes_into_the_world_is_an_object_of_its_own() {
     for ticket in [1, 2] {
         let action = match restore(ticket, &copy) {
             Action::Restore(order) => Action::Restore(Box::new(Restoration {
-                position: Some(Vec3::new(-5.0, 20.0, 30.0)),
+                place: RestorePlace::At(Vec3::new(-5.0, 20.0, 30.0)),
                 ids: Uuid::from_u128(u128::from(ticket) << 80),
                 ..*order
             })),
@@ -123,7 +131,7 @@ fn a_temporary_linkset_that_was_held_is_kept() {
     let id = stage.rez_as(ADA, link::NewObject { flags, ..object });
     let linkset = stage.ask(ADA, derez(&[id], DerezKind::Take)).done().held().remove(0);
     stage.order(restore(1, &linkset));
-    let root = stage.store().local_id(linkset.prims[0].1.body.id).expect("it is back");
+    let root = stage.store().local_id(linkset.linksets[0][0].1.body.id).expect("it is back");
     assert!(!stage.store().is_temporary_id(root) && !stage.flags(root).any(flags));
 }
 
@@ -207,7 +215,7 @@ fn tickets_of_a_step_that_panicked_are_given_again() {
     let [link::Event::Transfer(ticket, Transfer::Held(linkset))] = &frame.events[..] else {
         panic!("{frame:?}")
     };
-    assert_eq!((*ticket, linkset.prims[0].1.body.id), (Ticket(2), Uuid::from_u128(2)));
+    assert_eq!((*ticket, linkset.linksets[0][0].1.body.id), (Ticket(2), Uuid::from_u128(2)));
     assert_eq!([1, 2].map(|n| id_of(&life, n)), [None; 2]);
 }
 
@@ -216,21 +224,119 @@ fn a_linkset_that_no_world_has_had_is_refused() {
     let mut stage = Stage::new();
     let prims = stage.rez_linkset(ADA, 2);
     let linkset = stage.ask(ADA, derez(&prims[..1], DerezKind::Trash)).done().held().remove(0);
-    let with = |edit: &dyn Fn(&mut HeldLinkset)| {
+    let with = |edit: &dyn Fn(&mut PlacedLinkset)| {
         let mut other = (*linkset).clone();
-        edit(&mut other);
+        edit(&mut other.linksets[0]);
         Arc::new(other)
     };
     let refused = [
-        (with(&|held| held.prims[1].0.motion.position.x = 300.0), EditRefusal::TooFar),
-        (with(&|held| held.prims[1].0.motion.position.x = f32::NAN), EditRefusal::BadNumber),
-        (with(&|held| held.prims[0].0.motion.rotation.w = f32::INFINITY), EditRefusal::BadNumber),
-        (with(&|held| held.prims[1].1 = held.prims[0].1.clone()), EditRefusal::Twice),
-        (with(&|held| held.prims = vec![held.prims[0].clone(); 257]), EditRefusal::TooManyParts),
+        (with(&|prims| prims[1].0.motion.position.x = 300.0), EditRefusal::TooFar),
+        (with(&|prims| prims[1].0.motion.position.x = f32::NAN), EditRefusal::BadNumber),
+        (with(&|prims| prims[0].0.motion.rotation.w = f32::INFINITY), EditRefusal::BadNumber),
+        (with(&|prims| prims[1].1 = prims[0].1.clone()), EditRefusal::Twice),
+        (with(&|prims| *prims = vec![prims[0].clone(); 257]), EditRefusal::TooManyParts),
     ];
     for ((other, why), ticket) in refused.into_iter().zip(2..) {
         let answer = stage.order(restore(ticket, &other));
         assert_eq!(answer.transfers, [(Ticket(ticket), Transfer::Refused(key(ticket), why))]);
     }
     assert_eq!(stage.store().len(), 0);
+}
+
+#[test]
+fn several_linksets_come_with_their_distances_or_not_at_all() {
+    let mut stage = Stage::new();
+    let [one, other] = [stage.rez_linkset(ADA, 2)[0], stage.rez(ADA)];
+    let apart = stage.position(other) - stage.position(one);
+    let object = stage.ask(ADA, derez(&[one, other], DerezKind::Take)).done().held().remove(0);
+    assert_eq!((object.linksets.len(), stage.store().len()), (2, 0));
+    stage.order(Action::Settle(Ticket(1)));
+    stage.limit(ObjectLimits { objects_max: 2, ..ObjectLimits::default() });
+    let answer = stage.order(restore(1, &object));
+    assert_eq!(answer.transfers, [(Ticket(2), Transfer::Refused(key(1), EditRefusal::Full))]);
+    assert_eq!((stage.store().len(), stage.frame.objects.len()), (0, 0), "nothing of it was there");
+    stage.order(Action::Settle(Ticket(2)));
+    stage.limit(ObjectLimits::default());
+    let at = Vec3::new(100.0, 120.0, 40.0);
+    let answer = stage.order(order(Some(key(1)), &object, RestorePlace::At(at)));
+    assert_eq!(answer.transfers, [(Ticket(3), Transfer::Restored(key(1)))]);
+    let roots = object.linksets.iter().map(|prims| stage.store().local_id(prims[0].1.body.id));
+    let places: Vec<Vec3> = roots.map(|root| stage.position(root.expect("with its own id"))).collect();
+    assert!(places[0] == at && places[1].distance(at + apart) < 1e-3, "{places:?}");
+}
+
+/// An order for a copy that a user rezzes, with this id of its first prim.
+fn rez(ids: Uuid, object: &Arc<HeldObject>, rezzing: Rezzing) -> Action {
+    let (object, place) = (Arc::clone(object), RestorePlace::Rezzed(rezzing));
+    Action::Restore(Box::new(Restoration { key: None, object, place, ids }))
+}
+
+#[test]
+fn a_copy_that_a_user_rezzes_is_answered_without_a_ticket_and_there_once() {
+    let mut stage = Stage::new();
+    let root = stage.rez_linkset(ADA, 2)[0];
+    let object = stage.ask(ADA, derez(&[root], DerezKind::Take)).done().held().remove(0);
+    let position = Vec3::new(20.0, 20.0, 30.0);
+    let rezzing = Rezzing { session: ADA, position, ray: None, is_selected: true };
+    for _ in 0..2 {
+        let answer = stage.order_for(ADA, rez(FRESH, &object, rezzing));
+        assert_eq!((answer.rezzed, answer.transfers.len()), (Some((FRESH, None)), 0));
+        assert_eq!(stage.store().len(), 2, "also if its answer was lost");
+    }
+    let root = stage.store().local_id(FRESH).expect("the id of the order");
+    assert_eq!(stage.position(root), Vec3::new(20.0, 20.0, 30.25), "it stands there");
+    // On another prim, that a pointer shows.
+    let base = link::NewObject {
+        scale: Vec3::splat(4.0),
+        ..super::stage::new_object(0, Vec3::new(60.0, 60.0, 30.0))
+    };
+    let base = stage.rez_as(ADA, base);
+    stage.pass(10 * super::stage::TICK);
+    let target = stage.id_of(base);
+    let ray = Ray { start: Vec3::new(60.0, 60.0, 50.0), end: Vec3::new(60.0, 60.0, 32.0), target };
+    let (on, ids) = (Rezzing { ray: Some(ray), ..rezzing }, Uuid::from_u128(0xAB << 64));
+    assert_eq!(stage.order_for(ADA, rez(ids, &object, on)).rezzed, Some((ids, None)));
+    let root = stage.store().local_id(ids).expect("the id of the order");
+    assert!(stage.position(root).distance(Vec3::new(60.0, 60.0, 32.25)) < 1e-2);
+}
+
+#[test]
+fn a_user_puts_an_object_back_where_it_was() {
+    let mut stage = Stage::new();
+    let [one, other] = [stage.rez_linkset(ADA, 2)[0], stage.rez(ADA)];
+    let places = [one, other].map(|root| stage.position(root));
+    let object = stage.ask(ADA, derez(&[one, other], DerezKind::Take)).done().held().remove(0);
+    let back = |session| RestorePlace::Back { session, is_selected: true };
+    let answer = stage.order_for(EVE, order(None, &object, back(EVE)));
+    assert_eq!(answer.rezzed, Some((FRESH, Some(EditRefusal::OtherOwner))));
+    let answer = stage.order_for(ADA, order(None, &object, back(ADA)));
+    assert_eq!((answer.rezzed, answer.created.len()), (Some((FRESH, None)), 2));
+    let now: Vec<Vec3> = answer.created.iter().map(|&root| stage.position(root)).collect();
+    assert_eq!(now, places);
+}
+
+#[test]
+fn a_user_rezzes_nothing_without_the_right_to_it() {
+    let mut stage = Stage::new();
+    let root = stage.rez(ADA);
+    let object = stage.ask(ADA, derez(&[root], DerezKind::Take)).done().held().remove(0);
+    let position = Vec3::new(20.0, 20.0, 30.0);
+    let rezzing = |session| Rezzing { session, position, ray: None, is_selected: false };
+    let nowhere = Rezzing { position: Vec3::NAN, ..rezzing(ADA) };
+    let refused = [
+        (rezzing(EVE), EditRefusal::OtherOwner),
+        (rezzing(SessionKey(77)), EditRefusal::NoOwner),
+        (nowhere, EditRefusal::BadNumber),
+    ];
+    for (rezzing, reason) in refused {
+        let answer = stage.order_for(rezzing.session, rez(FRESH, &object, rezzing));
+        assert_eq!((answer.rezzed, stage.store().len()), (Some((FRESH, Some(reason))), 0));
+    }
+    stage.limit(ObjectLimits { is_closed: true, ..ObjectLimits::default() });
+    let answer = stage.order_for(ADA, rez(FRESH, &object, rezzing(ADA)));
+    assert_eq!(answer.rezzed, Some((FRESH, Some(EditRefusal::NotSaved))));
+    // With a key, the store learns of it.
+    let action = order(Some(key(5)), &object, RestorePlace::Rezzed(rezzing(ADA)));
+    let answer = stage.order_for(ADA, action);
+    assert_eq!(answer.transfers, [(Ticket(2), Transfer::Refused(key(5), EditRefusal::NotSaved))]);
 }

@@ -6,9 +6,9 @@ use crate::{World, WorldConfig};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Ticket, Uuid, WorldId};
 use link::{
-    Action, CEILING_M, Command, EditRefusal, EditRights, Enter, Estate, Event, Frame, HeldLinkset,
-    LandCommand, LandEdit, LandState, Motion, NewObject, ObjectCommand, ObjectLimits, Parcel, PrimFlags,
-    StoredLand, StoredObjects, Terrain, Transfer,
+    Action, CEILING_M, Command, ContentsOutcome, EditRefusal, EditRights, Enter, Estate, Event, Frame,
+    HeldObject, LandCommand, LandEdit, LandState, Motion, NewObject, ObjectCommand, ObjectLimits, Parcel,
+    PrimFlags, StoredLand, StoredObjects, Terrain, Transfer, WornTransfer,
 };
 use prim::{Body, Shape, check_texture_entry};
 use std::ops::Range;
@@ -73,6 +73,12 @@ pub(super) struct Answer {
     pub(super) created: Vec<LocalId>,
     pub(super) refused: Option<(EditRefusal, Vec<LocalId>)>,
     pub(super) transfers: Vec<(Ticket, Transfer)>,
+    /// Answer to an order without a key.
+    pub(super) rezzed: Option<(Uuid, Option<EditRefusal>)>,
+    /// Outcome of a request for an item of a prim.
+    pub(super) contents: Option<ContentsOutcome>,
+    /// An item that an avatar is not to wear, and the reason.
+    pub(super) not_worn: Option<(Uuid, EditRefusal)>,
 }
 
 impl Answer {
@@ -83,10 +89,10 @@ impl Answer {
         self
     }
 
-    /// Linksets that left the world.
-    pub(super) fn held(&self) -> Vec<Arc<HeldLinkset>> {
+    /// Objects that left the world.
+    pub(super) fn held(&self) -> Vec<Arc<HeldObject>> {
         let held = self.transfers.iter().map(|(_, transfer)| match transfer {
-            Transfer::Held(linkset) => Arc::clone(linkset),
+            Transfer::Held(object) => Arc::clone(object),
             other => panic!("{other:?}"),
         });
         held.collect()
@@ -157,11 +163,24 @@ impl Stage {
         self.answer(by)
     }
 
+    /// A request of the node for a session, in a tick of its own, after which the state is checked.
+    #[track_caller]
+    pub(super) fn order_object(&mut self, session: SessionKey, request: ObjectCommand) -> Answer {
+        self.step(vec![Command::by_node(session, self.tick, Action::Object(Box::new(request)))]);
+        self.answer(session)
+    }
+
     /// An order of the node in a tick of its own, after which the state is checked.
     #[track_caller]
     pub(super) fn order(&mut self, action: Action) -> Answer {
+        self.order_for(SessionKey::NODE, action)
+    }
+
+    /// The same for a session, which gets the reports.
+    #[track_caller]
+    pub(super) fn order_for(&mut self, session: SessionKey, action: Action) -> Answer {
         self.step(vec![Command::by_node(SessionKey::NODE, self.tick, action)]);
-        self.answer(SessionKey::NODE)
+        self.answer(session)
     }
 
     /// Answer of the last frame to the author of its request.
@@ -181,10 +200,20 @@ impl Stage {
                     assert_eq!(former, None, "one event for each request");
                 }
                 Event::Transfer(ticket, transfer) => answer.transfers.push((*ticket, transfer.clone())),
+                Event::Rezzed { order, refusal } => answer.rezzed = Some((*order, *refusal)),
+                Event::Contents(event) => {
+                    assert_eq!((event.session, event.sequence), (by, self.tick - 1));
+                    let object = self.store().body(event.id).map(|versioned| versioned.body.id);
+                    assert_eq!(event.object, object.unwrap_or_default());
+                    assert_eq!(answer.contents.replace(event.outcome.clone()), None);
+                }
                 Event::ObjectsChanged { sequence, done, refused, reason } => {
                     assert_eq!((by, *sequence), (SessionKey::NODE, self.tick - 1));
                     self.node_result = Some((*done, *refused, *reason));
                 }
+                // Of prims that are meshes or sculpts.
+                Event::SolidsWanted(_) => {}
+                Event::WearRefused { item, reason, .. } => answer.not_worn = Some((*item, *reason)),
                 other => panic!("{other:?}"),
             }
         }
@@ -202,8 +231,8 @@ impl Stage {
         );
     }
 
-    /// Linksets that have left the world in the last step.
-    pub(super) fn held_in_frame(&self) -> Vec<Arc<HeldLinkset>> {
+    /// Objects that have left the world in the last step.
+    pub(super) fn held_in_frame(&self) -> Vec<Arc<HeldObject>> {
         let held = self.frame.events.iter().filter_map(|event| match event {
             Event::Transfer(_, Transfer::Held(held)) => Some(Arc::clone(held)),
             _ => None,
@@ -211,9 +240,18 @@ impl Stage {
         held.collect()
     }
 
+    /// Worn linksets that have changed hands in the last step.
+    pub(super) fn worn_in_frame(&self) -> Vec<Arc<WornTransfer>> {
+        let worn = self.frame.events.iter().filter_map(|event| match event {
+            Event::Transfer(_, Transfer::Worn(worn)) => Some(Arc::clone(worn)),
+            _ => None,
+        });
+        worn.collect()
+    }
+
     /// Linksets that the last step has sent to their owners, by the ids of their roots.
     pub(super) fn returned(&self) -> Vec<Uuid> {
-        self.held_in_frame().iter().map(|held| held.prims[0].1.body.id).collect()
+        self.held_in_frame().iter().map(|held| held.linksets[0][0].1.body.id).collect()
     }
 
     pub(super) fn limit(&mut self, limits: ObjectLimits) {
@@ -314,6 +352,11 @@ pub(super) fn check(world: &World) {
         assert_eq!(body.shape.clamped(), Ok(body.shape));
         assert_eq!(check_texture_entry(&body.texture_entry), Ok(()));
         assert_eq!(Body::clone(body).checked().as_ref(), Ok(&**body));
+        let items = body.contents.iter().flat_map(|contents| &contents.items);
+        assert!(items.clone().all(|item| item.ownership.owner == body.ownership.owner), "{id:?}");
+        assert!(items.clone().all(|item| item.ownership.group == body.ownership.group), "{id:?}");
+        assert_eq!(motion.flags.any(PrimFlags::INVENTORY_EMPTY), body.n_items() == 0, "{id:?}");
+        assert_eq!(store.contents_rights(id), body.contents_rights(), "{id:?}");
         let is_temporary = motion.flags.any(PrimFlags::TEMPORARY);
         let root = store.root_of(id).expect("it has a root");
         let is_worn = store.motion(root).is_some_and(|prim| prim.parent != LocalId(0));

@@ -85,7 +85,7 @@ fn state(stage: &Stage) -> (u64, Vec<link::ObjectPage>, u64) {
 fn assert_refused(stage: &mut Stage, by: SessionKey, request: &ObjectCommand, reasons: &[EditRefusal]) {
     let before = state(stage);
     let n_done = stage.world.counters().edits.done;
-    let Answer { created, refused, transfers } = stage.ask(by, request.clone());
+    let Answer { created, refused, transfers, .. } = stage.ask(by, request.clone());
     let (reason, ids) = refused.unwrap_or_else(|| panic!("{request:?} was not refused"));
     assert!(reasons.contains(&reason), "{reason:?}: {request:?}");
     let is_by_id = matches!(request, ObjectCommand::Undo(_) | ObjectCommand::Redo(_));

@@ -1,0 +1,72 @@
+//! The wardrobe of the node: what users wear goes to the regions where their avatars are, by way of the keepers.
+
+use super::{FollowedRegion, Keepers};
+use crate::serve::world_map::WorldMap;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use ids::{Instant, WorldId};
+use keeper::{Keeper, WardrobeOrder, WornRegions};
+use link::Event;
+
+/// Orders that wait for the `replica` thread; the sender of a further one waits.
+const ORDERS_MAX: usize = 256;
+
+/// Way of orders to the wardrobe.
+#[derive(Clone)]
+pub(in crate::serve) struct WardrobeOrders(Sender<WardrobeOrder>);
+
+impl WardrobeOrders {
+    /// The two ends.
+    pub(in crate::serve) fn new() -> (Self, Receiver<WardrobeOrder>) {
+        let (sender, receiver) = bounded(ORDERS_MAX);
+        (Self(sender), receiver)
+    }
+
+    /// Gives an order, behind those before it.
+    pub(in crate::serve) fn order(&self, order: WardrobeOrder) {
+        // Without a receiver the server ends, and the store has all that is worn.
+        drop(self.0.send(order));
+    }
+}
+
+/// The regions as the wardrobe knows them.
+struct Followed<'a>(&'a mut WorldMap<FollowedRegion>);
+
+impl WornRegions for Followed<'_> {
+    fn keepers(&mut self) -> impl Iterator<Item = &mut Keeper> {
+        self.0.values_mut().map(|followed| &mut followed.keeper)
+    }
+}
+
+impl Keepers {
+    /// Orders to the wardrobe, for [`Self::take_dressing`].
+    pub(in crate::serve) const fn dressing(&self) -> &Receiver<WardrobeOrder> {
+        &self.dressing.1
+    }
+
+    /// Takes an order to the wardrobe. [`Self::poll_worn_answer`] follows.
+    pub(in crate::serve) fn take_dressing(&mut self, now: Instant, order: WardrobeOrder) {
+        self.wardrobe.take_order(now, order, &mut Followed(&mut self.worlds));
+        self.save_due(now);
+    }
+
+    /// The next answer of the wardrobe, for the clients of a region.
+    pub(in crate::serve) fn poll_worn_answer(&mut self) -> Option<(WorldId, Event)> {
+        self.wardrobe.poll_answer()
+    }
+
+    /// Takes the news of a region about worn objects.
+    pub(super) fn take_worn(&mut self, now: Instant, world: WorldId) {
+        while let Some(news) = self.worlds.get_mut(world).and_then(|followed| followed.keeper.poll_worn()) {
+            self.wardrobe.take_news(now, world, news, &mut Followed(&mut self.worlds));
+        }
+    }
+
+    /// Has avatars put objects on that are due.
+    pub(super) fn dress(&mut self, now: Instant) {
+        if self.wardrobe.poll_timeout().is_none_or(|due_at| due_at > now) {
+            return;
+        }
+        self.wardrobe.drive(now, &mut Followed(&mut self.worlds));
+        self.worlds.values_mut().for_each(FollowedRegion::send_transfers);
+    }
+}
