@@ -1,4 +1,4 @@
-// The dashboards against a real Prometheus: starts `throng serve` with bots in it, lets Debian's Prometheus scrape it, and
+// The dashboards against a real Prometheus: starts `throng serve` with bots in it and a backup that was rehearsed, lets Debian's Prometheus scrape it, and
 // asks every query of every panel. A panel without data is a failure: the metric was renamed, or nobody counts it. Before that
 // promtool asks the queries of extremes about made-up data: one moment between two points of a graph has to be in the graph.
 //
@@ -28,7 +28,7 @@ const DAY = { ...VARIABLES, '$__rate_interval': '91s', '$__range': '1d' };
 
 const queries = panelQueries(VARIABLES);
 const work = mkdtempSync(join(tmpdir(), 'throng-dashboards-'));
-const server = await Server.start();
+const server = await Server.start({ config: configWithBackups() });
 const children = [];
 try {
   checkExtremes(panelQueries(DAY));
@@ -39,6 +39,7 @@ try {
       { stdio: ['ignore', 'ignore', 'inherit'] },
     ),
   );
+  await makeBackup();
   const prometheus = await startPrometheus(server.run.admin);
   const silent = await askUntilAllAnswer(prometheus);
   for (const { dashboard, panel, expr, why } of silent) console.error(`no data: ${dashboard} / ${panel}: ${expr}${why}`);
@@ -64,6 +65,23 @@ function panelQueries(variables) {
       (panel.targets ?? []).map((target) => ({ dashboard: dashboard.uid, panel: panel.title, expr: fill(target.expr) })),
     );
   });
+}
+
+/** The tests' configuration with a directory of backups; its path. */
+function configWithBackups() {
+  const config = readFileSync(resolve(DASHBOARDS, '../tests/clients/world.toml'), 'utf8');
+  const path = join(work, 'server.toml');
+  writeFileSync(path, `${config}\n[backup]\ndirectory = "${join(work, 'backups')}"\nevery_h = 0\nrehearse_every_h = 0\n`);
+  return path;
+}
+
+/** A backup, and its rehearsal, which goes on by itself. */
+async function makeBackup() {
+  await server.command('backup', join(work, 'backups'));
+  const token = readFileSync(join(server.dataDir, 'admin.token'), 'utf8').trim();
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const ordered = await fetch(`http://${server.run.admin}/v1/rehearsals`, { method: 'POST', headers, body: '{}' });
+  if (!ordered.ok) throw new Error(`no rehearsal: ${ordered.status} ${await ordered.text()}`);
 }
 
 /** Whether a point of a day's graph tells of what was over a minute before it. */

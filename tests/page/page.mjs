@@ -24,6 +24,9 @@ const WINDOWS = [
   { width: 390, height: 844, theme: 'dark' },
 ];
 
+/** Scopes of the token with which the operator's page is opened: all that it shows. */
+const READING = 'worlds:read,regions.read,assets.read,inventory.read,archives,backup';
+
 const screenshot = process.argv.includes('--screenshot') ? process.argv[process.argv.indexOf('--screenshot') + 1] : undefined;
 const server = await Server.start({ config: '../page/worlds.toml' });
 const bots = spawn(
@@ -61,7 +64,7 @@ async function lookAtWorlds() {
 
   const operator = `http://${server.run.admin}/`;
   const token = async (name, scope) => (await server.command('token', 'create', '--name', name, '--scope', scope)).trim();
-  const [reading, writing] = [await token('page', 'worlds:read,regions.read'), await token('orders', 'worlds:write')];
+  const [reading, writing] = [await token('page', READING), await token('orders', 'worlds:write')];
   for (const window of WINDOWS) {
     const suspended = await make({ template: 'Plain', name: `Asleep at ${window.width}` });
     const saved = await api.post(`/${suspended.id}/suspend`);

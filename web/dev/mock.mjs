@@ -252,6 +252,45 @@ function regionAnswer(path) {
   return JSON.stringify(decodeURIComponent(name) === regions[0].name ? edits : []);
 }
 
+/** A directory with two backups, and two jobs; a load of an archive that is under way; assets, one of them in quarantine; the inventory of any account. */
+function backupAnswer(path) {
+  const now_s = Math.floor(Date.now() / 1_000);
+  if (path === "/v1/backups") {
+    const counts = { assets: 45_000, items: 12_000, objects: 9_000, damaged: 0, missing: 0, bytes: 1.9e9 };
+    const at = (hours) => ({ cut_s: now_s - 3_600 * hours, verified_s: now_s - 3_600 * hours + 240 });
+    const backups = [
+      { name: "5", whole: true, ...counts, ...at(5), rehearsed_s: null, rehearsal_succeeded: null },
+      { name: "29", whole: false, ...counts, ...at(29), missing: 2, rehearsed_s: now_s - 1_000_000, rehearsal_succeeded: true },
+    ];
+    return JSON.stringify({ directory: "/mnt/backups", newest_whole_s: now_s - 18_000, rehearsed_s: now_s - 1_000_000, late: ["The last rehearsal is late."], backups });
+  }
+  if (path === "/v1/jobs") {
+    const job = { kind: "backup", subject: "/mnt/backups", author: "schedule", cancelled: false };
+    const running = { id: 8, state: "running", created_s: now_s - 60, started_s: now_s - 60, ended_s: null, progress: { part: "assets", done: 1_234, total: 45_000 }, outcome: null };
+    const done = { id: 7, state: "done", created_s: now_s - 18_000, started_s: now_s - 18_000, ended_s: now_s - 17_000, outcome: "backup with 45,000 assets" };
+    return JSON.stringify([running, done].map((one) => ({ ...job, ...one })));
+  }
+  if (path === "/v1/archives/jobs") {
+    const job = { subject: "harbour.oar into Harbour", author: "admin.token", cancelled: false, created_s: now_s - 40, started_s: now_s - 40, ended_s: null };
+    const done = Math.floor((Date.now() - startedAt) / 40) % 45_000;
+    return JSON.stringify([{ ...job, id: 9, kind: "oar_load", state: "running", progress: { part: "objects", done, total: 45_000 }, outcome: null }]);
+  }
+  if (path === "/v1/assets") {
+    const kinds = [["texture", 38_000, 120, 1.7e9], ["mesh", 6_000, 0, 2.1e8], ["notecard", 900, 0, 1.2e6]].map(([kind, assets, temporary, bytes]) => ({ kind, assets, temporary, damaged: kind === "mesh" ? 1 : 0, bytes }));
+    const quarantine = [{ hash: "ab01".repeat(16), bytes: 60_000, damage: "its bytes are missing", assets: ["5748decc-f629-461c-9a36-a35a221fe21f"] }];
+    return JSON.stringify({ kinds, scrub_position: 0.25, scrub_verified: 11_000, scrub_damaged: 1, scrub_days: 14, quarantined: 1, quarantine });
+  }
+  const [, name] = /^\/v1\/users\/([^/]+)\/inventory$/.exec(path) ?? [];
+  return name === undefined ? undefined : inventory(decodeURIComponent(name));
+}
+
+function inventory(owner_name) {
+  const folder = (name, depth, items, missing = 0) => ({ id: name, name, depth, kind: -1, version: 1, items, links: name === "Current Outfit" ? items : 0, missing, lost: name === "Adrift" });
+  const folders = [folder("My Inventory", 0, 2), folder("Clothing", 1, 30), folder("Hats", 2, 12, 1), folder("Current Outfit", 1, 6), folder("Objects", 1, 240), folder("Adrift", 0, 3)];
+  const missing_items = [{ id: "hat", name: "Blue hat", folder: "Hats", asset: "5748decc-f629-461c-9a36-a35a221fe21f", kind: 0, damage: null }];
+  return JSON.stringify({ owner: "", owner_name, items: 293, links: 6, missing: 1, folders, missing_items });
+}
+
 /** The answer of the operator's API to this path, if it is one that the page asks for. */
 function worldAnswer(path) {
   if (path === "/v1/worlds") {
@@ -314,7 +353,7 @@ const http = createServer((request, response) => {
     response.writeHead(200, { "content-type": "application/octet-stream" }).end(heights(region));
     return;
   }
-  const answer = worldAnswer(path) ?? regionAnswer(path);
+  const answer = worldAnswer(path) ?? regionAnswer(path) ?? backupAnswer(path);
   if (answer !== undefined) {
     response.writeHead(200, { "content-type": "application/json" }).end(answer);
     return;

@@ -8,7 +8,8 @@
  * Checks, each by waiting for its condition: the browser is asked for a token; the table has N worlds with owners, short ids and ages,
  * sorted by cost and then by name; costs are in view; a click on the row of the world NAME opens its map with its avatars, one of them
  * moves, and the address leads to it again; closing it closes it. With a token for orders, the suspended world is asked nothing until
- * it is resumed, a wrong token is refused in words, and the last world ends after a confirmation and not before. See `browser.mjs` for
+ * it is resumed, a wrong token is refused in words, and the last world ends after a confirmation and not before. The assets are counted, and the inventory of the owner
+ * NAME is a tree of folders. See `browser.mjs` for
  * what every page must keep to. Exit status 0 or 1.
  */
 
@@ -55,6 +56,7 @@ async function walkThrough(page, step) {
   }
   await checkTable(page, step);
   const people = await checkMap(page, step);
+  await checkContent(page, step);
   if (options["order-token"] !== undefined) {
     await checkResume(page, step);
     await checkEnd(page, step);
@@ -109,6 +111,22 @@ async function checkTable(page, step) {
   if (options["expect-owner"] !== undefined) {
     await row.locator(".cell-owner", { hasText: options["expect-owner"] }).waitFor();
   }
+}
+
+/** Assets, and the inventory of an account. */
+async function checkContent(page, step) {
+  step("looking for the assets");
+  await page.locator("#scrub-state", { hasText: "this pass" }).waitFor();
+  if (options["expect-owner"] === undefined) {
+    return;
+  }
+  step(`opening the inventory of ${options["expect-owner"]}`);
+  await page.locator("#inventory-name").fill(options["expect-owner"]);
+  await page.locator("#inventory-name").press("Enter");
+  await page.locator("#inventory-state", { hasText: `${options["expect-owner"]} has ` }).waitFor();
+  await page.locator("#inventory details[open] li", { hasText: "Clothing" }).first().waitFor();
+  await expectFits(page, step);
+  await expectAccessible(page, step);
 }
 
 async function checkMap(page, step) {

@@ -16,6 +16,10 @@ import { Reliefs } from "../map/relief";
 import { parseHello } from "../net/protocol";
 import { attachTheme } from "../theme";
 import { fetchMap, fetchPositions, fetchWorlds, Refusal, sendOrder, type Present, type World } from "./api";
+import { AssetsPanel, fetchAssets } from "./assets";
+import { BackupsPanel, fetchBackups } from "./backups";
+import { InventoryPanel } from "./inventory";
+import { ArchivesPanel, fetchArchiveJobs, fetchJobs } from "./jobs";
 import { OrderDialog } from "./orders";
 import { isActive, isSuspended, shortId, totals } from "./ranking";
 import { fetchEdits, fetchRegions, RegionsPanel } from "./regions";
@@ -26,6 +30,12 @@ import { Watcher } from "./watcher";
 const WORLDS_MS = 2_000;
 /** Time between two requests for all regions. */
 const REGIONS_MS = 2_000;
+/** Time between two requests for backups and jobs. */
+const BACKUPS_MS = 5_000;
+/** Time between two requests for loads and saves of archives. */
+const ARCHIVES_MS = 2_000;
+/** Time between two requests for assets. Each looks for all that are in quarantine. */
+const ASSETS_MS = 30_000;
 /** Time between two requests for the ground and the objects of the map. */
 const MAP_MS = 60_000;
 /** Names beside the map. */
@@ -45,6 +55,10 @@ const orders = new OrderDialog(sendOrder, (order, world) => {
   wakeUp?.();
 });
 const regionsPanel = new RegionsPanel();
+const backupsPanel = new BackupsPanel();
+const archivesPanel = new ArchivesPanel();
+const assetsPanel = new AssetsPanel();
+new InventoryPanel();
 const table = new WorldTable({
   onChoose(world) {
     location.hash = world.id === chosen ? "" : world.id;
@@ -88,7 +102,7 @@ openChosen();
 requestAnimationFrame(onFrame);
 void linkToPublicPage();
 void watchWorlds();
-void watchRegions();
+watchParts();
 setInterval(refreshMap, MAP_MS);
 
 /** Users build. A hidden page asks for nothing. */
@@ -129,24 +143,37 @@ async function watchWorlds(): Promise<void> {
   }
 }
 
-/** Shows the regions for as long as the token has the scope for them. */
-async function watchRegions(): Promise<void> {
+/** Shows a part of the page for as long as the token has the scope for it. */
+async function watchPart(path: string, period_ms: number, show: () => Promise<void>, hide: () => void): Promise<void> {
   for (;;) {
     if (!document.hidden) {
       try {
-        const regions = await fetchRegions();
-        regionsPanel.show(regions, await fetchEdits(regions));
+        await show();
       } catch (error) {
         if (error instanceof Refusal && error.status === 403) {
-          regionsPanel.hide();
+          hide();
           return;
         }
         // The list of worlds says that the server does not answer.
-        console.warn(`No answer from v1/regions: ${String(error)}`);
+        console.warn(`No answer from ${path}: ${String(error)}`);
       }
     }
-    await sleep(REGIONS_MS);
+    await sleep(period_ms);
   }
+}
+
+function watchParts(): void {
+  const showRegions = async (): Promise<void> => {
+    const regions = await fetchRegions();
+    regionsPanel.show(regions, await fetchEdits(regions));
+  };
+  const showBackups = async (): Promise<void> => backupsPanel.show(await fetchBackups(), await fetchJobs(), Date.now() / 1_000);
+  const showArchives = async (): Promise<void> => archivesPanel.show(await fetchArchiveJobs(), Date.now() / 1_000);
+  const showAssets = async (): Promise<void> => assetsPanel.show(await fetchAssets());
+  void watchPart("v1/regions", REGIONS_MS, showRegions, () => regionsPanel.hide());
+  void watchPart("v1/backups", BACKUPS_MS, showBackups, () => backupsPanel.hide());
+  void watchPart("v1/archives/jobs", ARCHIVES_MS, showArchives, () => archivesPanel.hide());
+  void watchPart("v1/assets", ASSETS_MS, showAssets, () => assetsPanel.hide());
 }
 
 function setLink(link: string, text: string): void {

@@ -143,10 +143,10 @@ export class RegionsPanel {
 function makeRegion(region: RegionCounts): HTMLElement {
   const row = document.createElement("li");
   row.dataset["region"] = region.name;
-  row.append(textElement("span", "region-name", region.name), textElement("span", "muted", countsText(region)));
+  row.append(textElement("span", "row-name", region.name), textElement("span", "muted", countsText(region)));
   const trouble = saveText(region);
   if (trouble !== "") {
-    row.append(textElement("span", "region-trouble", trouble));
+    row.append(textElement("span", "row-trouble", trouble));
   }
   return row;
 }
