@@ -9,7 +9,7 @@
 
 # In the order of running: the page comes before everything that compiles, since it is embedded in the binary. Side by side run steps that wait or keep one
 # core busy; preflight counts instructions. Beside foreign clients and their deadlines runs only what takes the CPU time that they leave.
-STEPS="toolchain format words web clippy rustdoc+deny test postgres+preflight clients+crowd+cgroup page+dashboards experiments+kills fuzz"
+STEPS="toolchain format words web clippy rustdoc+deny test postgres+preflight clients+crowd+cgroup page+dashboards experiments+kills+keep fuzz"
 SKIP=77
 FUZZ_SECONDS=${FUZZ_SECONDS:-5}
 
@@ -125,7 +125,7 @@ step_dashboards() {
 }
 
 # Every experiment for less than a minute, four at a time, since they mostly wait: all figures come out, and none of them is a measurement. As root in the TUN
-# sink, else on loopback and named so. Experiment kills is a step of its own.
+# sink, else on loopback and named so. Crashes, of which there are more, are steps of their own.
 step_experiments() {
   need_node
   need_package valgrind valgrind || return $SKIP
@@ -137,7 +137,7 @@ step_experiments() {
   rm -rf "$out"
   mkdir -p "$out"
   for name in $names; do
-    if [ "$name" = kills ]; then continue; fi
+    if [ "$name" = kills ] || [ "$name" = keep-kills ]; then continue; fi
     if [ "$running" -ge 4 ]; then
       wait -n || true
       running=$((running - 1))
@@ -147,7 +147,7 @@ step_experiments() {
   done
   wait
   for name in $names; do
-    if [ "$name" = kills ]; then continue; fi
+    if [ "$name" = kills ] || [ "$name" = keep-kills ]; then continue; fi
     status=$(cat "$out/$name.status")
     if [ "$status" -eq 3 ]; then echo "no TUN device between two namespaces can be had here" && return $SKIP; fi
     if [ "$status" -ne 0 ]; then echo "experiment $name: exit status $status" && return 1; fi
@@ -172,19 +172,27 @@ quick_experiment() {
 }
 
 # Bots build and the server is killed, again and again: each region is a complete frame. KILLS=200 for the long run.
-step_kills() {
+step_kills() { crashes kills; }
+
+# Bots upload, give, take, rez and remove things and the server is killed, again and again, also with slow synchronisations and a full disk: each thing of which it has
+# acknowledged the place is there, and those that must not be copied are there once.
+step_keep() { crashes keep-kills; }
+
+# crashes EXPERIMENT: as many as KILLS, or 20.
+crashes() {
   build_throng
   # A folder of its own: step experiments removes its own one at the same time.
-  local status=0
-  "$target/debug/throng" experiment run kills --quick --kills "${KILLS:-20}" --out "$target/experiments-kills" || status=$?
+  local status=0 out=$target/experiments-crashes/$1
+  "$target/debug/throng" experiment run "$1" --quick --kills "${KILLS:-20}" --out "$out" || status=$?
   if [ $status -eq 3 ]; then echo "no TUN device between two namespaces can be had here" && return $SKIP; fi
   return $status
 }
 
-# What takes hours. Not in the default list: 200 kills of a server in which bots build, and a thousand seeds of the simulator's building site and of a
-# viewer that keeps objects.
+# What takes hours. Not in the default list: 200 kills of a server in which bots build, and of one in which they carry things, and a thousand seeds of the
+# simulator's building site and of a viewer that keeps objects.
 step_long() {
   KILLS=200 step_kills
+  KILLS=200 step_keep
   cargo test --release -p gateway --lib --locked viewer_cache -- --ignored
   cargo run --release -p sim --locked -- --site --clients 12 --storm-s 20 --seeds 1000 --faults rough --restores 4
   cargo run --release -p sim --locked -- --site --clients 12 --storm-s 20 --seeds 200 --faults panics --hosts 2 --moves

@@ -65,8 +65,8 @@ const NOBODY = '11111111-2222-3333-4444-555555555555';
 const id = (text = NOBODY) => new UUID(text);
 const here = () => new Vector3([128, 128, 25]);
 const zero = () => new Vector3([0, 0, 0]);
-/** Longer than a datagram holds: it is uploaded as a file. */
-const WEARABLE = `LLWearable version 22\nLong\n\n\tpermissions 0\n\t{\n\t}\ntype 4\nparameters 0\ntextures 0\n${' '.repeat(2_000)}`;
+/** Within one datagram: the library does not notice the end of a longer upload, which goes as a file (Circuit.js:85 resolves for files of one part alone). */
+const WEARABLE = 'LLWearable version 22\nShirt\n\n\tpermissions 0\n\t{\n\t}\ntype 4\nparameters 0\ntextures 0\n';
 const offer = () => event(InventoryOfferedEvent, { type: AssetType.Notecard, requestID: id(), source: ChatSourceType.Agent });
 const event = (Event, fields) => Object.assign(new Event(), { from: id(), fromName: 'Nobody', message: '', ...fields });
 
@@ -96,12 +96,37 @@ const inInstance = (call, other) => ({ ...call, inInstance: other });
  * sent, and checks that it cannot be encoded.
  */
 const unencodable = (args) => ({ args, unencodable: true });
+/** Likewise of calls that bring objects into the world, by the server's alert. */
+const gatherRezzed = (answer) =>
+  gathers(
+    answer,
+    'error: No objects arrived',
+    'InventoryItem.js:699 looks at what it has gathered after 30 s, also when objects have arrived',
+    () => [here()],
+  );
+const rezRefused = (answer) =>
+  refusedUnheard(
+    answer,
+    'Prim never arrived',
+    'InventoryItem.js:781 listens to onNewObjectEvent alone: an ObjectUpdate with the flag CreateSelected, and the id of the item in its properties',
+    () => [here()],
+  );
 /** As long as the wait is the caller's own argument, a short one is given. */
 const SHORT_MS = 200;
+const attachRefused = (answer) =>
+  refusedUnheard(
+    answer,
+    'Attach to avatar timed out',
+    'InventoryItem.js:605 listens to onAttachmentAdded alone; its timer is the second argument',
+    () => [1, SHORT_MS],
+  );
 /** And a long one where the sweep makes what the call waits for. */
 const ACT_MS = 9_000;
 
-const NO_OBJECTS = /^Inventories hold no objects/;
+/** The item of the sweep is a part of the outfit. */
+const NOT_WORN = /^It cannot be worn: it is no object/;
+const NOT_WORN_HERE = /^Objects of your inventory cannot be put on here/;
+const NOT_AN_OBJECT = /^The item stays where it is: it is no object/;
 const NO_BUILDING = /^Objects cannot be built or changed here/;
 const GROUPS = /^Groups are not available/;
 /**
@@ -279,24 +304,9 @@ export const CALLS = {
   'InventoryItem.moveToFolder': endsWith(({ folder }) => [folder]),
   'InventoryItem.delete': ends(),
   'InventoryItem.detachFromAvatar': ends(),
-  'InventoryItem.attachToAvatar': refusedUnheard(
-    NO_OBJECTS,
-    'Attach to avatar timed out',
-    'InventoryItem.js:605 listens to onAttachmentAdded alone; its timer is the second argument',
-    () => [1, SHORT_MS],
-  ),
-  'InventoryItem.rezGroupInWorld': gathers(
-    NO_OBJECTS,
-    'error: No objects arrived',
-    'InventoryItem.js:699 looks at what it has gathered after 30 s, also when objects have arrived',
-    () => [here()],
-  ),
-  'InventoryItem.rezInWorld': refusedUnheard(
-    NO_OBJECTS,
-    'Prim never arrived',
-    'InventoryItem.js:781 listens to onNewObjectEvent alone: an ObjectUpdate with the flag CreateSelected, and the id of the item in its properties',
-    () => [here()],
-  ),
+  'InventoryItem.attachToAvatar': inInstance(attachRefused(NOT_WORN), attachRefused(NOT_WORN_HERE)),
+  'InventoryItem.rezGroupInWorld': inInstance(gatherRezzed(NOT_AN_OBJECT), gatherRezzed(NO_BUILDING)),
+  'InventoryItem.rezInWorld': inInstance(rezRefused(NOT_AN_OBJECT), rezRefused(NO_BUILDING)),
   'InventoryItem.rename': ends('another'),
   'InventoryItem.isScriptRunning': ends(),
   'InventoryItem.copyTo': endsWith(({ folder }) => [folder, 'a copy']),

@@ -52,9 +52,13 @@ await main(async ({ clients: count, loginUri, step, api, log }) => {
 
   await step('what stands around is shown to all, each thing on the ground', async () => {
     // 1,000 boxes in 65,536 m² are some 200 within 64 m.
-    const near = (client) => client.things().filter(({ Position }) => distance(Position, client.sees().position) <= THINGS_M);
+    const near = (client) => {
+      const { position } = client.sees();
+      return client.things().filter(({ Position }) => distance(Position, position) <= THINGS_M);
+    };
+    const shown = (client) => `${client.name} ${near(client).length} of ${client.things().length} around ${JSON.stringify(client.sees().position)}`;
     await until('things around all clients', () => clients.every((client) => near(client).length >= THINGS_MIN), {
-      describe: () => clients.map((client) => `${client.name} ${near(client).length}`).join(', '),
+      describe: () => clients.map(shown).join(', '),
     });
     for (const { Position, Scale } of near(speaker)) {
       const height = speaker.terrainHeight(Math.floor(Position.x), Math.floor(Position.y));
