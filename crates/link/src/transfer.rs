@@ -206,7 +206,7 @@ pub struct ContentReplacement {
 /// Place for an object that comes into a world. Variants are appended, never moved: recordings have their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum RestorePlace {
-    /// Where it was.
+    /// Its former place.
     Former,
     /// The root of its first linkset is here, metres from the region's corner; the others keep their distances.
     At(Vec3),

@@ -286,7 +286,7 @@ impl RequestIds {
         .into()
     }
 
-    /// An item is worn at its usual place, beside what is worn there.
+    /// The item is worn at its usual point, beside objects that are worn there.
     #[must_use]
     pub fn wear(self, row: &ItemRow) -> Message {
         /// Bit of the point of attachment: others stay.

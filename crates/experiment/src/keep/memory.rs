@@ -1,6 +1,6 @@
 //! Private memory of a process: now, and at most in a while.
 //!
-//! It is the resident memory without what is shared or shareable: the program, and the ring of the flight recorder, which has its configured size in any case.
+//! Private memory is the resident memory less shared and shareable pages: the program, and the ring of the flight recorder, which has its configured size in any case.
 
 use crate::clock;
 use crate::error::ExperimentError;

@@ -56,7 +56,7 @@ impl LoginRules {
     }
 }
 
-/// Other rules for logins. What is not named stays.
+/// A change of the rules for logins: rules without a value stay.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[schema(as = LoginsOrder)]
 #[serde(deny_unknown_fields)]

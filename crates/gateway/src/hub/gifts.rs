@@ -2,7 +2,7 @@
 //! delivered here.
 //!
 //! A gift is in the receiver's inventory once its order is carried out, and its offer waits in the store until the receiver has been shown it. A user is shown
-//! what waits when the avatar has arrived ([`GiftRequest::Announce`]), and what comes behind that at once. Since orders are carried out one after the other, an offer
+//! waiting offers when the avatar has arrived ([`GiftRequest::Announce`]), and later ones at once. Since orders are carried out one after the other, an offer
 //! is either in the announcement or comes behind it. Shown offers are reported to the store about once a second and at the session's end
 //! ([`GiftRequest::Shown`]); after a crash in between some are shown again.
 

@@ -76,7 +76,7 @@ fn next_owner_rights(item: &ContentItem) -> Mask {
     masks.base & masks.next_owner
 }
 
-/// How many of some items can be copied, changed and given away: two bits each, from the lowest on, with 0 for no items, 1 for none of them, 2 for some
+/// Shares of the items that can be copied, changed and given away: two bits each, from the lowest on, with 0 for no items, 1 for none of them, 2 for some
 /// and 3 for all.
 fn aggregate(masks: impl Iterator<Item = Mask>) -> u8 {
     let rights = [Mask::COPY, Mask::MODIFY, Mask::TRANSFER];

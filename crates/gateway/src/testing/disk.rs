@@ -87,7 +87,7 @@ pub(crate) struct RegionDisk {
     news: DiskNews,
 }
 
-/// What has become of transfers since it was asked last.
+/// Outcomes of transfers since the last call.
 #[derive(Debug, Default)]
 pub(crate) struct DiskNews {
     pub(super) items: Vec<ItemEffect>,

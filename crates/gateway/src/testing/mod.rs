@@ -199,7 +199,7 @@ pub(crate) struct Node {
     crowd: u64,
     /// Made when something is looked up or changed.
     store: Option<Arc<Store>>,
-    /// What users wear in regions that are saved.
+    /// Worn objects of users in saved regions.
     wardrobe: Wardrobe,
 }
 

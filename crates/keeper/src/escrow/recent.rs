@@ -21,7 +21,7 @@ const WORN_MAX: usize = 4_096;
 /// Items of objects that left by a ticket which was undone, likewise: 24 bytes each.
 const UNDONE_MAX: usize = 1 << 16;
 
-/// What an undo needs.
+/// Transfers of the last 60 s, for an undo.
 #[derive(Debug, Default)]
 pub(super) struct RecentTransfers {
     made: BTreeMap<Ticket, Made>,

@@ -60,7 +60,7 @@ pub(super) enum ContentError {
         #[source]
         source: ArchiveContentError,
     },
-    /// What is kept beside the region's own rows.
+    /// Documents beside the rows of the region cannot be kept.
     #[error("cannot keep what belongs to the content {}", path.display())]
     Store {
         /// The file.

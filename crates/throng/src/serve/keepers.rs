@@ -129,7 +129,7 @@ pub(super) struct KeeperThread {
     disk: KeeperDisk,
 }
 
-/// What batches are saved to.
+/// Destinations of saved batches.
 #[derive(Clone)]
 struct KeeperDisk {
     store: Arc<Store>,

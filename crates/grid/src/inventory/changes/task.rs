@@ -28,7 +28,7 @@ pub enum InventoryTask {
     Upload(UploadedFile),
     /// Things that go into a region.
     ToWorld(WorldRequest),
-    /// What the user's avatar wears.
+    /// Objects that the user's avatar wears.
     Wear(WearRequest),
 }
 

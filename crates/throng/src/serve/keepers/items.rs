@@ -11,7 +11,7 @@ use store::ItemEffect;
 /// Brings bytes of assets to the disk.
 pub(in crate::serve) type KeepContents = Arc<KeepContentsFn>;
 
-/// What a [`KeepContents`] calls.
+/// The function that a [`KeepContents`] calls.
 pub(super) type KeepContentsFn = dyn Fn(Vec<AssetBytes>) -> Result<(), ReadAssetError> + Send + Sync;
 
 /// Informs the owners of inventories of effects that are on the disk.

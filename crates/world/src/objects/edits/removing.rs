@@ -1,6 +1,6 @@
 //! Linksets that leave the world, for nothing or for an inventory.
 //!
-//! What a user takes, or copies, with one request becomes one object for each owner that it had, as in OpenSimulator: prims of two owners are never in one.
+//! Objects that a user takes, or copies, with one request become one item for each of their owners, as in OpenSimulator: prims of two owners are never in one.
 //! Linksets that are deleted, returned or saved become objects of their own, so that each can come back by itself.
 
 use super::editor::{Judgement, ObjectEditor, hand_over};
