@@ -140,7 +140,7 @@ impl Circuit {
         }
         if self.ping.next_at() <= now {
             self.ping.on_timeout(now, self.config.ping_interval);
-            self.in_flight.free_spare();
+            self.in_flight.free_spare(now);
             if self.spare.shed_if_unused() {
                 self.acks.free_spare();
                 self.lanes.free_spare();

@@ -24,6 +24,7 @@ mod clock;
 mod config;
 mod control;
 mod duplicates;
+mod expired;
 mod idle;
 mod lanes;
 mod loss;

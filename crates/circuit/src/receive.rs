@@ -133,6 +133,12 @@ impl Circuit {
             if !packet.datagram.is_empty() {
                 self.spare.return_buffer(packet.datagram);
             }
+        } else if let Some(sent_at) = self.in_flight.on_late_ack(id) {
+            self.idle.on_heard(now);
+            if self.is_measurable(sent_at) {
+                self.rtt.on_ack(now.since(sent_at), false);
+            }
+            self.stats.acks_late += 1;
         }
     }
 }

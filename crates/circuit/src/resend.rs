@@ -1,6 +1,7 @@
 //! Reliable packets that the peer has not acked yet, whole, so that they can be sent again under their own
 //! number.
 
+use crate::expired::Expired;
 use crate::losses::Losses;
 use crate::sequence::{distance, is_newer};
 use ids::Instant;
@@ -58,6 +59,7 @@ pub(crate) struct InFlight {
     held_until: Option<Instant>,
     /// Numbers of perishable packets that were not acked in time, until the application has asked for them.
     lost: VecDeque<u32>,
+    expired: Expired,
     /// The packet sent last, whether it is still here or not.
     newest: Option<u32>,
     losses: Losses,
@@ -147,7 +149,7 @@ impl InFlight {
             return 0;
         }
         let before = self.lost.len();
-        let Self { packets, lost, losses, .. } = self;
+        let Self { packets, lost, expired, losses, .. } = self;
         let mut latest_missing = None;
         packets.retain_mut(|packet| {
             let is_overdue = packet.due_at <= now;
@@ -159,11 +161,12 @@ impl InFlight {
             if packet.is_missing {
                 latest_missing = Some(packet.sequence);
             }
-            let expired = is_overdue && packet.datagram.is_empty();
-            if expired {
+            let expires = is_overdue && packet.datagram.is_empty();
+            if expires {
                 lost.push_back(packet.sequence);
+                expired.push(packet.sequence, packet.sent_at);
             }
-            !expired
+            !expires
         });
         if self.packets.is_empty() {
             self.earliest = None;
@@ -180,6 +183,18 @@ impl InFlight {
     /// The number of a perishable packet that was not acked in time.
     pub(crate) fn pop_lost(&mut self) -> Option<u32> {
         self.lost.pop_front()
+    }
+
+    /// The ack of an expired perishable packet has come: the time at which that was sent, and the packet is lost no more. None if there is no such packet.
+    pub(crate) fn on_late_ack(&mut self, sequence: u32) -> Option<Instant> {
+        let sent_at = self.expired.on_ack(sequence)?;
+        self.lost.retain(|&lost| lost != sequence);
+        Some(sent_at)
+    }
+
+    /// The number of a perishable packet that was acked after it had expired.
+    pub(crate) fn pop_late_ack(&mut self) -> Option<u32> {
+        self.expired.pop_acked()
     }
 
     /// True if the packet with this number waits for its ack.
@@ -220,7 +235,8 @@ impl InFlight {
 
     /// Frees the memory of a past peak: the part not needed since the last call, if that is most of it. A small surplus stays, since it
     /// would only be allocated again.
-    pub(crate) fn free_spare(&mut self) {
+    pub(crate) fn free_spare(&mut self, now: Instant) {
+        self.expired.forget_old(now);
         let needed = std::mem::replace(&mut self.peak, self.packets.len()).max(8);
         if self.packets.capacity() >= 8 * needed {
             self.packets.shrink_to(2 * needed);

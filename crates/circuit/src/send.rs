@@ -123,7 +123,8 @@ impl Circuit {
 
     /// Begins a perishable datagram of the fan-out path, like [`Self::begin_unreliable`], and returns its number. The peer acks it like
     /// any reliable one, but it is not resent: old state must not overwrite newer. Once its ack is overdue, [`Self::poll_lost`] returns
-    /// the number, and the caller makes a new message from current state. Only the number is kept.
+    /// the number, and the caller makes a new message from current state; an ack that comes later still is returned by [`Self::poll_late_ack`].
+    /// Only the number is kept.
     ///
     /// # Errors
     /// The reason if nothing was begun.
@@ -147,6 +148,11 @@ impl Circuit {
         let now = self.advance(now);
         self.expire_perishable(now);
         self.in_flight.pop_lost()
+    }
+
+    /// Number of a perishable message that was acked after [`Self::poll_lost`] had returned it, or before it could: the peer has it.
+    pub fn poll_late_ack(&mut self) -> Option<u32> {
+        self.in_flight.pop_late_ack()
     }
 
     pub(crate) fn expire_perishable(&mut self, now: Instant) {

@@ -25,6 +25,8 @@ pub struct Stats {
     pub resends: u64,
     /// Perishable packets that were not acked in time.
     pub perished: u64,
+    /// Perishable packets that were acked later than that.
+    pub acks_late: u64,
     /// Pings sent.
     pub pings_out: u64,
     /// Pings answered by the peer before the next one left.

@@ -3,6 +3,7 @@
 
 mod acks;
 mod delivery;
+mod late_acks;
 mod liveness;
 mod pacing;
 pub(crate) mod pair;

@@ -125,6 +125,10 @@ pub struct ShardCounters {
     pub reentered: u64,
     /// Reliable messages that a full circuit did not take.
     pub messages_refused: u64,
+    /// Perishable datagrams whose ack was overdue: their contents were sent again.
+    pub perished: u64,
+    /// Of these, datagrams that had arrived: their ack came later.
+    pub acked_late: u64,
     /// Files of clients in messages that are on the disk.
     pub files_stored: u64,
     /// Files that were refused.

@@ -91,6 +91,11 @@ pub fn export(table: &mut MetricTable, shards: &[&ShardFigures]) {
         "",
         sum(|c| c.shard.messages_refused),
     );
+    let perished =
+        ("throng_perished_total", "Perishable datagrams whose ack was overdue, by what became of them.");
+    let (overdue, late) = (sum(|c| c.shard.perished), sum(|c| c.shard.acked_late));
+    table.count_by(perished.0, perished.1, &[("outcome", "acked_late")], late);
+    table.count_by(perished.0, perished.1, &[("outcome", "unacked")], overdue.saturating_sub(late));
     let files = ("throng_file_uploads_total", "Files that clients have uploaded in messages, by outcome.");
     let outcomes: [(&str, Count); 3] = [
         ("stored", |c| c.shard.files_stored),

@@ -39,13 +39,15 @@ struct SentObject {
     id: LocalId,
     /// Equal for equal states.
     state: u32,
+    /// Its ack shows that the client has that state. False once the client has asked for the object since then.
+    is_proof: bool,
 }
 
 impl ObjectStream {
     /// Notes an object in a datagram, `plain` as ObjectUpdate. `state` is equal for equal states.
     pub(super) fn record(&mut self, sequence: u32, id: LocalId, state: u32, plain: bool) {
         self.sent.mark_sent(id, plain);
-        self.under_way.push(SentObject { sequence, id, state });
+        self.under_way.push(SentObject { sequence, id, state, is_proof: true });
     }
 
     /// Notes the overrides of a prim as sent. False if they were already.
@@ -82,20 +84,26 @@ impl ObjectStream {
 
     /// The client lacks the overrides of a prim: they are sent again with it.
     pub(super) fn mark_lacking(&mut self, id: LocalId) {
-        self.overrides.remove(&id);
+        self.forget_proofs(id);
         self.sent.mark_lacking(id);
     }
 
     /// The client asks for a prim, and may lack all of it.
     pub(super) fn mark_asked(&mut self, id: LocalId) {
-        self.overrides.remove(&id);
+        self.forget_proofs(id);
         self.sent.mark_asked(id);
     }
 
     /// The client may display a prim in another state, or not at all.
     pub(super) fn mark_doubtful(&mut self, id: LocalId) {
-        self.overrides.remove(&id);
+        self.forget_proofs(id);
         self.sent.mark_doubtful(id);
+    }
+
+    /// The client may lack what it was sent of a prim: acks of lost datagrams prove nothing any more.
+    fn forget_proofs(&mut self, id: LocalId) {
+        self.overrides.remove(&id);
+        self.late.iter_mut().filter(|former| former.id == id).for_each(|former| former.is_proof = false);
     }
 
     /// The ack of a datagram is overdue: its objects are sent again. `kills` gets those that are gone: the datagram may have arrived, after the
@@ -122,6 +130,23 @@ impl ObjectStream {
         });
     }
 
+    /// The ack of a lost datagram has come. An object that was sent again since then in the same state is settled: otherwise a client that always
+    /// acks late would be sent the largest objects for ever, and the others never. `kills` gets objects that are gone.
+    pub(super) fn acked_late(&mut self, sequence: u32, kills: &mut Vec<LocalId>) {
+        let Self { sent, under_way, late, .. } = self;
+        let arrived: Vec<SentObject> = late.extract_if(.., |former| former.sequence == sequence).collect();
+        for SentObject { id, state, is_proof, .. } in arrived {
+            if !sent.knows(id) {
+                kills.push(id);
+            }
+            let again = under_way.iter().position(|object| (object.id, object.state) == (id, state));
+            if let Some(at) = again.filter(|_| is_proof) {
+                under_way.remove(at);
+                settle_arrived(sent, late, id, state);
+            }
+        }
+    }
+
     /// Settles datagrams that were acked or given up. `kills` gets objects that are gone: their datagram may have come after the kill.
     pub(super) fn settle_acked(&mut self, is_unacked: impl Fn(u32) -> bool, kills: &mut Vec<LocalId>) {
         let Self { sent, movers, rests, under_way, late, overrides_under_way, .. } = self;
@@ -137,14 +162,9 @@ impl ObjectStream {
             if is_unacked(object.sequence) {
                 return true;
             }
-            sent.settle(object.id, false);
+            settle_arrived(sent, late, object.id, object.state);
             if !sent.knows(object.id) {
                 kills.push(object.id);
-            }
-            let has_older = late.iter().any(|former| former.id == object.id && former.state != object.state);
-            late.retain(|former| former.id != object.id);
-            if has_older {
-                sent.mark_doubtful(object.id);
             }
             false
         });
@@ -162,6 +182,16 @@ impl ObjectStream {
         self.rests.shrink_to_fit();
         self.movers.free_spare();
         self.overrides_under_way.shrink_to_fit();
+    }
+}
+
+/// The client has an object in this state. Another state in a lost datagram may come behind it: then the object is sent once more.
+fn settle_arrived(sent: &mut SentSet, late: &mut Vec<SentObject>, id: LocalId, state: u32) {
+    sent.settle(id, false);
+    let has_older = late.iter().any(|former| former.id == id && former.state != state);
+    late.retain(|former| former.id != id);
+    if has_older {
+        sent.mark_doubtful(id);
     }
 }
 
@@ -213,7 +243,7 @@ mod tests {
     fn an_object_that_is_gone_is_killed_again_after_its_datagram_got_lost() {
         let (mut stream, mut kills) = (ObjectStream::default(), Vec::new());
         // It is under way, and the client has it no more.
-        stream.under_way.push(SentObject { sequence: 1, id: ID, state: 10 });
+        stream.under_way.push(SentObject { sequence: 1, id: ID, state: 10, is_proof: true });
         stream.lost(1, &mut kills);
         assert_eq!(kills, [ID], "it may have arrived after the kill, and its ack have got lost");
     }
@@ -226,6 +256,22 @@ mod tests {
         stream.record(2, ID, 10, true);
         stream.settle_acked(|_| false, &mut Vec::new());
         assert!(stream.sent.is_current(ID));
+    }
+
+    #[test]
+    fn a_late_ack_settles_the_same_state_sent_again() {
+        for (state, asks, is_settled) in [(10, false, true), (11, false, false), (10, true, false)] {
+            let mut stream = ObjectStream::default();
+            stream.record(1, ID, 10, true);
+            stream.lost(1, &mut Vec::new());
+            if asks {
+                stream.mark_asked(ID);
+            }
+            stream.record(2, ID, state, true);
+            stream.acked_late(1, &mut Vec::new());
+            stream.lost(2, &mut Vec::new());
+            assert_eq!(stream.sent.is_current(ID), is_settled, "state {state}, asks: {asks}");
+        }
     }
 
     #[test]

@@ -64,9 +64,9 @@ impl Shard {
             return true;
         }
         let index = client.place.scene.feed.current().scenery().of_id(LocalId(id));
-        let sent = index.filter(|&index| client.scenery.sent.has(index));
+        let sent = index.filter(|&index| client.scenery.sent().has(index));
         if let Some(index) = sent {
-            client.scenery.sent.mark_lost(index);
+            client.scenery.mark_lacking(index);
         }
         sent.is_some()
     }
@@ -149,7 +149,7 @@ impl Shard {
         for id in ids.clone() {
             match self.find(at, id) {
                 Found::Avatar => self.client(at.index).viewer.lost(LocalId(id)),
-                Found::Static(index, _) => self.client(at.index).scenery.sent.mark_lost(index),
+                Found::Static(index, _) => self.client(at.index).scenery.mark_lacking(index),
                 Found::Prim(_) => mark_prim(self.client(at.index), LocalId(id)),
                 Found::Nothing => {}
             }

@@ -108,7 +108,7 @@ impl Client {
         let former = std::mem::replace(&mut self.viewer, Viewer::new(session, position, visible_max));
         let mut gone: Vec<LocalId> = former.known().collect();
         let scenery = std::mem::take(&mut self.scenery);
-        gone.extend(scenery.sent.known(replica.scenery()));
+        gone.extend(scenery.sent().known(replica.scenery()));
         // Objects still under way may arrive after their kill, and are killed once more after their ack.
         let nil = AgentId(Uuid::nil());
         self.shown.extend(scenery.under_way(replica.scenery()).map(|(sequence, id)| (sequence, id, nil)));

@@ -193,8 +193,10 @@ pub(crate) struct Node {
     /// And how often they still do.
     poisoned: usize,
     steps: u64,
-    /// On the way to the server.
-    up: Vec<(CircuitAddress, Vec<u8>)>,
+    /// Delay of the clients' PacketAcks beyond that of other datagrams, as of clients short of CPU time.
+    pub(crate) ack_delay: Duration,
+    /// On the way to the server, with times of arrival.
+    up: Vec<(Instant, CircuitAddress, Vec<u8>)>,
     out: Outbox,
     crowd: u64,
     /// Made when something is looked up or changed.
@@ -323,6 +325,7 @@ impl Node {
             poisoned: 0,
             regions,
             steps: 0,
+            ack_delay: Duration::ZERO,
             up: Vec::new(),
             out: Outbox::default(),
             crowd: 0,
@@ -573,7 +576,8 @@ impl Node {
     fn step(&mut self) {
         self.now += STEP;
         self.steps += 1;
-        for (address, bytes) in std::mem::take(&mut self.up) {
+        let arrived: Vec<_> = self.up.extract_if(.., |(at, ..)| *at <= self.now).collect();
+        for (_, address, bytes) in arrived {
             self.deliver_up(address, &bytes);
         }
         if self.steps.is_multiple_of(STEPS_PER_TICK) {
@@ -603,7 +607,9 @@ impl Node {
             client.handle_timeout(self.now);
             for (address, bytes) in client.take_datagrams(self.now) {
                 if !self.loss.takes(TransferDirection::Up, &bytes) {
-                    self.up.push((address, bytes));
+                    let is_ack = number_of(&bytes) == Some(wire::messages::PacketAck::NUMBER);
+                    let delay = if is_ack { self.ack_delay } else { Duration::ZERO };
+                    self.up.push((self.now + delay, address, bytes));
                 }
             }
         }

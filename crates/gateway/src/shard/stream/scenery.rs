@@ -14,7 +14,7 @@ const UNACKED_SHARE: usize = UNACKED_MAX / 2;
 impl Turn<'_> {
     /// True if a near object was not sent yet, or may be lost.
     pub(super) fn is_scenery_due(&self) -> bool {
-        self.client.scenery.sent.is_due(self.replica.scenery(), self.client.viewer.eye)
+        self.client.scenery.sent().is_due(self.replica.scenery(), self.client.viewer.eye)
     }
 
     /// Sends the nearest of it, if any is due.
@@ -31,7 +31,7 @@ impl Turn<'_> {
         let bytes = self.client.circuit.budget_bytes(self.now);
         let datagrams = room.min(bytes / DATAGRAM_MAX).min(DATAGRAMS_PER_SEND);
         let mut found = std::mem::take(self.by_distance);
-        self.client.scenery.sent.choose(scenery, eye, datagrams * PER_DATAGRAM, &mut found);
+        self.client.scenery.choose(scenery, eye, datagrams * PER_DATAGRAM, &mut found);
         let most = PER_DATAGRAM.min(self.packing.objects);
         let mut rest = found.as_slice();
         for _ in 0..datagrams {
@@ -56,14 +56,14 @@ impl Turn<'_> {
                 let overrides = scenery.overrides(object);
                 if overrides.is_some_and(|overrides| !self.send_overrides(scenery.id(object), overrides)) {
                     // The object comes once more, and its overrides with it.
-                    self.client.scenery.sent.mark_lost(object);
+                    self.client.scenery.mark_lacking(object);
                 }
             }
             rest = &rest[n..];
         }
         // Chosen objects that did not fit stay due.
         if let Some(&(_, object)) = rest.first() {
-            self.client.scenery.sent.mark_lost(object);
+            self.client.scenery.put_back(object);
         }
         *self.by_distance = found;
     }

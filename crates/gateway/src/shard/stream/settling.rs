@@ -20,6 +20,7 @@ impl Turn<'_> {
     pub(super) fn settle_sent(&mut self) {
         let client = &mut *self.client;
         while let Some(sequence) = client.circuit.poll_lost(self.now) {
+            self.counters.perished += 1;
             client.scenery.lost(sequence);
             client.objects.lost(sequence, self.gone);
             for id in client.objects.lost_overrides(sequence) {
@@ -33,8 +34,13 @@ impl Turn<'_> {
                 client.viewer.missed_rest(id);
             }
         }
+        while let Some(sequence) = client.circuit.poll_late_ack() {
+            self.counters.acked_late += 1;
+            client.scenery.acked_late(sequence);
+            client.objects.acked_late(sequence, self.gone);
+        }
         let circuit = &client.circuit;
-        client.scenery.forget_acked(|sequence| circuit.is_unacked(sequence));
+        client.scenery.settle_acked(|sequence| circuit.is_unacked(sequence));
         client.objects.settle_acked(|sequence| circuit.is_unacked(sequence), self.gone);
         client.rested.retain(|&(sequence, _)| circuit.is_unacked(sequence));
         // An avatar that came back into the visible set during its kill may have been displayed first and killed then. The same holds
@@ -107,7 +113,7 @@ impl Client {
     /// True if an avatar or object of its world was sent to it, and not killed since.
     fn shows(&self, id: LocalId, replica: &Replica) -> bool {
         match replica.scenery().of_id(id) {
-            Some(object) => self.scenery.sent.has(object),
+            Some(object) => self.scenery.sent().has(object),
             None => self.viewer.shows(id) || self.objects.sent.knows(id),
         }
     }
@@ -115,7 +121,7 @@ impl Client {
     /// The client may lack it: it is sent in full again.
     fn doubt(&mut self, id: LocalId, replica: &Replica) {
         match replica.scenery().of_id(id) {
-            Some(object) if self.scenery.sent.has(object) => self.scenery.sent.mark_lost(object),
+            Some(object) if self.scenery.sent().has(object) => self.scenery.mark_lacking(object),
             Some(_) => {}
             None if self.objects.sent.knows(id) => self.objects.mark_doubtful(id),
             None => self.viewer.lost(id),
@@ -125,7 +131,7 @@ impl Client {
     /// The client may lack an object's overrides of materials: it is sent again, and its newest overrides with it.
     fn lacks_overrides(&mut self, id: LocalId, replica: &Replica) {
         match replica.scenery().of_id(id) {
-            Some(object) if self.scenery.sent.has(object) => self.scenery.sent.mark_lost(object),
+            Some(object) if self.scenery.sent().has(object) => self.scenery.mark_lacking(object),
             None if self.objects.sent.knows(id) => self.objects.mark_lacking(id),
             Some(_) | None => {}
         }

@@ -77,6 +77,23 @@ fn forms(client: &Client) -> Vec<MessageNumber> {
 }
 
 #[test]
+fn a_client_that_acks_late_is_sent_all_prims_and_few_twice() {
+    for (ack_delay_s, most_sent) in [(1, 1.3), (5, 3.0)] {
+        let mut node = built();
+        let bea = node.login("Bea", node.spot(HARBOUR, ARRIVAL.x, ARRIVAL.y));
+        node.clients[bea].open();
+        node.run_until(|node| node.clients[bea].prims.len() > 20);
+        node.ack_delay = Duration::from_secs(ack_delay_s);
+        node.run_ms(30_000);
+        let client = &node.clients[bea];
+        let n_near = client.prims.len();
+        assert!(n_near > 140, "{n_near}");
+        let n_sent = node.shards[0].counters().objects_sent.iter().sum::<u64>() as f64 / n_near as f64;
+        assert!(n_sent < most_sent, "{n_sent} times the near prims, acks {ack_delay_s} s late");
+    }
+}
+
+#[test]
 fn a_client_has_the_prims_within_their_reach_once() {
     let mut node = built();
     let bea = node.enter("Bea");

@@ -4,6 +4,7 @@ use crate::testing::{Client, HARBOUR, Node, Setup, TransferDirection};
 use glam::Vec3;
 use ids::Uuid;
 use link::ControlFlags;
+use std::time::Duration;
 use wire::messages::*;
 use wire::texture_entry::TextureEntry;
 
@@ -69,6 +70,27 @@ fn lost_objects_are_sent_again() {
     assert_eq!(node.loss.left(), 0);
     let place = node.position_in(HARBOUR, "Ada").expect("in the world");
     assert_eq!(lacks(&node.clients[ada], &near(&node, place)), 0);
+}
+
+#[test]
+fn a_client_that_acks_late_is_sent_all_near_objects_and_few_twice() {
+    // A second's delay is followed by the resend timeout; 5 s are more than that may be.
+    for (ack_delay_s, most_sent) in [(1, 1.3), (5, 3.0)] {
+        let mut node = node();
+        let ada = node.login("Ada", node.spot(HARBOUR, 100.0, 100.0));
+        node.clients[ada].open();
+        node.run_until(|node| node.clients[ada].objects.len() > 20);
+        node.ack_delay = Duration::from_secs(ack_delay_s);
+        node.run_ms(30_000);
+        let place = node.position_in(HARBOUR, "Ada").expect("in the world");
+        let near = near(&node, place);
+        assert_eq!(lacks(&node.clients[ada], &near), 0, "acks {ack_delay_s} s late");
+        let counters = node.shards[0].counters();
+        let n_sent = counters.static_objects_sent as f64 / near.len() as f64;
+        assert!(n_sent < most_sent, "{n_sent} times the near objects, acks {ack_delay_s} s late");
+        assert!(counters.acked_late > 0 && counters.acked_late <= counters.perished);
+        assert_eq!(counters.circuits_lost, 0);
+    }
 }
 
 #[test]
