@@ -6,6 +6,7 @@
 //! The existence of instances and the restarts of worlds are decisions of [`host`]. Start with [`worlds`] and [`instances`].
 
 /// `Debug` for types that hold threads, channels and closures: their names.
+#[macro_export]
 macro_rules! opaque_debug {
     ($($type:ty),+ $(,)?) => {$(
         impl std::fmt::Debug for $type {

@@ -4,13 +4,14 @@ use super::BackupCommandError;
 use crate::cli::RestoreArgs;
 use crate::config::Config;
 use crate::database;
-use crate::serve::{EndRequest, PacedDriver, StoredData, WorkClock};
+use crate::serve::stored_data;
 use crate::trial::start_worlds;
 use backup::{
     BackupDir, BackupError, BackupReport, FilesMode, RehearsalError, RehearsalReport, RestoreOrder,
     RestoreReport, Verification, WorkDriver,
 };
 use data_dir::create_privately;
+use job_desk::{EndRequest, PacedDriver, WorkClock};
 use jobs::JobProgress;
 use std::io::Write as _;
 use std::path::Path;
@@ -49,7 +50,7 @@ fn drive<T>(work: impl FnOnce(u64, &mut dyn WorkDriver) -> T) -> T {
 
 pub(super) fn verify(config: &Config, is_deep: bool) -> Result<Verification, BackupCommandError> {
     drive(|now_s, driver| {
-        let data = StoredData::of(config, now_s);
+        let data = stored_data(config, now_s);
         Ok(backup::verify(&data.to_verify(is_deep), driver)?)
     })
 }
@@ -58,7 +59,7 @@ pub(super) fn back_up(config: &Config, directory: &Path) -> Result<BackupReport,
     create_privately();
     drive(|now_s, driver| {
         let dir = BackupDir::open(directory, &holder()).map_err(BackupError::from)?;
-        let data = StoredData::of(config, now_s);
+        let data = stored_data(config, now_s);
         Ok(backup::back_up(&dir, &data.to_back_up(), config.backup.keep, driver)?)
     })
 }

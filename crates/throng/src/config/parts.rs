@@ -1,11 +1,12 @@
 //! The configuration in the types of the crates that use it.
 
-use super::{Config, PublicChatAudience};
+use super::{BackupSection, Config, PublicChatAudience};
 use gateway::http::live;
 use gateway::http::{Hostnames, Proxies, ProxyHeader, Settings};
 use grid::attempts::{AttemptLimits, FailureBudget};
 use grid::capability::SimulatorFeatures;
 use grid::login::LoginConfig;
+use job_desk::BackupSettings;
 use std::net::SocketAddr;
 use std::time::Duration;
 use store::InventoryLimits;
@@ -37,6 +38,17 @@ pub(crate) const fn watcher_limits(config: &Config) -> live::WatcherLimits {
 
 pub(crate) fn inventory_limits(config: &Config) -> InventoryLimits {
     InventoryLimits { items_max: config.inventory.items_max, ..InventoryLimits::default() }
+}
+
+pub(crate) fn backup_settings(config: &Config) -> BackupSettings {
+    let BackupSection { directory, every_h, keep, rehearse_every_h, bytes_per_s } = &config.backup;
+    BackupSettings {
+        directory: directory.clone(),
+        every_h: *every_h,
+        rehearse_every_h: *rehearse_every_h,
+        keep: *keep,
+        bytes_per_s: *bytes_per_s,
+    }
 }
 
 pub(crate) fn proxies(config: &Config) -> Proxies {

@@ -4,12 +4,12 @@
 
 use super::archives::{ArchiveParts, AssetReport};
 use super::content_files::{AssetFigures, kind_name};
-use super::safety::{JobApiRefusal, JobDesk, JobOrder, JobQuery, JobReply};
 use crate::config::Config;
 use axum::Extension;
 use axum::extract::{Json, Path, Query, State};
 use grid::tokens::Caller;
 use ids::{AgentId, Uuid};
+use job_desk::{JobApiRefusal, JobDesk, JobOrder, JobQuery, JobReply};
 use jobs::{JobEntry, JobKind, JobNumber};
 use serde::Serialize;
 use std::sync::Arc;

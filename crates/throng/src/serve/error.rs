@@ -9,6 +9,15 @@ impl From<workplace::ThreadError> for ServeError {
     }
 }
 
+impl From<job_desk::JobThreadsError> for ServeError {
+    fn from(why: job_desk::JobThreadsError) -> Self {
+        match why {
+            job_desk::JobThreadsError::Thread(why) => why.into(),
+            job_desk::JobThreadsError::Store(why) => why.into(),
+        }
+    }
+}
+
 /// A resource that the server needs is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {

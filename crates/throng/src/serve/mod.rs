@@ -3,7 +3,7 @@
 //! Threads: `world-N` step worlds (`worlds`), `long-N` do what takes longer than a frame (`long`), `replica` encodes frames (`replicas`), `shard-N` own circuits and
 //! sockets (`shards`), `hub` carries mail from the shards to the sessions and `store` writes what has to be kept
 //! (`sessions`), `keeper` saves objects and land (`keepers`), `inventory` changes inventories (`inventories`) and `transfers` ends orders for regions that come of that (`world_orders`), `solids` finds the forms of meshes in collisions (`solids`), `passwords` hashes, `restarts` takes up worlds that panicked (`restarts`), `http` threads serve
-//! login, capabilities and the page, `jobs` keeps backups and other long orders, which `job` and `archive` carry out (`safety`), `watch` measures once a second (`watch`), and
+//! login, capabilities and the page, `jobs` keeps backups and other long orders, which `job` and `archive` carry out (`job_desk`), `watch` measures once a second (`watch`), and
 //! `recorder` writes captures when something was too slow (`captures`). The main thread waits for a signal. Worlds and sessions know each other by `local_gateway` only.
 
 mod addresses;
@@ -34,11 +34,11 @@ mod places;
 mod recordings;
 mod regions;
 mod replicas;
-mod safety;
 mod sessions;
 mod shards;
 mod solids;
 mod stages;
+mod stored_data;
 mod terrain;
 mod transfer_figures;
 mod transfers;
@@ -49,7 +49,7 @@ mod world_orders;
 pub use error::ServeError;
 pub(crate) use keepers::{is_new, keeper_config, new_land};
 pub(crate) use places::grounds;
-pub(crate) use safety::{EndRequest, PacedDriver, StoredData, WorkClock};
+pub(crate) use stored_data::stored_data;
 
 use crate::config::tunables::{KeptTuner, Tunables};
 use crate::config::{Config, RegionSection, parts};
@@ -77,6 +77,7 @@ use host::local_ids::LocalIdSpace;
 use host::registry::RegistryConfig;
 use ids::{Instant, WorldId};
 use instances::Owners;
+use job_desk::JobThreadsConfig;
 use keepers::KeptWorld;
 use land_orders::LandOrders;
 use limits::{HttpConnections, MemoryLimit};
@@ -95,6 +96,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::Store;
+use stored_data::ConfiguredServer;
 use telemetry::captures::{CaptureStore, MissedTicks};
 use telemetry::recorder::{Recorder, RecorderConfig, frame_end};
 use telemetry::{LogFormat, Metrics, cgroup, process};
@@ -373,8 +375,9 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         tunables.note_empty_server(resident);
     }
     let connections = HttpConnections::divide(open_files_max, limits::open_files())?;
-    let job_threads = safety::start(safety::JobThreadsConfig {
-        config,
+    let job_threads = job_desk::start(JobThreadsConfig {
+        backup: parts::backup_settings(config),
+        source: Box::new(ConfiguredServer(config.clone())),
         store: &http_state.store,
         clock: &clock,
         unix_start_s,
@@ -537,7 +540,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         .merge(regions::router(Arc::new(regions)))
         .merge(operator_api::long_tasks_router(worlds.long().clone(), Arc::clone(&clock), drills))
         .merge(operator_api::frames_router(frames))
-        .merge(safety::router(job_threads.desk()))
+        .merge(job_desk::router(job_threads.desk()))
         .merge(archives::router(archive_parts, job_threads.desk()))
         .merge(asset_api::router(assets))
         .merge(terrain::router(desk))

@@ -1,7 +1,7 @@
 //! Loads and saves of archives over the operator's address: `/v1/archives`, with tokens of the scope `archives`. Each is a job on the thread `archive`.
 //!
 //! ```text
-//! api ─► safety::JobDesk ─► thread archive: OarLoad, OarSave, IarLoad, IarSave
+//! api ─► JobDesk ─► thread archive: OarLoad, OarSave, IarLoad, IarSave
 //!                              │ commands of the node, land orders, holds of saves
 //!                              └─► world, replica, store, assets
 //! ```

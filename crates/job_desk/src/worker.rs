@@ -1,9 +1,7 @@
 //! A thread of one group of jobs: the work of one after the other. `job` has backups and looks through the stored data, `archive` has archives.
 
-use super::orders::JobOrder;
+use super::orders::{JobOrder, OwnWork};
 use super::paced_driver::{EndRequest, PacedDriver, WorkClock};
-use crate::config::Config;
-use crate::serve::{Clock, ServeError};
 use backup::BytePace;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use jobs::{JobEnd, JobGroup, JobNumber, JobProgress, JobState};
@@ -14,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use telemetry::recorder::{Recorder, frame_end};
+use workplace::{Clock, ThreadError};
 
 /// Niceness of the thread: that of long tasks.
 const NICE: i32 = 10;
@@ -45,7 +44,7 @@ pub(super) struct StartedJob {
 /// The thread, and its clocks.
 #[derive(Clone)]
 pub(super) struct JobWorker {
-    pub(super) config: Arc<Config>,
+    pub(super) own: Arc<OwnWork>,
     pub(super) clock: Clock,
     pub(super) unix_start_s: u64,
     pub(super) recorder: Recorder,
@@ -65,7 +64,7 @@ impl JobWorker {
         self,
         group: JobGroup,
         ended: impl Fn(JobNumber, JobEnd) + Send + 'static,
-    ) -> Result<(Sender<StartedJob>, JoinHandle<()>), ServeError> {
+    ) -> Result<(Sender<StartedJob>, JoinHandle<()>), ThreadError> {
         // One job runs, and the next is not sent before its end.
         let (sender, jobs) = bounded::<StartedJob>(1);
         let name = name_of(group);
@@ -77,7 +76,7 @@ impl JobWorker {
                 let _ = setpriority_process(Some(gettid()), NICE);
                 self.work(&jobs, ended);
             })
-            .map_err(|source| ServeError::Thread { name, source })?;
+            .map_err(|source| ThreadError { name, source })?;
         Ok((sender, thread))
     }
 
@@ -114,13 +113,13 @@ impl JobWorker {
             end: &control.end,
             show: &mut show,
         };
-        order.carry_out(&self.config, &mut driver)
+        order.carry_out(&self.own, &mut driver)
     }
 
     /// Backups share the disk at a pace. Archives are waited for, and are small beside it.
     fn pace(&self, group: JobGroup) -> Option<BytePace> {
         match group {
-            JobGroup::Safety => Some(BytePace::new(self.config.backup.bytes_per_s)),
+            JobGroup::Safety => Some(BytePace::new(self.own.backup.bytes_per_s)),
             JobGroup::Archives => None,
         }
     }

@@ -15,11 +15,11 @@ pub(super) const MAIL_MAX: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Jobs as they were published last, the newest first.
-pub(super) type PublishedJobs = Arc<[JobEntry]>;
+pub type PublishedJobs = Arc<[JobEntry]>;
 
 /// Refusal of an order over the API.
 #[derive(Debug)]
-pub(in crate::serve) enum DeskRefusal {
+pub enum DeskRefusal {
     /// By the state machine.
     Refused(JobRefusal),
     /// The database does not keep it, the queue is full, or the server ends.
@@ -36,7 +36,7 @@ pub(super) enum DeskMail {
 
 /// Takes orders of handlers.
 #[derive(Clone, Debug)]
-pub(in crate::serve) struct JobDesk {
+pub struct JobDesk {
     pub(super) mail: Sender<DeskMail>,
     pub(super) list: watch::Receiver<PublishedJobs>,
     pub(super) status: Arc<BackupStatus>,
@@ -44,11 +44,10 @@ pub(in crate::serve) struct JobDesk {
 
 impl JobDesk {
     /// Orders a job.
-    pub(in crate::serve) async fn submit(
-        &self,
-        order: JobOrder,
-        author: &str,
-    ) -> Result<JobEntry, DeskRefusal> {
+    ///
+    /// # Errors
+    /// [`DeskRefusal`].
+    pub async fn submit(&self, order: JobOrder, author: &str) -> Result<JobEntry, DeskRefusal> {
         let (reply, answer) = oneshot::channel();
         let mail = DeskMail::Submit { order, author: author.to_owned(), reply };
         let number = self.ask(mail, answer).await??;
@@ -56,7 +55,10 @@ impl JobDesk {
     }
 
     /// Cancels a job.
-    pub(in crate::serve) async fn cancel(&self, number: JobNumber) -> Result<CancelReply, DeskRefusal> {
+    ///
+    /// # Errors
+    /// [`DeskRefusal::Unavailable`].
+    pub async fn cancel(&self, number: JobNumber) -> Result<CancelReply, DeskRefusal> {
         let (reply, answer) = oneshot::channel();
         self.ask(DeskMail::Cancel { number, reply }, answer).await
     }
@@ -72,17 +74,19 @@ impl JobDesk {
     }
 
     /// All jobs, the newest first.
-    pub(in crate::serve) fn jobs(&self) -> PublishedJobs {
+    #[must_use]
+    pub fn jobs(&self) -> PublishedJobs {
         Arc::clone(&self.list.borrow())
     }
 
     /// A job as it was published last.
-    pub(in crate::serve) fn job(&self, number: JobNumber) -> Option<JobEntry> {
+    #[must_use]
+    pub fn job(&self, number: JobNumber) -> Option<JobEntry> {
         self.list.borrow().iter().find(|job| job.number == number).cloned()
     }
 
     /// A job once it has ended, or as it is after this time.
-    pub(in crate::serve) async fn wait(&self, number: JobNumber, time: Duration) -> Option<JobEntry> {
+    pub async fn wait(&self, number: JobNumber, time: Duration) -> Option<JobEntry> {
         let mut list = self.list.clone();
         let has_ended = |jobs: &PublishedJobs| {
             jobs.iter().find(|job| job.number == number).is_none_or(|job| job.state.is_end())

@@ -16,7 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// The routes.
-pub(in crate::serve) fn router(desk: JobDesk) -> OpenApiRouter {
+pub fn router(desk: JobDesk) -> OpenApiRouter {
     OpenApiRouter::new()
         .routes(routes!(list))
         .routes(routes!(show, cancel))
@@ -59,14 +59,14 @@ pub(super) struct VerifyOrderBody {
 }
 
 /// The wait for a job.
-#[derive(Deserialize, utoipa::IntoParams)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(in crate::serve) struct JobQuery {
+pub struct JobQuery {
     /// Answer when the job has ended, or after this number of seconds; at once without it.
     #[serde(default)]
     #[param(maximum = 30)]
-    pub(in crate::serve) wait_s: Option<u64>,
+    pub wait_s: Option<u64>,
 }
 
 /// All jobs that wait and run, and the last 500 that have ended.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 /// Progress of a job that runs.
-#[derive(Serialize, ToSchema)]
+#[derive(Debug, Serialize, ToSchema)]
 #[schema(as = JobProgress)]
 pub(super) struct ProgressReply {
     /// Present part of the work, such as `assets`.
@@ -24,9 +24,9 @@ pub(super) struct ProgressReply {
 }
 
 /// A job.
-#[derive(Serialize, ToSchema)]
+#[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Job)]
-pub(in crate::serve) struct JobReply {
+pub struct JobReply {
     /// Its number.
     id: u64,
     /// `backup`, `rehearsal`, `verification`, `asset_report`, `oar_load`, `oar_save`, `iar_load` or `iar_save`.
@@ -58,7 +58,8 @@ pub(in crate::serve) struct JobReply {
 
 impl JobReply {
     /// As in a list.
-    pub(in crate::serve) fn new(job: &JobEntry) -> Self {
+    #[must_use]
+    pub fn new(job: &JobEntry) -> Self {
         let progress = job.progress;
         let progress = ProgressReply { part: progress.part, done: progress.done, total: progress.total };
         Self {
@@ -78,7 +79,8 @@ impl JobReply {
     }
 
     /// With its figures.
-    pub(in crate::serve) fn with_result(job: &JobEntry) -> Self {
+    #[must_use]
+    pub fn with_result(job: &JobEntry) -> Self {
         let result = job.result.as_deref().and_then(|result| serde_json::from_str(result).ok());
         Self { result, ..Self::new(job) }
     }
@@ -165,33 +167,40 @@ impl BackupsReply {
 
 /// A refusal with a sentence for the operator.
 #[derive(Debug)]
-pub(in crate::serve) struct JobApiRefusal {
+pub struct JobApiRefusal {
     status: StatusCode,
     why: String,
 }
 
 impl JobApiRefusal {
-    pub(in crate::serve) fn forbidden(why: impl Into<String>) -> Self {
+    /// The token does not allow it.
+    pub fn forbidden(why: impl Into<String>) -> Self {
         Self { status: StatusCode::FORBIDDEN, why: why.into() }
     }
 
-    pub(in crate::serve) fn conflict(why: impl Into<String>) -> Self {
+    /// The state of the server does not allow it.
+    pub fn conflict(why: impl Into<String>) -> Self {
         Self { status: StatusCode::CONFLICT, why: why.into() }
     }
 
-    pub(in crate::serve) fn bad(why: impl Into<String>) -> Self {
+    /// The request has no meaning.
+    pub fn bad(why: impl Into<String>) -> Self {
         Self { status: StatusCode::BAD_REQUEST, why: why.into() }
     }
 
-    pub(in crate::serve) fn absent(why: impl Into<String>) -> Self {
+    /// The thing is not there.
+    pub fn absent(why: impl Into<String>) -> Self {
         Self { status: StatusCode::NOT_FOUND, why: why.into() }
     }
 
-    pub(in crate::serve) fn unavailable(why: impl Into<String>) -> Self {
+    /// A part of the server does not answer.
+    pub fn unavailable(why: impl Into<String>) -> Self {
         Self { status: StatusCode::SERVICE_UNAVAILABLE, why: why.into() }
     }
 
-    pub(in crate::serve) fn unknown(number: JobNumber) -> Self {
+    /// There is no such job.
+    #[must_use]
+    pub fn unknown(number: JobNumber) -> Self {
         Self { status: StatusCode::NOT_FOUND, why: format!("There is no job {number}.") }
     }
 }

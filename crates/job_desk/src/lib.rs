@@ -9,6 +9,8 @@
 //!
 //! The `jobs` thread owns the state machine and its rows; it waits for the database only. The threads `job` and `archive` have the niceness of long tasks
 //! and are none of theirs: a backup may take an hour at its pace, and worlds are built and archives loaded meanwhile.
+//!
+//! The executable states what is to be backed up ([`DataSource`]); other drivers hand in work of theirs as a [`JobWork`]. Start with [`start`] and [`router`].
 
 mod api;
 mod desk;
@@ -20,11 +22,11 @@ mod stored_data;
 mod thread;
 mod worker;
 
-pub(super) use api::{JobQuery, router};
-pub(super) use desk::JobDesk;
-pub(super) use orders::{JobOrder, JobWork};
-pub(crate) use paced_driver::{EndRequest, PacedDriver, WorkClock};
-pub(super) use replies::{JobApiRefusal, JobReply};
-pub(super) use status::BackupStatus;
-pub(crate) use stored_data::StoredData;
-pub(super) use thread::{JobThreadsConfig, start};
+pub use api::{JobQuery, router};
+pub use desk::{DeskRefusal, JobDesk, PublishedJobs};
+pub use orders::{BackupSettings, JobOrder, JobWork};
+pub use paced_driver::{EndRequest, PacedDriver, WorkClock};
+pub use replies::{JobApiRefusal, JobReply};
+pub use status::BackupStatus;
+pub use stored_data::{DataSource, StoredData};
+pub use thread::{JobThreads, JobThreadsConfig, JobThreadsError, start};

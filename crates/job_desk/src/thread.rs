@@ -1,11 +1,10 @@
 //! The `jobs` thread: it owns the state machine, keeps its rows, hands jobs to the thread of their group, and follows the schedule.
 
 use super::desk::{DeskMail, DeskRefusal, JobDesk, MAIL_MAX, PublishedJobs};
-use super::orders::JobOrder;
+use super::orders::{BackupSettings, JobOrder, OwnWork};
 use super::status::BackupStatus;
+use super::stored_data::DataSource;
 use super::worker::{JobControl, JobWorker, StartedJob};
-use crate::config::Config;
-use crate::serve::{Clock, ServeError};
 use backup::{BackupSchedule, ScheduledWork};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use jobs::{
@@ -16,9 +15,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use store::{JobRow, Store};
+use store::{JobRow, Store, StoreError};
 use telemetry::recorder::{Recorder, Scope, frame_end};
 use tokio::sync::watch;
+use workplace::{Clock, ThreadError, opaque_debug};
 
 /// Period at which progress is published and unsaved rows are tried again.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -35,27 +35,49 @@ const SCHEDULE: &str = "schedule";
 /// Rows of jobs that are written.
 static SAVE: Scope = Scope::new("jobs.save").limit_us(1_000_000);
 
-pub(in crate::serve) struct JobThreadsConfig<'a> {
-    pub(in crate::serve) config: &'a Config,
-    pub(in crate::serve) store: &'a Arc<Store>,
-    pub(in crate::serve) clock: &'a Clock,
-    pub(in crate::serve) unix_start_s: u64,
-    pub(in crate::serve) recorder: Recorder,
+/// Arguments of the threads.
+pub struct JobThreadsConfig<'a> {
+    /// Settings of backups and their schedule.
+    pub backup: BackupSettings,
+    /// The server whose data are backed up.
+    pub source: Box<dyn DataSource>,
+    /// The store of the jobs' rows.
+    pub store: &'a Arc<Store>,
+    /// The clock of the process.
+    pub clock: &'a Clock,
+    /// Time when that was zero, seconds since 1970.
+    pub unix_start_s: u64,
+    /// The flight recorder.
+    pub recorder: Recorder,
+}
+
+/// Reasons for which the threads do not start.
+#[derive(Debug, thiserror::Error)]
+pub enum JobThreadsError {
+    /// A thread.
+    #[error(transparent)]
+    Thread(#[from] ThreadError),
+    /// The rows of earlier jobs.
+    #[error("cannot read the jobs of earlier servers")]
+    Store(#[from] StoreError),
 }
 
 /// The threads of jobs.
-pub(in crate::serve) struct JobThreads {
+pub struct JobThreads {
     desk: JobDesk,
     thread: JoinHandle<()>,
 }
 
 /// Takes up the jobs of earlier servers, and starts all threads.
-pub(in crate::serve) fn start(start: JobThreadsConfig<'_>) -> Result<JobThreads, ServeError> {
-    let JobThreadsConfig { config, store, clock, unix_start_s, recorder } = start;
-    let config = Arc::new(config.clone());
+///
+/// # Errors
+/// [`JobThreadsError`].
+pub fn start(start: JobThreadsConfig<'_>) -> Result<JobThreads, JobThreadsError> {
+    let JobThreadsConfig { backup, source, store, clock, unix_start_s, recorder } = start;
+    let own = Arc::new(OwnWork { backup, source });
     let (mail, letters) = bounded(MAIL_MAX);
     let worker_clock = Arc::clone(clock);
-    let worker = JobWorker { config: Arc::clone(&config), clock: worker_clock, unix_start_s, recorder };
+    let worker = JobWorker { own: Arc::clone(&own), clock: worker_clock, unix_start_s, recorder };
     let (mut to_workers, mut workers) = (BTreeMap::new(), Vec::new());
     for group in JobGroup::ALL {
         let to_desk = mail.clone();
@@ -70,10 +92,10 @@ pub(in crate::serve) fn start(start: JobThreadsConfig<'_>) -> Result<JobThreads,
     let kept = store.jobs()?;
     let jobs = Jobs::resume(kept.rows.into_iter().filter_map(entry_of), kept.last, now_s);
     let (published, list) = watch::channel(PublishedJobs::default());
-    let section = &config.backup;
-    let status = Arc::new(BackupStatus::new(&section.directory));
+    let settings = &own.backup;
+    let status = Arc::new(BackupStatus::new(&settings.directory));
     let (every_h, rehearse_every_h) = match status.directory() {
-        Some(_) => (section.every_h, section.rehearse_every_h),
+        Some(_) => (settings.every_h, settings.rehearse_every_h),
         None => (0, 0),
     };
     let mut books = JobBooks {
@@ -108,21 +130,25 @@ pub(in crate::serve) fn start(start: JobThreadsConfig<'_>) -> Result<JobThreads,
                 }
             }
         })
-        .map_err(|source| ServeError::Thread { name: "jobs", source })?;
+        .map_err(|source| ThreadError { name: "jobs", source })?;
     Ok(JobThreads { desk: JobDesk { mail, list, status }, thread })
 }
 
 impl JobThreads {
-    pub(in crate::serve) fn desk(&self) -> JobDesk {
+    /// Way of orders to the threads.
+    #[must_use]
+    pub fn desk(&self) -> JobDesk {
         self.desk.clone()
     }
 
-    pub(in crate::serve) fn status(&self) -> Arc<BackupStatus> {
+    /// State of the configured directory of backups.
+    #[must_use]
+    pub fn status(&self) -> Arc<BackupStatus> {
         Arc::clone(&self.desk.status)
     }
 
     /// Has the jobs that run end, and ends all threads.
-    pub(in crate::serve) fn stop(self) {
+    pub fn stop(self) {
         let Self { desk, thread } = self;
         // Fails if the thread has panicked.
         let _ = desk.mail.send(DeskMail::Stop);
@@ -132,6 +158,8 @@ impl JobThreads {
         }
     }
 }
+
+opaque_debug!(JobThreadsConfig<'_>, JobThreads);
 
 /// State of the `jobs` thread.
 struct JobBooks {

@@ -4,22 +4,24 @@ use backup::{BytePace, WorkDriver, WorkEnded};
 use jobs::JobProgress;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
+use workplace::opaque_debug;
 
 /// A request to end, which a waiting thread notices at once.
 #[derive(Debug, Default)]
-pub(crate) struct EndRequest {
+pub struct EndRequest {
     is_made: Mutex<bool>,
     made: Condvar,
 }
 
 impl EndRequest {
-    pub(crate) fn make(&self) {
+    /// Makes the request.
+    pub fn make(&self) {
         *self.is_made.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.made.notify_all();
     }
 
     /// Waits for the request, at most for this time; true if it was made.
-    pub(crate) fn wait(&self, time: Duration) -> bool {
+    pub fn wait(&self, time: Duration) -> bool {
         let is_made = self.is_made.lock().unwrap_or_else(PoisonError::into_inner);
         if time.is_zero() {
             return *is_made;
@@ -30,21 +32,26 @@ impl EndRequest {
 }
 
 /// Real time for long work.
-pub(crate) struct WorkClock<'a> {
+pub struct WorkClock<'a> {
     /// Time since any fixed moment.
-    pub(crate) monotonic: &'a dyn Fn() -> Duration,
+    pub monotonic: &'a dyn Fn() -> Duration,
     /// Seconds since 1970.
-    pub(crate) unix_s: &'a dyn Fn() -> i64,
+    pub unix_s: &'a dyn Fn() -> i64,
 }
 
 /// Drives long work at a pace, until a request to end.
-pub(crate) struct PacedDriver<'a> {
-    pub(crate) clock: WorkClock<'a>,
+pub struct PacedDriver<'a> {
+    /// The time.
+    pub clock: WorkClock<'a>,
     /// None: as fast as the disk.
-    pub(crate) pace: Option<BytePace>,
-    pub(crate) end: &'a EndRequest,
-    pub(crate) show: &'a mut dyn FnMut(JobProgress),
+    pub pace: Option<BytePace>,
+    /// The request to end.
+    pub end: &'a EndRequest,
+    /// Gets the progress of each part.
+    pub show: &'a mut dyn FnMut(JobProgress),
 }
+
+opaque_debug!(WorkClock<'_>, PacedDriver<'_>);
 
 impl WorkDriver for PacedDriver<'_> {
     fn unix_s(&self) -> i64 {

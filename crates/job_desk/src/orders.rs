@@ -1,9 +1,6 @@
 //! The work of jobs.
 
-use super::stored_data::StoredData;
-use crate::config::Config;
-use crate::database;
-use crate::trial::start_worlds;
+use super::stored_data::DataSource;
 use backup::{
     BackupDir, BackupError, RehearsalError, VerifyError, WorkDriver, WorkEnded, back_up, rehearse, verify,
 };
@@ -17,8 +14,30 @@ use std::sync::Arc;
 /// Bytes of the figures of an outcome that are kept: those of a look through with many faults leave the last of these out.
 const RESULT_BYTES_MAX: usize = 256 * 1_024;
 
+/// Settings of backups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupSettings {
+    /// Directory of the backups; empty: none is configured.
+    pub directory: PathBuf,
+    /// Hours between two backups; 0: none without an order.
+    pub every_h: u32,
+    /// Hours between two rehearsals, likewise.
+    pub rehearse_every_h: u32,
+    /// Backups that are kept.
+    pub keep: u32,
+    /// Bytes per second that backups, rehearsals and looks through read.
+    pub bytes_per_s: u64,
+}
+
+/// Objects of the server's own work.
+pub(super) struct OwnWork {
+    pub(super) backup: BackupSettings,
+    pub(super) source: Box<dyn DataSource>,
+}
+
 /// Work of another part of the server.
-pub(in crate::serve) trait JobWork: fmt::Debug + Send + Sync {
+pub trait JobWork: fmt::Debug + Send + Sync {
+    /// Kind of the job.
     fn kind(&self) -> JobKind;
 
     /// Object of the work, in words.
@@ -30,7 +49,7 @@ pub(in crate::serve) trait JobWork: fmt::Debug + Send + Sync {
 
 /// Work that was ordered.
 #[derive(Clone, Debug)]
-pub(in crate::serve) enum JobOrder {
+pub enum JobOrder {
     /// A backup into a directory.
     Backup {
         /// The whole path.
@@ -72,12 +91,12 @@ impl JobOrder {
     }
 
     /// Does the work on the calling thread.
-    pub(super) fn carry_out(&self, config: &Config, driver: &mut dyn WorkDriver) -> JobEnd {
+    pub(super) fn carry_out(&self, own: &OwnWork, driver: &mut dyn WorkDriver) -> JobEnd {
         let now_s = u64::try_from(driver.unix_s()).unwrap_or_default();
         let done = match self {
-            Self::Backup { directory } => make_backup(config, now_s, directory, driver),
-            Self::Rehearsal { backup } => make_rehearsal(config, backup.as_deref(), driver),
-            Self::Verification { is_deep } => look_through(config, now_s, *is_deep, driver),
+            Self::Backup { directory } => make_backup(own, now_s, directory, driver),
+            Self::Rehearsal { backup } => make_rehearsal(own, backup.as_deref(), driver),
+            Self::Verification { is_deep } => look_through(own, now_s, *is_deep, driver),
             Self::Other(work) => return work.carry_out(driver),
         };
         match done {
@@ -127,10 +146,10 @@ impl From<VerifyError> for WorkFailure {
 /// An outcome in a sentence, and its figures.
 type Done = Result<(String, Value), WorkFailure>;
 
-fn make_backup(config: &Config, now_s: u64, directory: &Path, driver: &mut dyn WorkDriver) -> Done {
-    let dir = open(directory)?;
-    let data = StoredData::of(config, now_s);
-    let report = back_up(&dir, &data.to_back_up(), config.backup.keep, driver)?;
+fn make_backup(own: &OwnWork, now_s: u64, directory: &Path, driver: &mut dyn WorkDriver) -> Done {
+    let dir = open(own, directory)?;
+    let data = own.source.stored_data(now_s);
+    let report = back_up(&dir, &data.to_back_up(), own.backup.keep, driver)?;
     for fault in &report.manifest.faults {
         tracing::error!(backup = report.manifest.name, "found while backing up: {fault}");
     }
@@ -140,9 +159,9 @@ fn make_backup(config: &Config, now_s: u64, directory: &Path, driver: &mut dyn W
     Ok((report.summary(), report.to_json()))
 }
 
-fn make_rehearsal(config: &Config, name: Option<&str>, driver: &mut dyn WorkDriver) -> Done {
-    let dir = open(&config.backup.directory)?;
-    let mut start = |data: &Path, driver: &mut dyn WorkDriver| start_worlds(config, data, driver);
+fn make_rehearsal(own: &OwnWork, name: Option<&str>, driver: &mut dyn WorkDriver) -> Done {
+    let dir = open(own, &own.backup.directory)?;
+    let mut start = |data: &Path, driver: &mut dyn WorkDriver| own.source.start_worlds(data, driver);
     let report = rehearse(&dir, name, None, &mut start, driver)?;
     for fault in report.faults.named() {
         tracing::error!(backup = report.name, "found by a rehearsal: {fault}");
@@ -155,8 +174,8 @@ fn make_rehearsal(config: &Config, name: Option<&str>, driver: &mut dyn WorkDriv
     Ok((report.summary(), report.to_json()))
 }
 
-fn look_through(config: &Config, now_s: u64, is_deep: bool, driver: &mut dyn WorkDriver) -> Done {
-    let data = StoredData::of(config, now_s);
+fn look_through(own: &OwnWork, now_s: u64, is_deep: bool, driver: &mut dyn WorkDriver) -> Done {
+    let data = own.source.stored_data(now_s);
     let found = verify(&data.to_verify(is_deep), driver)?;
     for fault in found.faults.named() {
         tracing::error!("found by a look through the stored data: {fault}");
@@ -164,8 +183,8 @@ fn look_through(config: &Config, now_s: u64, is_deep: bool, driver: &mut dyn Wor
     Ok((found.summary(), found.to_json()))
 }
 
-fn open(directory: &Path) -> Result<BackupDir, WorkFailure> {
-    BackupDir::open(directory, &database::server_name()).map_err(|why| BackupError::from(why).into())
+fn open(own: &OwnWork, directory: &Path) -> Result<BackupDir, WorkFailure> {
+    BackupDir::open(directory, &own.source.holder()).map_err(|why| BackupError::from(why).into())
 }
 
 /// Figures of which the last faults are left out when they are too long.

@@ -15,7 +15,7 @@ struct Seen {
 
 /// State of the configured directory of backups.
 #[derive(Debug)]
-pub(in crate::serve) struct BackupStatus {
+pub struct BackupStatus {
     /// None without a configured directory.
     directory: Option<PathBuf>,
     seen: Mutex<Seen>,
@@ -66,12 +66,13 @@ impl BackupStatus {
     }
 
     /// Sentences on work that is late.
-    pub(in crate::serve) fn late(&self) -> Vec<String> {
+    #[must_use]
+    pub fn late(&self) -> Vec<String> {
         self.lock().late.clone()
     }
 
     /// Exports the ages, where there is something that has one.
-    pub(in crate::serve) fn export(&self, table: &mut MetricTable, now_s: i64) {
+    pub fn export(&self, table: &mut MetricTable, now_s: i64) {
         let BackupTimes { backup_s, rehearsal_s, .. } = self.times();
         let ages = [
             (
