@@ -9,6 +9,7 @@ use data_dir::{DataDir, DataDirError};
 use figment::value::Value;
 use gateway::shard::{FilterMode, Packing, Sending};
 use operator_api::{Tunable, Tuner};
+use region_threads::keepers::ObjectTunables;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -93,25 +94,6 @@ pub(crate) struct Tunables {
     empty_bytes: AtomicU64,
     /// Contents of the file.
     kept: Mutex<BTreeMap<String, toml::Value>>,
-}
-
-/// Values of the keys on objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ObjectTunables {
-    /// Prims that a session makes per second.
-    pub(crate) rez_per_s: u32,
-    /// Time until a temporary object vanishes.
-    pub(crate) temporary_s: u32,
-    /// Prims of a linkset.
-    pub(crate) link_max: u32,
-    /// Time without a change after which viewers may keep an object.
-    pub(crate) cache_after: Duration,
-    /// Age of an unsaved change from which on others are refused.
-    pub(crate) refuse_edits_after: Option<Duration>,
-    /// Time between a change and its transaction.
-    pub(crate) save: Duration,
-    /// Bytes that are written per second of objects in motion.
-    pub(crate) moving_bytes_per_s: u64,
 }
 
 impl Tunables {

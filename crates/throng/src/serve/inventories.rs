@@ -1,13 +1,13 @@
 //! The `inventory` thread: it changes inventories for clients, one order after the other, in the order in which they have come.
 //!
 //! Each order is a transaction, or an asset of an upload, which is on the disk before its reply leaves. Their rules are in `grid::inventory`. Things
-//! that go into a region become orders for its keeper (`world_orders`), and those that are worn for the wardrobe (`keepers`).
+//! that go into a region become orders for its keeper (`region_threads::world_orders`), and those that are worn for the wardrobe (`region_threads::keepers`).
 
-use super::keepers::WardrobeOrders;
-use super::world_orders::WorldOrders;
 use gateway::hub::InventoryOrder;
 use gateway::sessions::Sessions;
 use grid::inventory::InventoryParts;
+use region_threads::keepers::WardrobeOrders;
+use region_threads::world_orders::WorldOrders;
 use std::sync::mpsc;
 use telemetry::recorder::{Arg, Scope, frame_end};
 

@@ -2,7 +2,6 @@
 //!
 //! Hosts know it by the traits of `workplace` only. Its calls take the hub's lock, or that of the directory of instances.
 
-use super::replicas::InstanceFrames;
 use gateway::places::{EncodedGround, EncodedGrounds, Places, Scene};
 use gateway::sessions::Sessions;
 use glam::Vec3;
@@ -12,6 +11,7 @@ use ids::{AgentId, Instant, SessionKey, WorldId};
 use link::{
     AdmissionNumber, Command, OccupantCount, Passage, PassageRefusal, TravelOrder, WorldCensus, WorldSpec,
 };
+use region_threads::replicas::InstanceFrames;
 use schedule::long::LongTasks;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

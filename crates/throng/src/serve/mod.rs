@@ -1,8 +1,8 @@
 //! `throng serve`: builds the parts, gives them threads and real clocks, and takes them down again.
 //!
-//! Threads: `world-N` step worlds (`worlds`), `long-N` do what takes longer than a frame (`long`), `replica` encodes frames (`replicas`), `shard-N` own circuits and
-//! sockets (`shards`), `hub` carries mail from the shards to the sessions and `store` writes what has to be kept
-//! (`sessions`), `keeper` saves objects and land (`keepers`), `inventory` changes inventories (`inventories`) and `transfers` ends orders for regions that come of that (`world_orders`), `solids` finds the forms of meshes in collisions (`solids`), `passwords` hashes, `restarts` takes up worlds that panicked (`restarts`), `http` threads serve
+//! Threads: `world-N` step worlds (`worlds`), `long-N` do what takes longer than a frame (`long`), `replica` encodes frames, `keeper` saves objects and land, `transfers`
+//! ends orders for regions and `solids` finds the forms of meshes in collisions (`region_threads`), `shard-N` own circuits and sockets (`shards`), `hub` carries mail from
+//! the shards to the sessions and `store` writes what has to be kept (`sessions`), `inventory` changes inventories (`inventories`), `passwords` hashes, `restarts` takes up worlds that panicked (`restarts`), `http` threads serve
 //! login, capabilities and the page, `jobs` keeps backups and other long orders, which `job` and `archive` carry out (`job_desk`), `watch` measures once a second (`watch`), and
 //! `recorder` writes captures when something was too slow (`captures`). The main thread waits for a signal. Worlds and sessions know each other by `local_gateway` only.
 
@@ -19,36 +19,26 @@ mod crashes;
 mod ending;
 mod error;
 mod faults;
-mod full_users;
-mod grounds;
 mod instances;
 mod inventories;
-mod keepers;
-mod land_orders;
 mod limits;
 mod local_gateway;
 mod map_pictures;
-mod node_edits;
-mod parcels;
 mod places;
 mod recordings;
+mod region_load;
 mod regions;
-mod replicas;
 mod sessions;
 mod shards;
-mod solids;
 mod stages;
 mod stored_data;
 mod terrain;
-mod transfer_figures;
-mod transfers;
 mod users;
 mod watch;
-mod world_orders;
 
 pub use error::ServeError;
-pub(crate) use keepers::{is_new, keeper_config, new_land};
 pub(crate) use places::grounds;
+pub(crate) use region_load::{is_new, keeper_config, new_land};
 pub(crate) use stored_data::stored_data;
 
 use crate::config::tunables::{KeptTuner, Tunables};
@@ -72,24 +62,26 @@ use gateway::places::{EncodedGround, Place, Places};
 use grid::asset_sources::AssetSources;
 use grid::login::LoginService;
 use grid::password::{Cost, LoadHint, Passwords};
-use grounds::Grounds;
 use host::local_ids::LocalIdSpace;
 use host::registry::RegistryConfig;
 use ids::{Instant, WorldId};
 use instances::Owners;
 use job_desk::JobThreadsConfig;
-use keepers::KeptWorld;
-use land_orders::LandOrders;
 use limits::{HttpConnections, MemoryLimit};
 use link::HostNumber;
 use local_gateway::LocalGateway;
 use map_pictures::MapPictures;
-use node_edits::NodeEdits;
 use operator_api::{Diagnose, FrameLog};
-use parcels::ParcelMaps;
 use recordings::Recordings;
+use region_load::KeptWorld;
+use region_threads::grounds::Grounds;
+use region_threads::land_orders::LandOrders;
+use region_threads::node_edits::NodeEdits;
+use region_threads::parcels::ParcelMaps;
+use region_threads::replicas::FrameQueue;
+use region_threads::transfer_figures::TransferFigures;
+use region_threads::{keepers, replicas, solids, world_orders};
 use regions::{RegionSettings, Regions, RestoreClaims};
-use replicas::FrameQueue;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::sync::Arc;
@@ -103,13 +95,12 @@ use telemetry::{LogFormat, Metrics, cgroup, process};
 use terrain::TerrainDesk;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc};
-use transfer_figures::TransferFigures;
 use users::UserDesk;
 use workplace::instances::{
     InstanceMailbox, InstanceStore, InstancesConfig, Template, WorkplaceParts, start,
 };
 use workplace::worlds::WorldStart;
-use workplace::{Clock, inboxes, restarts, world_map, worlds};
+use workplace::{Clock, inboxes, restarts, worlds};
 
 /// Threads that serve HTTP: most of their time they wait.
 const HTTP_THREADS: usize = 2;
@@ -179,25 +170,25 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let n_shards = n_shards(config);
     let bound = Bound::bind(config, n_shards).await?;
 
-    keepers::release(&store)?;
+    region_load::release(&store)?;
     let (stored, asset_threads) =
         content_files::start(config, &data, &store, &clock, unix_start_s, recorder)?;
     content::store_template_assets(config, &*stored)?;
     let grounds = grounds(config);
     let stores = ContentStores { store: &store, assets: &*stored };
-    let kept = keepers::load(config, &grounds, stores, unix_start_s)?;
-    let places = Arc::new(Places::new(places::settings(config, grounds, &keepers::cache_ids(&kept))));
+    let kept = region_load::load(config, &grounds, stores, unix_start_s)?;
+    let places = Arc::new(Places::new(places::settings(config, grounds, &region_load::cache_ids(&kept))));
     let frame_queue = FrameQueue::new();
     let (mut kept_worlds, mut full) = (Vec::new(), BTreeSet::new());
     let mut shared = Vec::new();
     let mut grounds = Vec::new();
-    for (place, KeptWorld { world, keeper, region }) in places.iter().zip(kept) {
+    for (place, KeptWorld { world, keeper, room, region }) in places.iter().zip(kept) {
         let spec = Arc::clone(place.scene.spec());
         grounds.push((world, Arc::clone(&spec.ground.terrain), region.land.ground.clone()));
         let (objects, land) = (region.objects, Some(region.land));
         full.extend(objects.transfers.full.iter().copied());
         shared.push(WorldStart { spec, objects, land, outlet: frame_queue.outlet() });
-        kept_worlds.push((world, keeper));
+        kept_worlds.push((world, keeper, room));
     }
     let grounds = Arc::new(Grounds::new(grounds));
     let worlds = worlds::start(n_workers(config), shared, &clock, &metrics, recorder, &mut fuses)?;
@@ -291,7 +282,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     });
     let inbox = |world| worlds.inboxes.shared().get(world).expect("a shared world has an inbox").clone();
     let (keepers, keeper_thread) = keepers::start(keepers::KeeperThreadConfig {
-        config,
+        held_per_user_max: config.store.held_per_user_max,
         kept: kept_worlds,
         full,
         grounds: Arc::clone(&grounds),
@@ -301,9 +292,12 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         tell_owners: keepers::tell_in(&sessions.sessions),
         restores: (restores, restore_orders),
         dressing: (wardrobe, wardrobe_orders),
-        seed: keepers::random_id()?,
+        seed: region_load::random_id()?,
         figures: transfer_figures,
-        tunables: &tunables,
+        tunables: {
+            let tunables = Arc::clone(&tunables);
+            Box::new(move || tunables.objects())
+        },
         clock: &clock,
         metrics: &metrics,
         recorder,

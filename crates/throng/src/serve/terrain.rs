@@ -3,7 +3,6 @@
 //! Heights do not fit into a request: they are in a file of the data directory's folder `terrain`, which `throng terrain` writes and reads. An order is one
 //! command to the world, so that it is carried out wholly or not at all.
 
-use super::land_orders::{LandOrderError, LandOrders};
 use crate::terrain::extremes;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Json, State};
@@ -11,6 +10,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use ids::WorldId;
 use link::{GroundEdit, GroundPatch, LandEdit, LandRefusal, PATCH_M, Terrain};
+use region_threads::land_orders::{LandOrderError, LandOrders};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};

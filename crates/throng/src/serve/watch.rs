@@ -13,8 +13,7 @@ use super::limits::HttpConnections;
 use super::local_gateway::LocalGateway;
 use super::restarts::Standings;
 use super::shards::Watched;
-use super::solids::SolidDesk;
-use super::{Clock, ServeError, instances, replicas, worlds};
+use super::{Clock, ServeError, instances, worlds};
 use crate::config::tunables::Tunables;
 use crate::serve::shards;
 use export::Export;
@@ -25,6 +24,8 @@ use grid::password::LoadHint;
 use ids::{Instant, WorldId};
 use job_desk::BackupStatus;
 use operator_api::FrameLog;
+use region_threads::replicas::ReplicaCounters;
+use region_threads::solids::SolidDesk;
 use schedule::long::{LongId, LongInfo, LongTasks};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,7 +62,7 @@ pub(super) struct WatchThreadConfig {
     pub(super) long: LongTasks,
     pub(super) standings: Standings,
     pub(super) shards: Vec<Arc<Watched>>,
-    pub(super) replicas: Arc<replicas::ReplicaCounters>,
+    pub(super) replicas: Arc<ReplicaCounters>,
     pub(super) http_state: Arc<HttpState>,
     pub(super) assets: Arc<AssetFigures>,
     pub(super) solids: Arc<SolidDesk>,

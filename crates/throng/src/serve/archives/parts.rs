@@ -1,15 +1,15 @@
 //! The parts of the server that loads and saves of archives use.
 
 use super::steps::ArchiveFailure;
-use crate::serve::keepers::{SaveHolds, SaveOrders, SavedFrame};
-use crate::serve::land_orders::LandOrders;
-use crate::serve::node_edits::NodeEdits;
 use crate::serve::recordings::path_below;
 use gateway::places::{Place, Places};
 use grid::asset_sources::AssetSources;
 use grid::names::Name;
 use ids::{AgentId, Uuid, WorldId};
 use keeper::KeeperConfig;
+use region_threads::keepers::{SaveHolds, SaveOrders, SavedFrame};
+use region_threads::land_orders::LandOrders;
+use region_threads::node_edits::NodeEdits;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

@@ -4,11 +4,11 @@
 //! linksets or none; so are the added ones. Objects that users make, take or change meanwhile are theirs.
 
 use super::steps::ArchiveFailure;
-use crate::serve::node_edits::{NodeEditError, NodeEditOutcome, NodeEdits, PendingEdit};
 use gateway::places::Place;
 use ids::{LocalId, Uuid, WorldId};
 use link::{EDIT_OBJECTS_MAX, INSERT_PRIMS_MAX, InsertedLinkset, Insertion, ObjectCommand, PrimMotion};
 use prim::Body;
+use region_threads::node_edits::{NodeEditError, NodeEditOutcome, NodeEdits, PendingEdit};
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;

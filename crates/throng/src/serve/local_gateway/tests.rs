@@ -6,7 +6,6 @@ mod together;
 
 use super::*;
 use crate::serve::faults::Fuses;
-use crate::serve::replicas::FrameQueue;
 use gateway::hub::{Hub, HubConfig, Login};
 use gateway::mail::{Closed, FromShard, Request, ShardIndex, Spot, ToShard};
 use gateway::places::{PlaceId, PlaceSettings};
@@ -18,6 +17,7 @@ use link::{
     CircuitKey, EntryRefusal as WorldRefusal, GroundSpec, HostNumber, Portal, PortalTo, StoredObjects,
     Terrain, shared_local_ids,
 };
+use region_threads::replicas::FrameQueue;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU64, Ordering};

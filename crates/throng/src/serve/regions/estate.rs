@@ -2,11 +2,11 @@
 
 use super::answers::RegionRefusal;
 use super::shared::Regions;
-use crate::serve::land_orders::LandOrderError;
 use axum::extract::{Json, Path, State};
 use gateway::places::Place;
 use ids::{AgentId, Uuid};
 use link::{Estate, EstateEdit, EstateList, LandEdit, LandRefusal, Maturity, RegionFlags};
+use region_threads::land_orders::LandOrderError;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::ToSchema;

@@ -2,10 +2,10 @@
 
 use super::answers::RegionRefusal;
 use super::shared::Regions;
-use crate::serve::parcels::ParcelMap;
 use glam::Vec3;
 use ids::{AgentId, LocalId, WorldId};
 use link::ParcelNumber;
+use region_threads::parcels::ParcelMap;
 use replicate::objects::{ObjectEntry, ObjectReplica};
 use std::collections::BTreeMap;
 
@@ -136,13 +136,13 @@ pub(super) fn find(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::serve::parcels::ParcelMaps;
     use ids::Uuid;
     use link::{
         Estate, Frame, LandChange, LandState, Motion, ObjectChange, ObjectMask, Parcel, PrimMotion,
         SquareSet, VersionedBody,
     };
     use prim::{Body, Shape};
+    use region_threads::parcels::ParcelMaps;
     use replicate::scenery::SceneryReplica;
     use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
     use std::sync::Arc;

@@ -2,11 +2,11 @@
 
 use super::answers::RegionRefusal;
 use super::shared::Regions;
-use crate::serve::keepers::{RegionSaves, SavedFrame};
 use axum::extract::{Json, Path, State};
 use gateway::places::Place;
 use ids::{AgentId, Instant, LocalId, Uuid};
 use link::ParcelNumber;
+use region_threads::keepers::{RegionSaves, SavedFrame};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;

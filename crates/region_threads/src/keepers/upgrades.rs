@@ -1,7 +1,6 @@
 //! Worn linksets that a build before this one has kept in rows: it put those there that avatars wore as they left, and none came out again by itself.
 
 use super::items::KeepContentsFn;
-use crate::serve::ServeError;
 use assets::ReadAssetError;
 use keeper::{Itemized, encode_object, held_object, itemize};
 use store::{HeldChange, HeldFilter, HeldRow, ItemTransfer, Store, StoreError};
@@ -10,17 +9,17 @@ use store::{HeldChange, HeldFilter, HeldRow, ItemTransfer, Store, StoreError};
 const PAGE: u32 = 256;
 
 /// Makes items of them, in Lost and Found of their owners. Those that cannot become items stay rows. Their number.
-pub(in crate::serve) fn give_worn_back(
-    store: &Store,
-    keep_contents: &KeepContentsFn,
-) -> Result<usize, ServeError> {
+///
+/// # Errors
+/// [`StoreError`].
+pub fn give_worn_back(store: &Store, keep_contents: &KeepContentsFn) -> Result<usize, StoreError> {
     let (mut after, mut n_made) = (None, 0);
     loop {
         let page = store.held_objects(HeldFilter::default(), after, PAGE)?;
         for entry in page.entries {
             match give_back(store, keep_contents, entry.row) {
                 Ok(is_made) => n_made += usize::from(is_made),
-                Err(GiveBackError::Store(error)) => return Err(error.into()),
+                Err(GiveBackError::Store(error)) => return Err(error),
                 Err(GiveBackError::Assets(error)) => {
                     tracing::error!(%error, "assets of worn objects cannot be written; they stay in their rows");
                     return Ok(n_made);

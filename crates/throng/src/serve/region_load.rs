@@ -1,29 +1,31 @@
 //! Objects and land of the regions as the database has them at the start, or as they are new.
 
+use super::ServeError;
+use super::content::{self, ContentStores};
+use super::places::RegionGround;
 use crate::config::{Config, RegionSection};
-use crate::serve::content::ContentStores;
-use crate::serve::places::RegionGround;
-use crate::serve::{ServeError, content};
 use grid::names::Name;
 use ids::{AgentId, Ticket, Uuid, WorldId};
 use keeper::{Keeper, KeeperConfig, LoadError, LoadedRegion, NewLand, RegionIds};
 use link::{Estate, StoredObjects, Terrain, kept_object_ids, shared_local_ids, temporary_object_ids};
+use region_threads::keepers::RegionRoom;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Store, StoreError, StoredRegion};
 
 /// A region as it was read, with its keeper.
-pub(in crate::serve) struct KeptWorld {
-    pub(in crate::serve) world: WorldId,
-    pub(in crate::serve) keeper: Keeper,
-    pub(in crate::serve) region: LoadedRegion,
+pub(super) struct KeptWorld {
+    pub(super) world: WorldId,
+    pub(super) keeper: Keeper,
+    pub(super) room: RegionRoom,
+    pub(super) region: LoadedRegion,
 }
 
 /// Name of the estate of a new region.
 const ESTATE_NAME: &str = "My Estate";
 
 /// Gives back what was on its way into regions when the server ended. These are the first calls into the database.
-pub(in crate::serve) fn release(store: &Store) -> Result<(), ServeError> {
+pub(super) fn release(store: &Store) -> Result<(), ServeError> {
     // Held objects that were on their way have not come into a region: the save that brings one in takes its mark away with it.
     let n_released = mending(store, || store.release_all_held())?;
     if n_released > 0 {
@@ -41,7 +43,7 @@ pub(in crate::serve) fn release(store: &Store) -> Result<(), ServeError> {
 ///
 /// # Errors
 /// If the database or content cannot be read, a region was written by a later build or under another name, or the owner of an estate has no account.
-pub(in crate::serve) fn load(
+pub(super) fn load(
     config: &Config,
     grounds: &[RegionGround],
     stores: ContentStores<'_>,
@@ -105,7 +107,12 @@ pub(in crate::serve) fn load(
                 "a part of the land cannot be read and is replaced"
             );
         }
-        Ok(KeptWorld { world, keeper, region: loaded })
+        let room = RegionRoom {
+            name: region.name.clone(),
+            objects_max: region.max_objects,
+            physical_max: region.max_physical,
+        };
+        Ok(KeptWorld { world, keeper, room, region: loaded })
     };
     config.region.iter().enumerate().zip(grounds).map(load).collect()
 }
@@ -171,12 +178,12 @@ pub(crate) fn keeper_config(
 }
 
 /// A random id.
-pub(in crate::serve) fn random_id() -> Result<Uuid, ServeError> {
+pub(super) fn random_id() -> Result<Uuid, ServeError> {
     let [high, low] = [getrandom::u64(), getrandom::u64()];
     Ok(Uuid::from_u64_pair(high.map_err(ServeError::Random)?, low.map_err(ServeError::Random)?))
 }
 
 /// Cache ids of the places' regions, in their order.
-pub(in crate::serve) fn cache_ids(kept: &[KeptWorld]) -> Vec<Uuid> {
+pub(super) fn cache_ids(kept: &[KeptWorld]) -> Vec<Uuid> {
     kept.iter().map(|kept| kept.region.cache_id).collect()
 }

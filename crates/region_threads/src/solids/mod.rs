@@ -9,7 +9,6 @@
 
 mod wants;
 
-use super::error::ServeError;
 use asset_solids::{DecodedSolid, SolidSource};
 use assets::{Asset, AssetHash, AssetKind};
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, select};
@@ -27,10 +26,10 @@ use std::time::Duration;
 use telemetry::MetricTable;
 use telemetry::recorder::{Recorder, Scope, frame_end};
 use wants::{Delay, Want, Wants};
-use workplace::Clock;
 use workplace::inboxes::Inbox;
 use workplace::long::{self, LongFailure};
 use workplace::world_map::WorldMap;
+use workplace::{Clock, ThreadError, opaque_debug};
 
 /// Bytes of decoded solids that are kept: those of some thousand meshes.
 const CACHE_BYTES: u64 = 32 << 20;
@@ -47,7 +46,7 @@ const IDLE: Duration = Duration::from_secs(3_600);
 static FIND: Scope = Scope::new("solids.find").limit_us(5_000_000);
 
 /// Wants of all worlds, and figures for the operator. Shared by the `replica` thread, which reports wants, and the `solids` thread.
-pub(super) struct SolidDesk {
+pub struct SolidDesk {
     wants: Mutex<Wants>,
     wake: Sender<()>,
     clock: Clock,
@@ -90,7 +89,7 @@ impl SolidDesk {
     }
 
     /// Exports all figures.
-    pub(super) fn export(&self, table: &mut MetricTable) {
+    pub fn export(&self, table: &mut MetricTable) {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let SolidFigures { by_source, damaged, missing, failed, cached } = &self.figures;
         let (n_wanted, n_dropped) = {
@@ -129,24 +128,34 @@ impl SolidDesk {
     }
 }
 
+opaque_debug!(SolidDesk, SolidThread, SolidThreadConfig<'_>);
+
 /// The thread.
-pub(super) struct SolidThread {
+pub struct SolidThread {
     thread: JoinHandle<()>,
     stop: Sender<()>,
     desk: Arc<SolidDesk>,
 }
 
 /// Arguments of the thread.
-pub(super) struct SolidThreadConfig<'a> {
+pub struct SolidThreadConfig<'a> {
     /// Inboxes of the worlds that can be built on.
-    pub(super) inboxes: WorldMap<Inbox>,
-    pub(super) assets: Arc<AssetSources>,
-    pub(super) long: LongTasks,
-    pub(super) clock: &'a Clock,
-    pub(super) recorder: Recorder,
+    pub inboxes: WorldMap<Inbox>,
+    /// The assets.
+    pub assets: Arc<AssetSources>,
+    /// Decodes them.
+    pub long: LongTasks,
+    /// The clock of the process.
+    pub clock: &'a Clock,
+    /// The flight recorder.
+    pub recorder: Recorder,
 }
 
-pub(super) fn start(config: SolidThreadConfig<'_>) -> Result<SolidThread, ServeError> {
+/// Starts the thread.
+///
+/// # Errors
+/// The system gives no thread.
+pub fn start(config: SolidThreadConfig<'_>) -> Result<SolidThread, ThreadError> {
     let SolidThreadConfig { inboxes, assets, long, clock, recorder } = config;
     let (desk, wakes) = SolidDesk::new(clock);
     let desk = Arc::new(desk);
@@ -158,17 +167,18 @@ pub(super) fn start(config: SolidThreadConfig<'_>) -> Result<SolidThread, ServeE
             recorder.thread("solids").install();
             finder.run(&wakes, &stopped);
         })
-        .map_err(|source| ServeError::Thread { name: "solids", source })?;
+        .map_err(|source| ThreadError { name: "solids", source })?;
     Ok(SolidThread { thread, stop, desk })
 }
 
 impl SolidThread {
-    pub(super) fn desk(&self) -> Arc<SolidDesk> {
+    /// Way of wants to the thread.
+    pub fn desk(&self) -> Arc<SolidDesk> {
         Arc::clone(&self.desk)
     }
 
     /// Ends the thread behind the solid that it is looking for.
-    pub(super) fn stop(self) {
+    pub fn stop(self) {
         drop(self.stop);
         if self.thread.join().is_err() {
             tracing::error!("the solids thread has panicked");

@@ -1,9 +1,8 @@
 //! Orders of clients that bring things out of their inventories into regions: on to the keepers, and their ends, on the `transfers` thread.
 //!
 //! The `inventory` thread gives an order, and its end comes when a save or a frame of the region has the outcome, up to seconds later. The thread that has it must not
-//! wait for the store or for the hub's lock, so that another one ends orders. As many as [`OPEN_MAX`] are open at once; more are refused.
+//! wait for the store or for the hub's lock, so that another one ends orders. As many as `OPEN_MAX` are open at once; more are refused.
 
-use super::ServeError;
 use super::keepers::{RestoreOrders, RestoreReply, TakeAnswer};
 use super::transfer_figures::{TransferFigures, TransferOutcome};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -17,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use store::Store;
 use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
-use workplace::Clock;
+use workplace::{Clock, ThreadError, opaque_debug};
 
 /// Orders without an end, of all clients together.
 const OPEN_MAX: usize = 1_024;
@@ -28,7 +27,7 @@ const BUSY: &str = "The server has too many objects on their way into regions. P
 static END: Scope = Scope::new("hub.transfer").arg(Arg::Count).limit_us(1_000_000);
 
 /// Way of orders to the keepers.
-pub(super) struct WorldOrders {
+pub struct WorldOrders {
     restores: RestoreOrders,
     ended: Sender<EndedOrder>,
     n_open: Arc<AtomicUsize>,
@@ -36,15 +35,21 @@ pub(super) struct WorldOrders {
 }
 
 /// The parts that ends of orders need.
-pub(super) struct OrderEnds {
-    pub(super) store: Arc<Store>,
-    pub(super) sessions: Arc<Sessions>,
-    pub(super) figures: Arc<TransferFigures>,
-    pub(super) clock: Clock,
+pub struct OrderEnds {
+    /// Inventories.
+    pub store: Arc<Store>,
+    /// The sessions, whose clients hear of the ends.
+    pub sessions: Arc<Sessions>,
+    /// Counts of ends.
+    pub figures: Arc<TransferFigures>,
+    /// The clock of the process.
+    pub clock: Clock,
 }
 
 /// The `transfers` thread.
-pub(super) struct TransferThread(JoinHandle<()>);
+pub struct TransferThread(JoinHandle<()>);
+
+opaque_debug!(WorldOrders, OrderEnds, TransferThread);
 
 struct EndedOrder {
     circuit: CircuitKey,
@@ -53,11 +58,14 @@ struct EndedOrder {
 }
 
 /// Starts the thread.
-pub(super) fn start(
+///
+/// # Errors
+/// The system gives no thread.
+pub fn start(
     restores: RestoreOrders,
     ends: OrderEnds,
     recorder: Recorder,
-) -> Result<(WorldOrders, TransferThread), ServeError> {
+) -> Result<(WorldOrders, TransferThread), ThreadError> {
     // Room for all that are open: no end waits for it.
     let (ended, to_end) = bounded(OPEN_MAX);
     let (ends, n_open) = (Arc::new(ends), Arc::new(AtomicUsize::new(0)));
@@ -69,7 +77,7 @@ pub(super) fn start(
                 recorder.thread("transfers").install();
                 end_orders(&ends, &to_end, &n_open);
             })
-            .map_err(|source| ServeError::Thread { name: "transfers", source })?
+            .map_err(|source| ThreadError { name: "transfers", source })?
     };
     Ok((WorldOrders { restores, ended, n_open, ends }, TransferThread(thread)))
 }
@@ -86,7 +94,7 @@ fn end_orders(ends: &OrderEnds, ended: &Receiver<EndedOrder>, n_open: &AtomicUsi
 
 impl WorldOrders {
     /// Hands an order on. Its client hears of the end, unless the server ends before.
-    pub(super) fn order(&self, circuit: CircuitKey, order: WorldOrder) {
+    pub fn order(&self, circuit: CircuitKey, order: WorldOrder) {
         let WorldOrder { region, order, end } = order;
         if self.n_open.fetch_add(1, Ordering::Relaxed) >= OPEN_MAX {
             self.n_open.fetch_sub(1, Ordering::Relaxed);
@@ -117,7 +125,7 @@ impl OrderEnds {
 
 impl TransferThread {
     /// Ends the thread, after everything that has orders: keepers, and the `inventory` thread.
-    pub(super) fn stop(self) {
+    pub fn stop(self) {
         if self.0.join().is_err() {
             tracing::error!("the transfers thread has panicked");
         }
@@ -125,7 +133,7 @@ impl TransferThread {
 }
 
 /// Way of content of uploads to items in objects.
-pub(super) fn content_orders(restores: RestoreOrders) -> ContentOrders {
+pub fn content_orders(restores: RestoreOrders) -> ContentOrders {
     ContentOrders::new(move |ContentOrder { region, order }, answer| {
         restores.order_for_client(region, order, Box::new(move |reply| answer(answer_of(reply))));
     })

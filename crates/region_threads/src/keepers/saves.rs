@@ -15,39 +15,39 @@ const LATE: Duration = Duration::from_secs(5);
 
 /// A frame that is on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::serve) struct SavedFrame {
+pub struct SavedFrame {
     /// Its epoch.
-    pub(in crate::serve) epoch: Epoch,
+    pub epoch: Epoch,
     /// Its number in the epoch.
-    pub(in crate::serve) sequence: u64,
+    pub sequence: u64,
     /// Time at which it was durable.
-    pub(in crate::serve) at: Instant,
+    pub at: Instant,
 }
 
 /// Saves of one region, as of the last frame or save.
 #[derive(Clone, Debug, Default)]
-pub(in crate::serve) struct RegionSaves {
+pub struct RegionSaves {
     /// The last save since the start of the server.
-    pub(in crate::serve) saved: Option<SavedFrame>,
+    pub saved: Option<SavedFrame>,
     /// Time of the first change that is not on the disk, without movements.
-    pub(in crate::serve) unsaved_since: Option<Instant>,
+    pub unsaved_since: Option<Instant>,
     /// Objects with unsaved changes.
-    pub(in crate::serve) n_unsaved: usize,
+    pub n_unsaved: usize,
     /// Objects in motion.
-    pub(in crate::serve) n_moving: usize,
+    pub n_moving: usize,
     /// Time by which the save of an object in motion is overdue at most.
-    pub(in crate::serve) moving_lag: Duration,
+    pub moving_lag: Duration,
     /// Saves that failed in a row.
-    pub(in crate::serve) failures: u32,
+    pub failures: u32,
     /// Time of the first of them, and the reason of the last.
-    pub(in crate::serve) failing: Option<(Instant, String)>,
+    pub failing: Option<(Instant, String)>,
     /// Saves are held back on purpose, which is no trouble until then.
-    pub(in crate::serve) excused_until: Option<Instant>,
+    pub excused_until: Option<Instant>,
 }
 
 /// State of the saves of all regions, for the API, metrics and `/healthz`.
 #[derive(Debug, Default)]
-pub(in crate::serve) struct KeeperStatus {
+pub struct KeeperStatus {
     regions: BTreeMap<WorldId, Mutex<RegionSaves>>,
 }
 
@@ -58,12 +58,12 @@ impl KeeperStatus {
     }
 
     /// Saves of a region; none for a world without a keeper.
-    pub(in crate::serve) fn of(&self, world: WorldId) -> Option<RegionSaves> {
+    pub fn of(&self, world: WorldId) -> Option<RegionSaves> {
         self.regions.get(&world).map(|region| lock(region).clone())
     }
 
     /// A sentence for the operator, while changes are not saved.
-    pub(in crate::serve) fn trouble(&self, now: Instant) -> Option<String> {
+    pub fn trouble(&self, now: Instant) -> Option<String> {
         let late = self.regions.values().filter_map(|region| {
             let region = lock(region);
             if region.excused_until.is_some_and(|until| now < until) {
@@ -89,17 +89,17 @@ fn lock(region: &Mutex<RegionSaves>) -> MutexGuard<'_, RegionSaves> {
 }
 
 /// Result of an order: the frame that is on the disk, or a sentence.
-pub(in crate::serve) type SaveReply = Result<SavedFrame, String>;
+pub type SaveReply = Result<SavedFrame, String>;
 
 /// An order to save a region now.
-pub(in crate::serve) struct SaveOrder {
-    pub(in crate::serve) world: WorldId,
-    pub(in crate::serve) reply: oneshot::Sender<SaveReply>,
+pub(crate) struct SaveOrder {
+    pub(super) world: WorldId,
+    pub(super) reply: oneshot::Sender<SaveReply>,
 }
 
 /// Way of orders to the `replica` thread.
-#[derive(Clone)]
-pub(in crate::serve) struct SaveOrders(Sender<SaveOrder>);
+#[derive(Clone, Debug)]
+pub struct SaveOrders(Sender<SaveOrder>);
 
 impl SaveOrders {
     /// The two ends.
@@ -112,7 +112,7 @@ impl SaveOrders {
     ///
     /// # Errors
     /// A sentence, if too many orders wait or the thread has ended.
-    pub(in crate::serve) fn order(&self, world: WorldId) -> Result<oneshot::Receiver<SaveReply>, String> {
+    pub fn order(&self, world: WorldId) -> Result<oneshot::Receiver<SaveReply>, String> {
         let (reply, receiver) = oneshot::channel();
         match self.0.try_send(SaveOrder { world, reply }) {
             Ok(()) => Ok(receiver),

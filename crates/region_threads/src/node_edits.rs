@@ -1,7 +1,5 @@
 //! Requests of the node to change objects: numbered commands to the worlds of regions, and the results that come back in frames.
 
-use super::inboxes::Inbox;
-use super::world_map::WorldMap;
 use ids::{SessionKey, WorldId};
 use link::{Action, Command, CommandSeries, EditRefusal, ObjectCommand};
 use std::collections::BTreeMap;
@@ -9,24 +7,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
+use workplace::inboxes::Inbox;
+use workplace::opaque_debug;
+use workplace::world_map::WorldMap;
 
 /// Time after which a request without a result counts as lost: a world that panics drops the commands of that step, and a frame may be lost.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NodeEditOutcome {
+pub struct NodeEditOutcome {
     /// Objects that were changed.
-    pub(super) done: u32,
+    pub done: u32,
     /// Objects that stay as they are.
-    pub(super) refused: u32,
+    pub refused: u32,
     /// The reason for the first of them.
-    pub(super) reason: Option<EditRefusal>,
+    pub reason: Option<EditRefusal>,
 }
 
 /// Reasons for which a request has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NodeEditError {
+pub enum NodeEditError {
     /// The world is none of a region.
     #[error("The world cannot be built on.")]
     NoRegion,
@@ -39,7 +40,7 @@ pub(super) enum NodeEditError {
 }
 
 /// Requests under way.
-pub(super) struct NodeEdits {
+pub struct NodeEdits {
     inboxes: WorldMap<Inbox>,
     next: AtomicU64,
     waiting: Mutex<BTreeMap<u64, oneshot::Sender<NodeEditOutcome>>>,
@@ -47,7 +48,7 @@ pub(super) struct NodeEdits {
 
 impl NodeEdits {
     /// To these worlds.
-    pub(super) fn new(inboxes: WorldMap<Inbox>) -> Self {
+    pub fn new(inboxes: WorldMap<Inbox>) -> Self {
         Self { inboxes, next: AtomicU64::new(CommandSeries::Edits.first()), waiting: Mutex::default() }
     }
 
@@ -55,7 +56,7 @@ impl NodeEdits {
     ///
     /// # Errors
     /// [`NodeEditError`].
-    pub(super) async fn carry_out(
+    pub async fn carry_out(
         &self,
         world: WorldId,
         request: ObjectCommand,
@@ -75,11 +76,7 @@ impl NodeEdits {
     ///
     /// # Errors
     /// [`NodeEditError::NoRegion`], [`NodeEditError::Busy`].
-    pub(super) fn send(
-        &self,
-        world: WorldId,
-        request: ObjectCommand,
-    ) -> Result<PendingEdit<'_>, NodeEditError> {
+    pub fn send(&self, world: WorldId, request: ObjectCommand) -> Result<PendingEdit<'_>, NodeEditError> {
         let inbox = self.inboxes.get(world).ok_or(NodeEditError::NoRegion)?;
         let sequence = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, result) = oneshot::channel();
@@ -100,18 +97,20 @@ impl NodeEdits {
 }
 
 /// A request under way. It is forgotten when this is dropped, also by a caller that goes away.
-pub(super) struct PendingEdit<'a> {
+pub struct PendingEdit<'a> {
     edits: &'a NodeEdits,
     sequence: u64,
     result: oneshot::Receiver<NodeEditOutcome>,
 }
+
+opaque_debug!(NodeEdits, PendingEdit<'_>);
 
 impl PendingEdit<'_> {
     /// Waits for the result.
     ///
     /// # Errors
     /// [`NodeEditError::Lost`].
-    pub(super) async fn wait(mut self) -> Result<NodeEditOutcome, NodeEditError> {
+    pub async fn wait(mut self) -> Result<NodeEditOutcome, NodeEditError> {
         match tokio::time::timeout(PATIENCE, &mut self.result).await {
             Ok(Ok(outcome)) => Ok(outcome),
             Ok(Err(_)) | Err(_) => Err(NodeEditError::Lost),
@@ -127,11 +126,11 @@ impl Drop for PendingEdit<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::inboxes::Waiting;
     use super::*;
     use ids::{Instant, Tick};
     use schedule::{Pool, StepStart, Task};
     use std::sync::Arc;
+    use workplace::inboxes::Waiting;
 
     const WORLD: WorldId = WorldId(1);
 

@@ -6,13 +6,14 @@ use keeper::{Keeper, Order, OrderKey, RestoreError, RestoreOrder, RestoreOutcome
 use link::EditRefusal;
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;
+use workplace::opaque_debug;
 
 /// Orders that wait for the `replica` thread; further ones are refused.
 const ORDERS_MAX: usize = 256;
 
 /// Answer to an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::serve) enum RestoreReply {
+pub enum RestoreReply {
     /// The object, or the content, is in the region: on the disk, but for the copy of an item that stays.
     Done,
     /// The world has refused it. An object is held, or an item, as before, on the disk.
@@ -24,22 +25,24 @@ pub(in crate::serve) enum RestoreReply {
 }
 
 /// Takes the answer to an order, on any thread, without waiting.
-pub(in crate::serve) type TakeAnswer = Box<dyn FnOnce(RestoreReply) + Send>;
+pub type TakeAnswer = Box<dyn FnOnce(RestoreReply) + Send>;
 
 /// An order for the `replica` thread.
-pub(in crate::serve) struct RestoreRequest {
-    pub(in crate::serve) world: WorldId,
-    pub(in crate::serve) order: Order,
-    pub(in crate::serve) answer: TakeAnswer,
+pub struct RestoreRequest {
+    pub(super) world: WorldId,
+    pub(super) order: Order,
+    pub(super) answer: TakeAnswer,
 }
 
+opaque_debug!(RestoreRequest);
+
 /// Way of orders to the `replica` thread.
-#[derive(Clone)]
-pub(in crate::serve) struct RestoreOrders(Sender<RestoreRequest>);
+#[derive(Clone, Debug)]
+pub struct RestoreOrders(Sender<RestoreRequest>);
 
 impl RestoreOrders {
     /// The two ends.
-    pub(in crate::serve) fn new() -> (Self, Receiver<RestoreRequest>) {
+    pub fn new() -> (Self, Receiver<RestoreRequest>) {
         let (sender, receiver) = bounded(ORDERS_MAX);
         (Self(sender), receiver)
     }
@@ -48,7 +51,7 @@ impl RestoreOrders {
     ///
     /// # Errors
     /// A sentence, if too many orders wait or the thread has ended. The object is marked still.
-    pub(in crate::serve) fn order(
+    pub fn order(
         &self,
         world: WorldId,
         order: RestoreOrder,
@@ -60,7 +63,7 @@ impl RestoreOrders {
     }
 
     /// Orders for a client that an object or item comes into this world. Its answer comes in any case, unless the server ends before.
-    pub(in crate::serve) fn order_for_client(&self, world: WorldId, order: Order, answer: TakeAnswer) {
+    pub fn order_for_client(&self, world: WorldId, order: Order, answer: TakeAnswer) {
         if let Err((why, answer)) = self.send(world, order, answer) {
             answer(RestoreReply::NotSent(why));
         }

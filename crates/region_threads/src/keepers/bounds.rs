@@ -1,19 +1,44 @@
 //! Bounds of a region's objects, as commands to its world: those of the configuration, as they are tuned, and no edits at all while earlier ones
 //! cannot be saved.
 
-use super::super::inboxes::Inbox;
-use crate::config::RegionSection;
-use crate::config::tunables::ObjectTunables;
 use ids::{Epoch, SessionKey};
 use link::{Action, Command, CommandSeries, ObjectLimits};
 use std::time::Duration;
+use workplace::inboxes::Inbox;
+
+/// Tuned values of objects: bounds of their edits, and times of their saves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObjectTunables {
+    /// Prims that a session makes per second.
+    pub rez_per_s: u32,
+    /// Time until a temporary object vanishes.
+    pub temporary_s: u32,
+    /// Prims of a linkset.
+    pub link_max: u32,
+    /// Time without a change after which viewers may keep an object.
+    pub cache_after: Duration,
+    /// Age of an unsaved change from which on others are refused.
+    pub refuse_edits_after: Option<Duration>,
+    /// Time between a change and its transaction.
+    pub save: Duration,
+    /// Bytes that are written per second of objects in motion.
+    pub moving_bytes_per_s: u64,
+}
+
+/// Room of a region, as it is configured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegionRoom {
+    /// Name of the region.
+    pub name: String,
+    /// Prims.
+    pub objects_max: u32,
+    /// Prims of these that physics moves.
+    pub physical_max: u32,
+}
 
 /// Bounds of one region.
 pub(super) struct RegionBounds {
-    /// Name of the region.
-    name: String,
-    objects_max: u32,
-    physical_max: u32,
+    room: RegionRoom,
     inbox: Inbox,
     /// Those that the world has, and its epoch then: one that restarts may have earlier ones.
     sent: (Epoch, ObjectLimits),
@@ -22,12 +47,10 @@ pub(super) struct RegionBounds {
 }
 
 impl RegionBounds {
-    pub(super) fn new(region: &RegionSection, inbox: Inbox) -> Self {
-        let name = region.name.clone();
-        let (objects_max, physical_max) = (region.max_objects, region.max_physical);
+    pub(super) fn new(room: RegionRoom, inbox: Inbox) -> Self {
         // As worlds begin. A world without visitors is not woken for the bounds that it has.
         let sent = (Epoch(0), ObjectLimits::default());
-        Self { name, objects_max, physical_max, inbox, sent, next_command: CommandSeries::Bounds.first() }
+        Self { room, inbox, sent, next_command: CommandSeries::Bounds.first() }
     }
 
     /// Sends the world its bounds if they differ from those that it has. `unsaved_for` is the age of the oldest unsaved change.
@@ -44,9 +67,9 @@ impl RegionBounds {
             self.sent = (epoch, limits);
             match (was_closed, limits.is_closed) {
                 (false, true) => {
-                    tracing::warn!(region = self.name, "edits are refused: earlier ones are not saved")
+                    tracing::warn!(region = self.room.name, "edits are refused: earlier ones are not saved")
                 }
-                (true, false) => tracing::info!(region = self.name, "edits are accepted again"),
+                (true, false) => tracing::info!(region = self.room.name, "edits are accepted again"),
                 (false, false) | (true, true) => {}
             }
         }
@@ -55,8 +78,8 @@ impl RegionBounds {
     fn wanted(&self, tunables: &ObjectTunables, unsaved_for: Duration) -> ObjectLimits {
         let ObjectTunables { rez_per_s, temporary_s, link_max, refuse_edits_after, .. } = *tunables;
         ObjectLimits {
-            objects_max: self.objects_max,
-            physical_max: self.physical_max,
+            objects_max: self.room.objects_max,
+            physical_max: self.room.physical_max,
             rez_per_s,
             link_max,
             temporary_ms: temporary_s.saturating_mul(1_000),
@@ -68,11 +91,11 @@ impl RegionBounds {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::inboxes::Waiting;
     use super::*;
     use ids::{Instant, Tick};
     use schedule::{Pool, StepStart, Task};
     use std::sync::Arc;
+    use workplace::inboxes::Waiting;
 
     struct Idle;
 
@@ -100,8 +123,8 @@ mod tests {
         let waker = pool.add(Box::new(Idle), Duration::from_millis(50), Tick(0));
         let inbox = Inbox { waiting: Waiting::new(1), waker };
         let waiting = Arc::clone(&inbox.waiting);
-        let region = RegionSection { max_objects: 5, max_physical: 2, ..RegionSection::default() };
-        let mut bounds = RegionBounds::new(&region, inbox);
+        let room = RegionRoom { name: "Harbour".into(), objects_max: 5, physical_max: 2 };
+        let mut bounds = RegionBounds::new(room, inbox);
         let taken = || {
             let mut commands = Vec::new();
             waiting.drain_commands(&mut commands);

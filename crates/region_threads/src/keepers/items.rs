@@ -9,16 +9,16 @@ use std::sync::Arc;
 use store::ItemEffect;
 
 /// Brings bytes of assets to the disk.
-pub(in crate::serve) type KeepContents = Arc<KeepContentsFn>;
+pub type KeepContents = Arc<KeepContentsFn>;
 
 /// The function that a [`KeepContents`] calls.
 pub(super) type KeepContentsFn = dyn Fn(Vec<AssetBytes>) -> Result<(), ReadAssetError> + Send + Sync;
 
 /// Informs the owners of inventories of effects that are on the disk.
-pub(in crate::serve) type TellOwners = Box<dyn Fn(&[ItemEffect]) + Send>;
+pub type TellOwners = Box<dyn Fn(&[ItemEffect]) + Send>;
 
 /// Keeps them among the assets of the server.
-pub(in crate::serve) fn keep_in(assets: &Arc<DiskAssets>) -> KeepContents {
+pub fn keep_in(assets: &Arc<DiskAssets>) -> KeepContents {
     let assets = Arc::clone(assets);
     Arc::new(move |contents: Vec<AssetBytes>| {
         let contents = contents.into_iter().map(|AssetBytes { hash, bytes }| (hash, bytes)).collect();
@@ -27,7 +27,7 @@ pub(in crate::serve) fn keep_in(assets: &Arc<DiskAssets>) -> KeepContents {
 }
 
 /// Informs the owners that have sessions.
-pub(in crate::serve) fn tell_in(sessions: &Arc<Sessions>) -> TellOwners {
+pub fn tell_in(sessions: &Arc<Sessions>) -> TellOwners {
     let sessions = Arc::clone(sessions);
     Box::new(move |effects: &[ItemEffect]| {
         let notices = transfer_notices(effects);

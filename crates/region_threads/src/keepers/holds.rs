@@ -18,7 +18,7 @@ const LATE: Duration = Duration::from_secs(300);
 pub(super) const ABANDONED: &str = "An archive was loaded in part only, and nothing of the region is saved since. A start of the server takes the region from the disk as it was before.";
 
 /// An order to the keepers.
-pub(in crate::serve) struct HoldOrder {
+pub(crate) struct HoldOrder {
     pub(super) world: WorldId,
     pub(super) request: HoldRequest,
 }
@@ -34,8 +34,8 @@ pub(super) enum HoldRequest {
 }
 
 /// Way of orders to the `replica` thread.
-#[derive(Clone)]
-pub(in crate::serve) struct SaveHolds(Sender<HoldOrder>);
+#[derive(Clone, Debug)]
+pub struct SaveHolds(Sender<HoldOrder>);
 
 impl SaveHolds {
     /// The two ends.
@@ -48,7 +48,7 @@ impl SaveHolds {
     ///
     /// # Errors
     /// A sentence; then the region is saved as ever.
-    pub(in crate::serve) async fn begin(&self, world: WorldId) -> Result<SaveHold, String> {
+    pub async fn begin(&self, world: WorldId) -> Result<SaveHold, String> {
         let (reply, answer) = oneshot::channel();
         match self.0.try_send(HoldOrder { world, request: HoldRequest::Begin(reply) }) {
             Ok(()) => {}
@@ -76,8 +76,9 @@ fn ended() -> String {
 }
 
 /// A hold that lasts. If it is dropped without [`Self::end`] it is abandoned: the region is not saved any more, since that would be a part of an archive.
+#[derive(Debug)]
 #[must_use = "a hold that is dropped is abandoned"]
-pub(in crate::serve) struct SaveHold {
+pub struct SaveHold {
     world: WorldId,
     /// None once it has ended.
     orders: Option<Sender<HoldOrder>>,
@@ -89,10 +90,7 @@ impl SaveHold {
     ///
     /// # Errors
     /// A sentence, if the thread has ended.
-    pub(in crate::serve) fn end(
-        mut self,
-        documents: DocumentChanges,
-    ) -> Result<oneshot::Receiver<SaveReply>, String> {
+    pub fn end(mut self, documents: DocumentChanges) -> Result<oneshot::Receiver<SaveReply>, String> {
         let (reply, answer) = oneshot::channel();
         let orders = self.orders.take().ok_or_else(ended)?;
         let order = HoldOrder { world: self.world, request: HoldRequest::End(reply, documents) };

@@ -1,13 +1,9 @@
 //! From worlds' frames to published replicas: on the `replica` thread for shared worlds, within the step for instances.
 
-use super::ServeError;
-use super::faults::Fuse;
 use super::keepers::Keepers;
 use super::node_edits::{NodeEditOutcome, NodeEdits};
 use super::parcels::ParcelMaps;
 use super::solids::SolidDesk;
-use super::world_map::WorldMap;
-use super::worlds::Worlds;
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select};
 use gateway::follower::{FollowerTotals, FrameFollower};
 use gateway::http::HttpState;
@@ -22,7 +18,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
 use telemetry::{Metrics, Timing};
+use workplace::faults::Fuse;
 use workplace::serving::{FrameOutlet, SentFrame, SnapshotRequest};
+use workplace::world_map::WorldMap;
+use workplace::worlds::Worlds;
+use workplace::{ThreadError, opaque_debug};
 
 /// Frames on their way to the replica thread, all worlds together: two seconds of two worlds. A frame without room is dropped, and a
 /// snapshot heals the gap.
@@ -33,7 +33,7 @@ const FRAMES_MAX: usize = 64;
 const INSTANCE_CHANGES: usize = 2 * (world::NPCS_MAX + 64);
 
 /// The frames of an instance: where few avatars are, they are encoded in less time than it takes to wake another thread.
-pub(super) struct InstanceFrames {
+pub struct InstanceFrames {
     follower: FrameFollower,
     sessions: Arc<Sessions>,
 }
@@ -44,7 +44,8 @@ thread_local! {
 }
 
 impl InstanceFrames {
-    pub(super) fn new(
+    /// Of the instance that has this scene.
+    pub fn new(
         scene: &Arc<Scene>,
         dead_reckoning: bool,
         sessions: &Arc<Sessions>,
@@ -80,18 +81,25 @@ impl FrameOutlet for InstanceFrames {
 
 /// The queue of shared worlds' frames to the thread, and the queue of spent ones back: to encode a crowd takes time, and the next step need not
 /// wait for it.
-pub(super) struct FrameQueue {
+pub struct FrameQueue {
     frames: (Sender<Box<Frame>>, Receiver<Box<Frame>>),
     spent: (Sender<Box<Frame>>, Receiver<Box<Frame>>),
 }
 
+impl Default for FrameQueue {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl FrameQueue {
-    pub(super) fn new() -> Self {
+    /// An empty one.
+    pub fn new() -> Self {
         Self { frames: bounded(FRAMES_MAX), spent: bounded(FRAMES_MAX) }
     }
 
     /// The sending end for one world.
-    pub(super) fn outlet(&self) -> Box<dyn FrameOutlet> {
+    pub fn outlet(&self) -> Box<dyn FrameOutlet> {
         Box::new(QueuedFrames { frames: self.frames.0.clone(), spent: self.spent.1.clone() })
     }
 }
@@ -112,7 +120,10 @@ impl FrameOutlet for QueuedFrames {
     }
 }
 
-pub(super) struct Replicas {
+opaque_debug!(InstanceFrames, FrameQueue, Replicas, ReplicaThreadConfig<'_>);
+
+/// The `replica` thread.
+pub struct Replicas {
     thread: JoinHandle<Keepers>,
     stop: Sender<()>,
     counters: Arc<ReplicaCounters>,
@@ -120,36 +131,48 @@ pub(super) struct Replicas {
 
 /// Counters of the thread.
 #[derive(Debug, Default)]
-pub(super) struct ReplicaCounters {
-    pub(super) frames: AtomicU64,
-    pub(super) blocks_encoded: AtomicU64,
-    pub(super) resyncs: AtomicU64,
-    pub(super) copies: AtomicU64,
+pub struct ReplicaCounters {
+    /// Frames of shared worlds.
+    pub frames: AtomicU64,
+    /// Blocks that were encoded for all receivers.
+    pub blocks_encoded: AtomicU64,
+    /// Snapshots that were requested after a gap.
+    pub resyncs: AtomicU64,
+    /// Copies of whole replicas.
+    pub copies: AtomicU64,
 }
 
 /// One frame of a world. Half a tick: one thread does this for all worlds.
 static ENCODE: Scope = Scope::new("replica.encode").arg(Arg::World).limit_us(25_000);
 
 /// Arguments of the thread.
-pub(super) struct ReplicaThreadConfig<'a> {
-    pub(super) places: &'a Places,
-    pub(super) worlds: &'a Worlds,
-    pub(super) frames: FrameQueue,
+pub struct ReplicaThreadConfig<'a> {
+    /// The regions.
+    pub places: &'a Places,
+    /// Their worlds.
+    pub worlds: &'a Worlds,
+    /// Their frames.
+    pub frames: FrameQueue,
     /// True if dead reckoning suppresses updates.
-    pub(super) dead_reckoning: bool,
-    pub(super) sessions: &'a Arc<Sessions>,
-    pub(super) http_state: Arc<HttpState>,
-    pub(super) metrics: &'a Metrics,
-    pub(super) recorder: Recorder,
-    pub(super) fuse: Arc<Fuse>,
+    pub dead_reckoning: bool,
+    /// The sessions, whose shards get the events.
+    pub sessions: &'a Arc<Sessions>,
+    /// Chat for the page, and the clock.
+    pub http_state: Arc<HttpState>,
+    /// Of the times of frames.
+    pub metrics: &'a Metrics,
+    /// The flight recorder.
+    pub recorder: Recorder,
+    /// Of faults that are ordered.
+    pub fuse: Arc<Fuse>,
     /// Keepers of the worlds' objects.
-    pub(super) keepers: Keepers,
+    pub keepers: Keepers,
     /// Requests of the node whose results come in frames.
-    pub(super) node_edits: Arc<NodeEdits>,
+    pub node_edits: Arc<NodeEdits>,
     /// Parcels of the worlds, for operators.
-    pub(super) parcels: Arc<ParcelMaps>,
+    pub parcels: Arc<ParcelMaps>,
     /// Solids of assets that worlds want.
-    pub(super) solids: Arc<SolidDesk>,
+    pub solids: Arc<SolidDesk>,
 }
 
 /// One world's follower with this thread's data on the world.
@@ -159,7 +182,11 @@ struct FollowedWorld {
     timing: Timing,
 }
 
-pub(super) fn start(start: ReplicaThreadConfig<'_>) -> Result<Replicas, ServeError> {
+/// Starts the thread.
+///
+/// # Errors
+/// The system gives no thread.
+pub fn start(start: ReplicaThreadConfig<'_>) -> Result<Replicas, ThreadError> {
     let ReplicaThreadConfig {
         places,
         worlds,
@@ -214,17 +241,18 @@ pub(super) fn start(start: ReplicaThreadConfig<'_>) -> Result<Replicas, ServeErr
             recorder.thread("replica").install();
             thread.run()
         })
-        .map_err(|source| ServeError::Thread { name: "replica", source })?;
+        .map_err(|source| ThreadError { name: "replica", source })?;
     Ok(Replicas { thread, stop, counters })
 }
 
 impl Replicas {
-    pub(super) fn watch(&self) -> Arc<ReplicaCounters> {
+    /// Its counters.
+    pub fn watch(&self) -> Arc<ReplicaCounters> {
         Arc::clone(&self.counters)
     }
 
     /// Ends the thread after the last frame. The keepers have not saved all of it yet; `None` if the thread has panicked.
-    pub(super) fn stop(self) -> Option<Keepers> {
+    pub fn stop(self) -> Option<Keepers> {
         drop(self.stop);
         let keepers = self.thread.join();
         if keepers.is_err() {

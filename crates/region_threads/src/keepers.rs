@@ -6,31 +6,23 @@
 mod bounds;
 mod holds;
 mod items;
-mod load;
 mod restores;
 mod saves;
 mod upgrades;
 mod wardrobe;
 
-pub(super) use holds::{SaveHold, SaveHolds};
-pub(super) use items::{KeepContents, TellOwners, keep_in, tell_in};
-pub(super) use load::{KeptWorld, cache_ids, load, random_id, release};
-pub(crate) use load::{is_new, keeper_config, new_land};
-pub(super) use restores::{RestoreOrders, RestoreReply, RestoreRequest, TakeAnswer};
-pub(super) use saves::{KeeperStatus, RegionSaves, SaveOrders, SavedFrame};
-pub(super) use upgrades::give_worn_back;
-pub(super) use wardrobe::WardrobeOrders;
+pub use bounds::{ObjectTunables, RegionRoom};
+pub use holds::{SaveHold, SaveHolds};
+pub use items::{KeepContents, TellOwners, keep_in, tell_in};
+pub use restores::{RestoreOrders, RestoreReply, RestoreRequest, TakeAnswer};
+pub use saves::{KeeperStatus, RegionSaves, SaveOrders, SaveReply, SavedFrame};
+pub use upgrades::give_worn_back;
+pub use wardrobe::WardrobeOrders;
 
-use super::ServeError;
-use super::faults::Fuse;
 use super::full_users::{FullNotice, FullUsers, NOTICES_MAX};
 use super::grounds::Grounds;
-use super::inboxes::Inbox;
 use super::transfer_figures::TransferFigures;
 use super::transfers::TransferOrders;
-use super::world_map::WorldMap;
-use crate::config::Config;
-use crate::config::tunables::Tunables;
 use assets::ReadAssetError;
 use bounds::RegionBounds;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
@@ -40,7 +32,7 @@ use items::keep_items;
 use keeper::{Batch, Following, Keeper, Wardrobe, WardrobeOrder};
 use link::Frame;
 use restores::WaitingRestores;
-use saves::{SaveOrder, SaveReply, WaitingOrders};
+use saves::{SaveOrder, WaitingOrders};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -48,8 +40,11 @@ use std::time::Duration;
 use store::{ItemEffect, RebuiltTable, RegionChanges, Store, StoreError};
 use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
 use telemetry::{Metrics, Timing};
-use workplace::Clock;
+use workplace::faults::Fuse;
+use workplace::inboxes::Inbox;
 use workplace::serving::SnapshotRequest;
+use workplace::world_map::WorldMap;
+use workplace::{Clock, ThreadError, opaque_debug};
 
 /// One transaction. An operator should know of a disk that takes longer than an edit may be lost.
 static SAVE: Scope = Scope::new("keeper.save").arg(Arg::World).limit_us(1_000_000);
@@ -63,8 +58,11 @@ const EMPTIED: &str = "The world has begun without the region's objects, and not
 /// Attempts to save a region at the end of the server.
 const LAST_ATTEMPTS: u32 = 3;
 
+/// Reads the present values of tunables.
+pub type ReadTunables = Box<dyn Fn() -> ObjectTunables + Send>;
+
 /// Keepers of all regions, within the `replica` thread.
-pub(super) struct Keepers {
+pub struct Keepers {
     worlds: WorldMap<FollowedRegion>,
     batches: Sender<Batch>,
     outcomes: Receiver<SaveOutcome>,
@@ -76,7 +74,7 @@ pub(super) struct Keepers {
     /// Orders to it. This thread has a way for them, too, so that the receiver is connected to its end.
     dressing: (WardrobeOrders, Receiver<WardrobeOrder>),
     status: Arc<KeeperStatus>,
-    tunables: Arc<Tunables>,
+    tunables: ReadTunables,
     grounds: Arc<Grounds>,
 }
 
@@ -120,7 +118,7 @@ pub(super) struct SaveOutcome {
 }
 
 /// The `keeper` thread.
-pub(super) struct KeeperThread {
+pub struct KeeperThread {
     thread: JoinHandle<()>,
     status: Arc<KeeperStatus>,
     orders: SaveOrders,
@@ -137,33 +135,44 @@ struct KeeperDisk {
 }
 
 /// Arguments of the thread.
-pub(super) struct KeeperThreadConfig<'a> {
-    pub(super) config: &'a Config,
-    /// The keepers that it saves for, in the order of the configured regions.
-    pub(super) kept: Vec<(WorldId, Keeper)>,
+pub struct KeeperThreadConfig<'a> {
+    /// Linksets of a user that the store holds at most.
+    pub held_per_user_max: u32,
+    /// The keepers that it saves for.
+    pub kept: Vec<(WorldId, Keeper, RegionRoom)>,
     /// Users for whom the store takes no more held linksets, as the worlds know them.
-    pub(super) full: BTreeSet<AgentId>,
+    pub full: BTreeSet<AgentId>,
     /// They get the frames, too.
-    pub(super) grounds: Arc<Grounds>,
+    pub grounds: Arc<Grounds>,
     /// Inbox of each region's world.
-    pub(super) inbox: &'a dyn Fn(WorldId) -> Inbox,
-    pub(super) store: &'a Arc<Store>,
+    pub inbox: &'a dyn Fn(WorldId) -> Inbox,
+    /// Destination of the batches.
+    pub store: &'a Arc<Store>,
     /// Way of assets of objects that become items.
-    pub(super) keep_contents: KeepContents,
+    pub keep_contents: KeepContents,
     /// Way of news about inventories.
-    pub(super) tell_owners: TellOwners,
+    pub tell_owners: TellOwners,
     /// Orders to put objects and items into regions, with the way of more of them.
-    pub(super) restores: (RestoreOrders, Receiver<RestoreRequest>),
-    /// Orders to the wardrobe, likewise, and a random id of which ids of objects are made.
-    pub(super) dressing: (WardrobeOrders, Receiver<WardrobeOrder>),
-    pub(super) seed: Uuid,
-    pub(super) figures: Arc<TransferFigures>,
-    pub(super) tunables: &'a Arc<Tunables>,
-    pub(super) clock: &'a Clock,
-    pub(super) metrics: &'a Metrics,
-    pub(super) recorder: Recorder,
-    pub(super) fuse: Arc<Fuse>,
+    pub restores: (RestoreOrders, Receiver<RestoreRequest>),
+    /// Orders to the wardrobe, likewise.
+    pub dressing: (WardrobeOrders, Receiver<WardrobeOrder>),
+    /// A random id of which ids of objects are made.
+    pub seed: Uuid,
+    /// Counts of transfers.
+    pub figures: Arc<TransferFigures>,
+    /// The present values of tunables.
+    pub tunables: ReadTunables,
+    /// The clock of the process.
+    pub clock: &'a Clock,
+    /// Of the times of saves.
+    pub metrics: &'a Metrics,
+    /// The flight recorder.
+    pub recorder: Recorder,
+    /// Of faults that are ordered.
+    pub fuse: Arc<Fuse>,
 }
+
+opaque_debug!(Keepers, KeeperThread, KeeperThreadConfig<'_>);
 
 /// Figures of saves.
 struct SaveTimings {
@@ -191,9 +200,12 @@ impl SaveTimings {
 }
 
 /// Starts the thread.
-pub(super) fn start(start: KeeperThreadConfig<'_>) -> Result<(Keepers, KeeperThread), ServeError> {
+///
+/// # Errors
+/// The system gives no thread.
+pub fn start(start: KeeperThreadConfig<'_>) -> Result<(Keepers, KeeperThread), ThreadError> {
     let KeeperThreadConfig {
-        config,
+        held_per_user_max,
         kept,
         full,
         grounds,
@@ -215,9 +227,9 @@ pub(super) fn start(start: KeeperThreadConfig<'_>) -> Result<(Keepers, KeeperThr
     let (batches, to_save) = bounded(kept.len().max(1));
     let (saved, outcomes) = bounded(kept.len().max(1));
     let (tell, notices) = bounded(NOTICES_MAX);
-    let full = FullUsers::new(config.store.held_per_user_max, full, tell);
+    let full = FullUsers::new(held_per_user_max, full, tell);
     let reports = Reports { outcomes: saved, full, tell_owners, figures };
-    let status = Arc::new(KeeperStatus::new(kept.iter().map(|(world, _)| *world)));
+    let status = Arc::new(KeeperStatus::new(kept.iter().map(|(world, ..)| *world)));
     let timings = SaveTimings::new(metrics);
     let disk = KeeperDisk { store: Arc::clone(store), keep_contents };
     let thread = {
@@ -228,15 +240,15 @@ pub(super) fn start(start: KeeperThreadConfig<'_>) -> Result<(Keepers, KeeperThr
                 recorder.thread("keeper").install();
                 save_all(&disk, &to_save, reports, &timings, &clock, &fuse);
             })
-            .map_err(|source| ServeError::Thread { name: "keeper", source })?
+            .map_err(|source| ThreadError { name: "keeper", source })?
     };
     let (orders, ordered) = SaveOrders::new();
     let (holds, to_hold) = SaveHolds::new();
-    let values = tunables.objects();
-    let followed = kept.into_iter().zip(&config.region).map(|((world, keeper), region)| {
+    let values = tunables();
+    let followed = kept.into_iter().map(|(world, keeper, room)| {
         let inbox = inbox(world);
         let request_snapshot = inbox.snapshot_request();
-        let mut bounds = RegionBounds::new(region, inbox.clone());
+        let mut bounds = RegionBounds::new(room, inbox.clone());
         // Before the first visitor.
         bounds.refresh(Epoch(0), &values, Duration::ZERO);
         let (transfers, orders) = (TransferOrders::new(), WaitingOrders::default());
@@ -266,7 +278,7 @@ pub(super) fn start(start: KeeperThreadConfig<'_>) -> Result<(Keepers, KeeperThr
         wardrobe: Wardrobe::new(seed),
         dressing,
         status: Arc::clone(&status),
-        tunables: Arc::clone(tunables),
+        tunables,
         grounds,
     };
     Ok((keepers, KeeperThread { thread, status, orders, holds, restores, disk }))
@@ -561,7 +573,7 @@ impl Keepers {
     /// Hands out the batches that are due, sends worlds their bounds and avatars what they wear, and publishes the state of the saves.
     pub(super) fn save_due(&mut self, now: Instant) {
         self.dress(now);
-        let values = self.tunables.objects();
+        let values = (self.tunables)();
         for (world, followed) in self.worlds.iter_mut() {
             let FollowedRegion { keeper, bounds, epoch, orders, saving, hold, .. } = followed;
             keeper.set_pace(values.save, values.moving_bytes_per_s);
@@ -619,27 +631,27 @@ impl Keepers {
 
 impl KeeperThread {
     /// State of the saves.
-    pub(super) fn status(&self) -> Arc<KeeperStatus> {
+    pub fn status(&self) -> Arc<KeeperStatus> {
         Arc::clone(&self.status)
     }
 
     /// Way of orders to save a region.
-    pub(super) fn orders(&self) -> SaveOrders {
+    pub fn orders(&self) -> SaveOrders {
         self.orders.clone()
     }
 
     /// Way of orders to hold the saves of a region back.
-    pub(super) fn holds(&self) -> SaveHolds {
+    pub fn holds(&self) -> SaveHolds {
         self.holds.clone()
     }
 
     /// Way of orders to put objects and items into a region.
-    pub(super) fn restores(&self) -> RestoreOrders {
+    pub fn restores(&self) -> RestoreOrders {
         self.restores.clone()
     }
 
     /// Saves all regions as of their last frames. The number of those of which something could not be saved.
-    pub(super) fn finish(self, keepers: Keepers, clock: &Clock) -> usize {
+    pub fn finish(self, keepers: Keepers, clock: &Clock) -> usize {
         let (mut keepers, outcomes) = keepers.into_worlds();
         // The thread has ended with its last batch, since nothing is left that could send another.
         if self.thread.join().is_err() {

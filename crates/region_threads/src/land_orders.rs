@@ -1,6 +1,5 @@
 //! Orders of the operator to the land of regions: each is one command of the node to a world, and its outcome comes back in a frame.
 
-use super::Clock;
 use super::grounds::{Grounds, LandOutcome};
 use ids::{SessionKey, WorldId};
 use link::{Action, Command, CommandSeries, LandCommand, LandEdit, LandRefusal};
@@ -8,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use workplace::inboxes::Inboxes;
+use workplace::{Clock, opaque_debug};
 
 /// A world answers with its next frame; after a panic it begins again meanwhile.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -16,7 +16,7 @@ const ATTEMPTS: usize = 20;
 
 /// Reasons for which an order has no effect, or none that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum LandOrderError {
+pub enum LandOrderError {
     /// The world is none of a region.
     #[error("There is no such region.")]
     NoRegion,
@@ -32,7 +32,7 @@ pub(super) enum LandOrderError {
 }
 
 /// Sends orders, and waits for their outcomes.
-pub(super) struct LandOrders {
+pub struct LandOrders {
     grounds: Arc<Grounds>,
     inboxes: Arc<Inboxes>,
     clock: Clock,
@@ -41,15 +41,17 @@ pub(super) struct LandOrders {
     next: AtomicU64,
 }
 
+opaque_debug!(LandOrders);
+
 impl LandOrders {
     /// To these worlds.
-    pub(super) fn new(grounds: Arc<Grounds>, inboxes: Arc<Inboxes>, clock: Clock, unix_start_s: u64) -> Self {
+    pub fn new(grounds: Arc<Grounds>, inboxes: Arc<Inboxes>, clock: Clock, unix_start_s: u64) -> Self {
         let next = AtomicU64::new(CommandSeries::Terrain.first());
         Self { grounds, inboxes, clock, unix_start_s, next }
     }
 
     /// Grounds of the regions.
-    pub(super) fn grounds(&self) -> &Grounds {
+    pub fn grounds(&self) -> &Grounds {
         &self.grounds
     }
 
@@ -57,7 +59,7 @@ impl LandOrders {
     ///
     /// # Errors
     /// [`LandOrderError`].
-    pub(super) async fn carry_out(&self, world: WorldId, edit: &LandEdit) -> Result<(), LandOrderError> {
+    pub async fn carry_out(&self, world: WorldId, edit: &LandEdit) -> Result<(), LandOrderError> {
         for _ in 0..ATTEMPTS {
             match self.try_once(world, edit).await? {
                 Ok(()) => return Ok(()),

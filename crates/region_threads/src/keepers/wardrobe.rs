@@ -1,28 +1,28 @@
 //! The wardrobe of the node: what users wear goes to the regions where their avatars are, by way of the keepers.
 
 use super::{FollowedRegion, Keepers};
-use crate::serve::world_map::WorldMap;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use ids::{Instant, WorldId};
 use keeper::{Keeper, WardrobeOrder, WornRegions};
 use link::Event;
+use workplace::world_map::WorldMap;
 
 /// Orders that wait for the `replica` thread; the sender of a further one waits.
 const ORDERS_MAX: usize = 256;
 
 /// Way of orders to the wardrobe.
-#[derive(Clone)]
-pub(in crate::serve) struct WardrobeOrders(Sender<WardrobeOrder>);
+#[derive(Clone, Debug)]
+pub struct WardrobeOrders(Sender<WardrobeOrder>);
 
 impl WardrobeOrders {
     /// The two ends.
-    pub(in crate::serve) fn new() -> (Self, Receiver<WardrobeOrder>) {
+    pub fn new() -> (Self, Receiver<WardrobeOrder>) {
         let (sender, receiver) = bounded(ORDERS_MAX);
         (Self(sender), receiver)
     }
 
     /// Gives an order, behind those before it.
-    pub(in crate::serve) fn order(&self, order: WardrobeOrder) {
+    pub fn order(&self, order: WardrobeOrder) {
         // Without a receiver the server ends, and the store has all that is worn.
         drop(self.0.send(order));
     }
@@ -39,18 +39,18 @@ impl WornRegions for Followed<'_> {
 
 impl Keepers {
     /// Orders to the wardrobe, for [`Self::take_dressing`].
-    pub(in crate::serve) const fn dressing(&self) -> &Receiver<WardrobeOrder> {
+    pub(crate) const fn dressing(&self) -> &Receiver<WardrobeOrder> {
         &self.dressing.1
     }
 
     /// Takes an order to the wardrobe. [`Self::poll_worn_answer`] follows.
-    pub(in crate::serve) fn take_dressing(&mut self, now: Instant, order: WardrobeOrder) {
+    pub(crate) fn take_dressing(&mut self, now: Instant, order: WardrobeOrder) {
         self.wardrobe.take_order(now, order, &mut Followed(&mut self.worlds));
         self.save_due(now);
     }
 
     /// The next answer of the wardrobe, for the clients of a region.
-    pub(in crate::serve) fn poll_worn_answer(&mut self) -> Option<(WorldId, Event)> {
+    pub(crate) fn poll_worn_answer(&mut self) -> Option<(WorldId, Event)> {
         self.wardrobe.poll_answer()
     }
 

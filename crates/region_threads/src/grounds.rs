@@ -1,19 +1,19 @@
 //! Grounds of the shared worlds as their frames have them, and the outcomes of the node's own orders to them. The `replica` thread fills it, and the
 //! operator's address asks it.
 
-use super::world_map::WorldMap;
 use ids::{SessionKey, WorldId};
 use link::{Event, Frame, GroundPatch, LandEvent, LandRefusal, Terrain};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
+use workplace::world_map::WorldMap;
 
 /// Outcome of an order.
-pub(super) type LandOutcome = Result<(), LandRefusal>;
+pub type LandOutcome = Result<(), LandRefusal>;
 
 /// Grounds of all shared worlds.
 #[derive(Debug)]
-pub(super) struct Grounds {
+pub struct Grounds {
     worlds: WorldMap<Mutex<ShownGround>>,
 }
 
@@ -28,7 +28,7 @@ struct ShownGround {
 
 impl Grounds {
     /// Grounds that worlds begin with: the described one of each, and the patches that are other than in it.
-    pub(super) fn new(first: impl IntoIterator<Item = (WorldId, Arc<Terrain>, Vec<GroundPatch>)>) -> Self {
+    pub fn new(first: impl IntoIterator<Item = (WorldId, Arc<Terrain>, Vec<GroundPatch>)>) -> Self {
         let shown = |(world, described, patches): (WorldId, Arc<Terrain>, Vec<GroundPatch>)| {
             let patches = patches.into_iter().map(|patch| ((patch.column(), patch.row()), patch)).collect();
             (world, Mutex::new(ShownGround { described, patches, orders: BTreeMap::new() }))
@@ -61,7 +61,7 @@ impl Grounds {
     }
 
     /// The present ground of a world.
-    pub(super) fn ground(&self, world: WorldId) -> Option<Terrain> {
+    pub fn ground(&self, world: WorldId) -> Option<Terrain> {
         let ground = self.lock(world)?;
         let mut present = Terrain::clone(&ground.described);
         ground.patches.values().for_each(|patch| present.set_patch(patch));

@@ -1,17 +1,45 @@
 //! Keepers of one region beside a store: orders, failures, damage, and the end.
 
-use super::super::faults::Fuses;
-use super::super::inboxes::Waiting;
 use super::*;
 use ids::{LocalId, SessionKey, Tick, Uuid};
+use keeper::{KeeperConfig, NewLand, RegionIds};
 use link::{
-    Action, Command, ObjectChange, ObjectPage, PrimMotion, SnapshotChunk, Terrain, VersionedBody,
-    index_in_page, kept_object_ids, page_of, shared_local_ids,
+    Action, Command, Estate, ObjectChange, ObjectPage, PrimMotion, SnapshotChunk, Terrain, VersionedBody,
+    index_in_page, kept_object_ids, page_of, shared_local_ids, temporary_object_ids,
 };
 use schedule::{Pool, StepStart, Task};
 use store::{DocumentChanges, StoreUrl, StoredRegion};
 use tokio::sync::oneshot;
-use workplace::faults::{FaultEffect, InjectedFault};
+use workplace::faults::{FaultEffect, Fuses, InjectedFault};
+use workplace::inboxes::Waiting;
+
+const WORLD: WorldId = WorldId(1);
+
+/// As configured by default.
+const TUNABLES: ObjectTunables = ObjectTunables {
+    rez_per_s: 200,
+    temporary_s: 60,
+    link_max: 256,
+    cache_after: Duration::from_secs(60),
+    refuse_edits_after: Some(Duration::from_secs(60)),
+    save: Duration::from_millis(250),
+    moving_bytes_per_s: 4 << 20,
+};
+
+fn settings() -> KeeperConfig {
+    let all = shared_local_ids(WORLD);
+    let terrain = Arc::new(Terrain::flat(256, 21.0));
+    KeeperConfig {
+        region: WORLD,
+        name: "Harbour".into(),
+        former_name: None,
+        land: NewLand { terrain, estate: Estate::new("My Estate", None, 20.0), now_s: 0 },
+        ids: RegionIds { kept: kept_object_ids(&all), temporary: temporary_object_ids(&all) },
+        save: TUNABLES.save,
+        moving_bytes_per_s: TUNABLES.moving_bytes_per_s,
+        unix_start_s: 0,
+    }
+}
 
 struct Idle;
 
@@ -36,28 +64,22 @@ struct Rig {
 
 impl Rig {
     fn begin(store: &Arc<Store>) -> Self {
-        let config = Config::default();
-        let world = config.region[0].world(0);
-        let stored = store.region_objects(world).expect("a region");
+        let stored = store.region_objects(WORLD).expect("a region");
         Self::begin_with(store, &stored)
     }
 
     fn begin_with(store: &Arc<Store>, stored: &StoredRegion) -> Self {
-        let config = Config::default();
-        let world = config.region[0].world(0);
-        let region = &config.region[0];
-        let terrain = Arc::new(Terrain::flat(region.size_m, 21.0));
-        let settings = keeper_config(&config, (world, region), new_land(region, &terrain, None, 0), 0);
-        let loaded = Keeper::load(&settings, stored, Uuid::from_u128(1));
+        let loaded = Keeper::load(&settings(), stored, Uuid::from_u128(1));
         let (keeper, _) = loaded.expect("of this build");
         let pool = Pool::start(1, || Instant::ZERO).expect("a thread");
         let waker = pool.add(Box::new(Idle), Duration::from_millis(50), Tick(0));
         let inbox = Inbox { waiting: Waiting::new(8), waker };
         let clock: Clock = Arc::new(|| Instant::ZERO);
         let mut fuses = Fuses::default();
+        let room = RegionRoom { name: "Harbour".into(), objects_max: 45_000, physical_max: 1_000 };
         let (keepers, thread) = start(KeeperThreadConfig {
-            config: &config,
-            kept: vec![(world, keeper)],
+            held_per_user_max: 10_000,
+            kept: vec![(WORLD, keeper, room)],
             full: BTreeSet::new(),
             grounds: Arc::new(Grounds::new(Vec::new())),
             inbox: &|_| inbox.clone(),
@@ -68,14 +90,14 @@ impl Rig {
             dressing: WardrobeOrders::new(),
             seed: Uuid::nil(),
             figures: Arc::new(TransferFigures::new(&Metrics::new())),
-            tunables: &Arc::new(Tunables::new(&config, Recorder::off())),
+            tunables: Box::new(|| TUNABLES),
             clock: &clock,
             metrics: &Metrics::new(),
             recorder: Recorder::off(),
             fuse: fuses.at("keeper"),
         })
         .expect("a thread");
-        Self { world, keepers, thread, inbox, fuses, clock, _pool: pool }
+        Self { world: WORLD, keepers, thread, inbox, fuses, clock, _pool: pool }
     }
 
     fn order(&mut self) -> oneshot::Receiver<SaveReply> {
@@ -332,7 +354,7 @@ fn rows_that_a_page_damaged_meanwhile_has_lost_are_written_again() {
     const PAGE: usize = 4_096;
     let folder = tempfile::tempdir().expect("a directory");
     let open = || Arc::new(Store::open(&StoreUrl::of_directory(folder.path())).expect("a store"));
-    let world = Config::default().region[0].world(0);
+    let world = WORLD;
     let first = kept_object_ids(&shared_local_ids(world)).start;
     let all = || vec![ObjectChange::Pages(pages(first, N, None))];
     let mut rig = Rig::begin(&open());

@@ -30,7 +30,7 @@ pub(super) enum TransferOutcome {
 
 /// Counts and durations by kind.
 #[derive(Debug)]
-pub(super) struct TransferFigures(BTreeMap<&'static str, KindFigures>);
+pub struct TransferFigures(BTreeMap<&'static str, KindFigures>);
 
 #[derive(Debug)]
 struct KindFigures {
@@ -52,7 +52,8 @@ impl TransferOutcome {
 }
 
 impl TransferFigures {
-    pub(super) fn new(metrics: &Metrics) -> Self {
+    /// Of these metrics.
+    pub fn new(metrics: &Metrics) -> Self {
         let leaving = LEAVING.map(DerezKind::label).into_iter().chain([TAKE_ITEM]);
         let kinds = leaving.chain(WorldOrderKind::ALL.map(WorldOrderKind::label));
         let figures = |kind| {

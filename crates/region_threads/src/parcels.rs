@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Land of one region.
 #[derive(Clone, Debug)]
-pub(super) struct ParcelMap {
+pub struct ParcelMap {
     parcels: BTreeMap<ParcelNumber, Arc<Parcel>>,
     /// The parcel of each square, row by row from the south-west.
     squares: Vec<ParcelNumber>,
@@ -25,17 +25,17 @@ impl ParcelMap {
     }
 
     /// The parcels by their numbers.
-    pub(super) fn parcels(&self) -> impl Iterator<Item = &Arc<Parcel>> {
+    pub fn parcels(&self) -> impl Iterator<Item = &Arc<Parcel>> {
         self.parcels.values()
     }
 
     /// True with a parcel of this number.
-    pub(super) fn has(&self, number: ParcelNumber) -> bool {
+    pub fn has(&self, number: ParcelNumber) -> bool {
         self.parcels.contains_key(&number)
     }
 
     /// The parcel at a place, metres from the region's corner. A place on the border, or beyond it, counts for the nearest square.
-    pub(super) fn at(&self, x: f32, y: f32) -> Option<ParcelNumber> {
+    pub fn at(&self, x: f32, y: f32) -> Option<ParcelNumber> {
         let square = |metres: f32| {
             // Negative and infinite ones become the nearest number.
             let square = (metres / SQUARE_M as f32) as usize;
@@ -68,7 +68,7 @@ impl ParcelMap {
 
 /// Land of all regions. A region without land, or of which a frame was lost, has none until a frame has all of it.
 #[derive(Debug, Default)]
-pub(super) struct ParcelMaps {
+pub struct ParcelMaps {
     regions: BTreeMap<WorldId, Mutex<FollowedLand>>,
 }
 
@@ -81,12 +81,12 @@ struct FollowedLand {
 
 impl ParcelMaps {
     /// Of these worlds.
-    pub(super) fn new(worlds: impl Iterator<Item = WorldId>) -> Self {
+    pub fn new(worlds: impl Iterator<Item = WorldId>) -> Self {
         Self { regions: worlds.map(|world| (world, Mutex::default())).collect() }
     }
 
     /// Takes a frame.
-    pub(super) fn follow(&self, frame: &Frame) {
+    pub fn follow(&self, frame: &Frame) {
         let Some(region) = self.regions.get(&frame.world) else { return };
         let mut land = lock(region);
         let is_next = land.expected.is_none_or(|expected| expected == (frame.epoch, frame.sequence));
@@ -108,7 +108,7 @@ impl ParcelMaps {
     }
 
     /// The land of a region, if it has any.
-    pub(super) fn of(&self, world: WorldId) -> Option<ParcelMap> {
+    pub fn of(&self, world: WorldId) -> Option<ParcelMap> {
         lock(self.regions.get(&world)?).map.clone()
     }
 }
