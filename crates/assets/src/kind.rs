@@ -118,6 +118,12 @@ impl AssetKind {
         self.facts().name
     }
 
+    /// A kind in words by its number, also of one that is not known.
+    #[must_use]
+    pub fn name_of(number: i8) -> String {
+        Self::from_number(number).map_or_else(|| format!("kind {number}"), |kind| kind.name().to_owned())
+    }
+
     /// Content type over HTTP.
     #[must_use]
     pub fn content_type(self) -> &'static str {
@@ -180,6 +186,7 @@ mod tests {
     fn numbers_and_query_keys_name_one_kind_each() {
         for kind in AssetKind::all() {
             assert_eq!(AssetKind::from_number(kind.number()), Some(kind));
+            assert_eq!(AssetKind::name_of(kind.number()), kind.name());
             assert_eq!(AssetKind::from_query(kind.facts().query), Some(kind));
         }
         let keys: BTreeSet<_> = FACTS.iter().map(|facts| facts.query).collect();
@@ -193,6 +200,7 @@ mod tests {
         }
         for unknown in [-1, 4, 8, 24] {
             assert_eq!(AssetKind::from_number(unknown), None, "{unknown}");
+            assert_eq!(AssetKind::name_of(unknown), format!("kind {unknown}"));
         }
     }
 

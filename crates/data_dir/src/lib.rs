@@ -5,9 +5,11 @@
 //! Start with [`DataDir::open`]. Locks of single files ([`FileLock`]) serve databases that lie elsewhere too.
 
 mod lock;
+mod path_below;
 mod privacy;
 
 pub use lock::{FileLock, FileLockError, LockError};
+pub use path_below::path_below;
 pub use privacy::{PrivacyError, create_privately, make_private};
 
 use lock::DirLock;

@@ -24,7 +24,6 @@ mod page;
 pub mod preflights;
 pub mod record;
 pub mod region_command;
-mod region_transfer;
 pub mod replay;
 pub mod serve;
 pub mod server_command;

@@ -7,7 +7,7 @@ use crate::cli::{RegionCommand, StoreArgs};
 use crate::config::{self, Config, ConfigError};
 use crate::operator::{self, OperatorError, path_part};
 use crate::record::take_over;
-use crate::region_transfer::{MissingPart, TransferError};
+use content_threads::region_transfer::{MissingPart, TransferError};
 use data_dir::{PrivacyError, regions_path};
 use keeper::{LoadError, NoRoom};
 use serde_json::{Value, json};

@@ -1,6 +1,10 @@
 //! The configuration in the types of the crates that use it.
 
-use super::{BackupSection, Config, PublicChatAudience};
+use super::{AssetsSection, BackupSection, Config, PublicChatAudience, RegionSection, TemplateSection};
+use assets::{AssetKind, SizeLimits};
+use content_threads::asset_threads::AssetSettings;
+use content_threads::content::ConfiguredContent;
+use data_dir::DataDir;
 use gateway::http::live;
 use gateway::http::{Hostnames, Proxies, ProxyHeader, Settings};
 use grid::attempts::{AttemptLimits, FailureBudget};
@@ -38,6 +42,48 @@ pub(crate) const fn watcher_limits(config: &Config) -> live::WatcherLimits {
 
 pub(crate) fn inventory_limits(config: &Config) -> InventoryLimits {
     InventoryLimits { items_max: config.inventory.items_max, ..InventoryLimits::default() }
+}
+
+/// Sizes of assets by kind.
+pub(crate) fn size_limits(section: &AssetsSection) -> SizeLimits {
+    let texts = [
+        AssetKind::CallingCard,
+        AssetKind::Landmark,
+        AssetKind::Clothing,
+        AssetKind::Notecard,
+        AssetKind::Script,
+        AssetKind::BodyPart,
+        AssetKind::Gesture,
+        AssetKind::Material,
+    ];
+    let limits = SizeLimits::default()
+        .with(AssetKind::Texture, section.texture_bytes_max)
+        .with(AssetKind::Sound, section.sound_bytes_max)
+        .with(AssetKind::Mesh, section.mesh_bytes_max)
+        .with(AssetKind::Animation, section.animation_bytes_max);
+    texts.into_iter().fold(limits, |limits, kind| limits.with(kind, section.text_bytes_max))
+}
+
+/// Settings of the assets of a server on this data directory.
+pub(crate) fn asset_settings(section: &AssetsSection, data: &DataDir) -> AssetSettings {
+    AssetSettings {
+        folder: data.path().join(&section.directory),
+        cache_bytes: section.cache_bytes,
+        temporary_s: i64::from(section.bake_hours) * 3_600,
+        scrub_days: section.scrub_days,
+    }
+}
+
+/// Content that a region begins with.
+pub(crate) fn region_content(region: &RegionSection) -> ConfiguredContent {
+    let RegionSection { name, content, size_m, .. } = region;
+    ConfiguredContent { name: name.clone(), path: content.clone(), size_m: *size_m }
+}
+
+/// Content of a template.
+pub(crate) fn template_content(template: &TemplateSection) -> ConfiguredContent {
+    let TemplateSection { name, content, size_m, .. } = template;
+    ConfiguredContent { name: name.clone(), path: content.clone(), size_m: *size_m }
 }
 
 pub(crate) fn backup_settings(config: &Config) -> BackupSettings {

@@ -6,8 +6,8 @@
 use super::RegionCommandError;
 use crate::config::{Config, RegionSection};
 use crate::database;
-use crate::region_transfer::{self, WrittenRegion};
 use crate::serve::{grounds, is_new, keeper_config, new_land};
+use content_threads::region_transfer::{self, WrittenRegion};
 use data_dir::{create_privately, make_private};
 use ids::{Epoch, Instant, Uuid};
 use keeper::region_file::{LandToWrite, RegionAbout};
@@ -139,8 +139,34 @@ fn unix_s() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ids::{AgentId, LocalId};
+    use keeper::RegionIds;
+    use link::{ObjectPage, PrimMotion, RestingIds, StoredObjects, VersionedBody};
+    use prim::{Body, Shape};
     use std::path::PathBuf;
+    use std::sync::Arc;
     use store::{ObjectRows, RegionChanges};
+
+    /// A file with a linkset of the prims 1 and 3, and prim 2.
+    fn write_region(path: &Path) {
+        let mut page = ObjectPage::empty(LocalId(1 << 20));
+        for n in 0..3_u8 {
+            let (owner, id) = (AgentId(Uuid::from_u128(9)), Uuid::from_u128(u128::from(n) + 1));
+            let mut body = Body::new(id, Shape::BOX, Arc::from([3; 47]), owner, 1 << 50);
+            body.names.name = format!("Prim {}", n + 1).into();
+            let parent = if n == 2 { LocalId(1 << 20) } else { LocalId(0) };
+            Arc::make_mut(&mut page.motions)[usize::from(n)] =
+                PrimMotion { parent, link_number: n / 2, ..PrimMotion::NONE };
+            Arc::make_mut(&mut page.bodies)[usize::from(n)] =
+                Some(VersionedBody { version: 1, body: Arc::new(body) });
+        }
+        let kept = RestingIds { n_used: 3, resting: Vec::new() };
+        let objects = StoredObjects { pages: vec![page], kept, ..StoredObjects::default() };
+        let ids =
+            RegionIds { kept: 1 << 20..1 << 20 | 1 << 10, temporary: 1 << 20 | 1 << 10..1 << 20 | 1 << 11 };
+        let about = RegionAbout { name: "Harbour".into(), size_m: 256, build: "test".into(), exported_s: 7 };
+        region_transfer::write(path, &about, (&objects, None), &ids).expect("a file");
+    }
 
     #[test]
     fn an_import_waits_for_the_first_start_of_a_region_with_content() {
@@ -172,7 +198,7 @@ mod tests {
         config.server.data = data.path().to_owned();
         let name = config.region[0].name.clone();
         let full = data.path().join("full.region");
-        region_transfer::tests::write_region(&full);
+        write_region(&full);
         import(&config, &name, &full).expect("three prims");
         let open = || StoredWorld::open(&config, &name).expect("a database");
         let (damaged, before) = {

@@ -18,6 +18,17 @@ impl From<job_desk::JobThreadsError> for ServeError {
     }
 }
 
+impl From<content_threads::asset_threads::AssetThreadsError> for ServeError {
+    fn from(why: content_threads::asset_threads::AssetThreadsError) -> Self {
+        use content_threads::asset_threads::AssetThreadsError;
+        match why {
+            AssetThreadsError::Files(why) => Self::Assets(why),
+            AssetThreadsError::Store(why) => why.into(),
+            AssetThreadsError::Thread(why) => why.into(),
+        }
+    }
+}
+
 /// A resource that the server needs is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {

@@ -7,13 +7,7 @@
 //! `recorder` writes captures when something was too slow (`captures`). The main thread waits for a signal. Worlds and sessions know each other by `local_gateway` only.
 
 mod addresses;
-mod archive_assets;
-mod archive_content;
-mod archives;
-mod asset_api;
 mod captures;
-mod content;
-mod content_files;
 mod cpu_meter;
 mod crashes;
 mod ending;
@@ -45,10 +39,11 @@ use crate::config::tunables::{KeptTuner, Tunables};
 use crate::config::{Config, RegionSection, parts};
 use crate::{page, supervise};
 use addresses::Bound;
-use archives::{ArchiveParts, ArchiveRegion};
-use asset_api::AssetDesk;
 use captures::ServerSystemsView;
-use content::ContentStores;
+use content_threads::archives::{self, ArchiveParts, ArchiveRegion};
+use content_threads::asset_api::{self, AssetDesk};
+use content_threads::asset_threads;
+use content_threads::content::ContentStores;
 use data_dir::{DataDir, RunFile, create_privately};
 use ending::Ending;
 use faults::{Fuses, fault};
@@ -171,9 +166,10 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let bound = Bound::bind(config, n_shards).await?;
 
     region_load::release(&store)?;
+    let asset_settings = parts::asset_settings(&config.assets, &data);
     let (stored, asset_threads) =
-        content_files::start(config, &data, &store, &clock, unix_start_s, recorder)?;
-    content::store_template_assets(config, &*stored)?;
+        asset_threads::start(&asset_settings, &store, &clock, unix_start_s, recorder)?;
+    places::store_template_assets(config, &*stored)?;
     let grounds = grounds(config);
     let stores = ContentStores { store: &store, assets: &*stored };
     let kept = region_load::load(config, &grounds, stores, unix_start_s)?;
@@ -270,7 +266,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         assets,
         asset_shares: AssetShares::new(config.http.asset_bytes_per_s),
         asset_times: metrics.timing("throng_asset_get_seconds", "Time to find a requested asset.", &[]),
-        asset_limits: content_files::size_limits(&config.assets),
+        asset_limits: parts::size_limits(&config.assets),
         uploads: Uploads::default(),
         content_orders: world_orders::content_orders(restores.clone()),
         page: page::ASSETS,
@@ -505,7 +501,9 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         figures: asset_threads.figures(),
         jobs: job_threads.desk(),
         parts: Arc::clone(&archive_parts),
-        config: Arc::new(config.clone()),
+        database: url,
+        templates: config.template.iter().map(parts::template_content).collect(),
+        scrub_days: config.assets.scrub_days,
     };
     let owners = Owners::new(&http_state.store);
     let regions = Regions {

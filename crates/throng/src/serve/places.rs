@@ -1,13 +1,16 @@
 //! From configured regions to places, and from templates to the parts of instances.
 
-use super::{ServeError, content};
-use crate::config::{self, Config, TerrainShape, hz_or};
+use super::ServeError;
+use crate::config::{self, Config, TerrainShape, hz_or, parts};
+use assets::AssetStore;
+use content_threads::content;
 use gateway::places::{EncodedGround, PlaceSettings};
 use glam::Vec3;
 use host::script::load_cast;
 use ids::{Epoch, RegionHandle, Uuid};
 use link::{GroundSpec, Portal, PortalTo, Scenery, Terrain, WorldSpec, shared_local_ids};
 use schedule::long::{LongContext, LongTasks};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,6 +81,16 @@ pub(super) fn templates(config: &Config, tasks: &LongTasks) -> Result<Vec<ShownT
         built.map_err(|why: LongFailure| failed(why.into()))?.map_err(failed)
     };
     config.template.iter().map(template).collect()
+}
+
+/// Stores the assets of the archives that templates have as content, of each once.
+pub(super) fn store_template_assets(config: &Config, assets: &dyn AssetStore) -> Result<(), ServeError> {
+    let mut stored = BTreeSet::new();
+    for template in config.template.iter().filter(|template| stored.insert(&template.content)) {
+        content::store_template_assets(&parts::template_content(template), assets)
+            .map_err(|why| ServeError::Template { name: template.name.clone(), source: why.into() })?;
+    }
+    Ok(())
 }
 
 fn build(

@@ -4,6 +4,7 @@ use super::Clock;
 use super::inboxes::Inbox;
 use super::worlds::Worlds;
 use crossbeam_channel::Sender;
+use data_dir::path_below;
 use gateway::http::record::{RecordingOrder, RecordingReply};
 use gateway::places::{Place, Places};
 use recording::{About, End, Tape, WriteError};
@@ -22,8 +23,6 @@ const SECONDS_MAX: u32 = 3_600;
 /// Recordings contain chat.
 const PRIVATE_FILE: u32 = 0o600;
 const PRIVATE_DIR: u32 = 0o700;
-/// Bytes of a recording's file name.
-const NAME_BYTES_MAX: usize = 200;
 
 /// Takes orders for all worlds of the node.
 pub(super) struct Recordings {
@@ -139,20 +138,6 @@ impl Recordings {
     }
 }
 
-/// The path of a file of this name. A token that may record, export or import opens no other file of the machine.
-pub(super) fn path_below(folder: &Path, name: &Path) -> Result<PathBuf, String> {
-    let is_name = name.file_name() == Some(name.as_os_str())
-        && name.as_os_str().len() <= NAME_BYTES_MAX
-        && !name.to_string_lossy().contains(char::is_control);
-    if !is_name {
-        return Err(format!(
-            "{name:?} is not the name of a file, of at most {NAME_BYTES_MAX} bytes, in {}.",
-            folder.display()
-        ));
-    }
-    Ok(folder.join(name))
-}
-
 /// Reports the result. An incomplete file is useless and takes a full disk's room.
 fn conclude(path: &Path, result: Result<(End, u64), WriteError>) -> Result<String, String> {
     match result {
@@ -188,23 +173,4 @@ impl Drop for Busy {
 fn monotonic_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn recordings_are_made_in_their_own_folder_only() {
-        let folder = Path::new("/data/recordings");
-        assert_eq!(
-            path_below(folder, Path::new("a.throngrec")),
-            Ok(PathBuf::from("/data/recordings/a.throngrec"))
-        );
-        let long = "x".repeat(NAME_BYTES_MAX + 1);
-        for name in ["", ".", "..", "/etc/passwd", "../admin.token", "a/b", "a/", "./a", "a\n", "a\0b", &long]
-        {
-            assert!(path_below(folder, Path::new(name)).is_err(), "{name:?}");
-        }
-    }
 }

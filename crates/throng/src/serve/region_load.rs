@@ -1,9 +1,9 @@
 //! Objects and land of the regions as the database has them at the start, or as they are new.
 
 use super::ServeError;
-use super::content::{self, ContentStores};
 use super::places::RegionGround;
-use crate::config::{Config, RegionSection};
+use crate::config::{Config, RegionSection, parts};
+use content_threads::content::{self, ContentStores};
 use grid::names::Name;
 use ids::{AgentId, Ticket, Uuid, WorldId};
 use keeper::{Keeper, KeeperConfig, LoadError, LoadedRegion, NewLand, RegionIds};
@@ -62,7 +62,9 @@ pub(super) fn load(
                 name: region.name.clone(),
                 source: why.into(),
             };
-            if let Some(changes) = content::rows(region, &keeper, fresh, stores).map_err(failed)? {
+            if let Some(changes) =
+                content::rows(&parts::region_content(region), &keeper, fresh, stores).map_err(failed)?
+            {
                 store.save_region(world, &changes)?;
                 stored = store.region_objects(world)?;
                 tracing::info!(

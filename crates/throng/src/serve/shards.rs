@@ -1,14 +1,13 @@
 //! The threads of gateway shards: sockets in, sockets out, mail and commands in between.
 
-use super::content_files;
 use super::cpu_meter::CpuMeter;
 use super::faults::{Fuse, Fuses};
 use super::inboxes::Inboxes;
 use super::sessions::HubMail;
 use super::stages::{self, Stopwatch};
 use super::{Clock, ServeError};
-use crate::config::Config;
 use crate::config::tunables::Tunables;
+use crate::config::{Config, parts};
 use circuit::{START_PING_CHECK, Traffic};
 use crossbeam_channel::{Sender, TrySendError};
 use gateway::mail::{ShardIndex, ToShard};
@@ -199,7 +198,7 @@ fn shard_config(start: &ShardThreadsConfig<'_>) -> Result<ShardConfig, ServeErro
         filter: tunables.filter(),
         cache_after: tunables.objects().cache_after,
         assets: Arc::clone(start.assets),
-        asset_limits: content_files::size_limits(&start.config.assets),
+        asset_limits: parts::size_limits(&start.config.assets),
         attachments_max: start.config.avatar.attachments_max,
         unix_start_s: start.unix_start_s,
         hash_keys,

@@ -7,7 +7,6 @@ mod frames;
 mod long;
 mod restarts;
 
-use super::content_files::AssetFigures;
 use super::crashes::Crashes;
 use super::limits::HttpConnections;
 use super::local_gateway::LocalGateway;
@@ -16,6 +15,7 @@ use super::shards::Watched;
 use super::{Clock, ServeError, instances, worlds};
 use crate::config::tunables::Tunables;
 use crate::serve::shards;
+use content_threads::asset_threads::AssetFigures;
 use export::Export;
 pub(super) use frames::PoolTracer;
 use gateway::admission::Admission;

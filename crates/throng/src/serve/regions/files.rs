@@ -6,9 +6,9 @@
 use super::answers::RegionRefusal;
 use super::shared::Regions;
 use super::state::save_now;
-use crate::region_transfer::{self, MissingPart, WrittenRegion};
-use crate::serve::recordings::path_below;
 use axum::extract::{Json, Path, State};
+use content_threads::region_transfer::{self, MissingPart, WrittenRegion};
+use data_dir::path_below;
 use ids::{Uuid, WorldId};
 use keeper::region_file::{LandToWrite, RegionAbout};
 use keeper::{Keeper, Linkset};

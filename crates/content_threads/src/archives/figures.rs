@@ -3,8 +3,8 @@
 use super::materials::LoadedMaterials;
 use super::oar_check::CheckedOar;
 use super::saved_file::SavedAssets;
+use crate::archive_assets::LoadedAssets;
 use crate::region_transfer::MissingPart;
-use crate::serve::archive_assets::LoadedAssets;
 use archive::check::{AccountFinding, ArchiveReport, AssetFinding, CheckVerdict, FindingList, PartFinding};
 use archiver::inventory::{InventoryPlan, InventoryWritten};
 use archiver::region::RegionWritten;

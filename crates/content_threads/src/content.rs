@@ -1,8 +1,6 @@
 //! Content of regions and templates: whole regions from files, as `throng region export` writes them, or from archives (`archive_content`).
 
-use super::ServeError;
 use super::archive_content::{self, ArchiveContentError, ContentTarget, is_archive, store_content};
-use crate::config::{Config, RegionSection, TemplateSection};
 use archiver::{AccountRules, IdRule};
 use assets::AssetStore;
 use grid::capability::MATERIALS_MAX;
@@ -11,7 +9,6 @@ use keeper::KeeperConfig;
 use keeper::region_file::{self, RegionFile, RegionFileError};
 use link::{GroundSpec, PlacedBody, Scenery, SceneryError, kept_object_ids, shared_local_ids};
 use prim::Body;
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::ops::Range;
@@ -19,10 +16,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::{DocumentChanges, RegionChanges, Store, StoreError};
 use thiserror::Error;
+use workplace::opaque_debug;
 
 /// Reasons for which content is not used. Without it the world would be another one, so that the server does not start.
 #[derive(Debug, Error)]
-pub(super) enum ContentError {
+pub enum ContentError {
     /// The file cannot be opened.
     #[error("cannot open the content {}", path.display())]
     Open {
@@ -80,22 +78,40 @@ pub(super) enum ContentError {
     },
 }
 
+/// Content of a region or a template, as it is configured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfiguredContent {
+    /// Name of the region or template.
+    pub name: String,
+    /// The file; empty: none.
+    pub path: PathBuf,
+    /// Width of the world.
+    pub size_m: u32,
+}
+
 /// Stored things that a region's content needs.
 #[derive(Clone, Copy)]
-pub(super) struct ContentStores<'a> {
-    pub(super) store: &'a Store,
-    pub(super) assets: &'a dyn AssetStore,
+pub struct ContentStores<'a> {
+    /// The database.
+    pub store: &'a Store,
+    /// The assets.
+    pub assets: &'a dyn AssetStore,
 }
+
+opaque_debug!(ContentStores<'_>);
 
 /// Rows of a new region with the objects and the land of its content, over its described ground; `None` for a region without content. The assets of an archive
 /// are stored then, and its materials: without the rows nothing names them.
-pub(super) fn rows(
-    region: &RegionSection,
+///
+/// # Errors
+/// [`ContentError`].
+pub fn rows(
+    region: &ConfiguredContent,
     keeper: &KeeperConfig,
     cache_id: Uuid,
     stores: ContentStores<'_>,
 ) -> Result<Option<RegionChanges>, ContentError> {
-    let (path, ids, ground) = (&region.content, &keeper.ids, &keeper.land.terrain);
+    let (path, ids, ground) = (&region.path, &keeper.ids, &keeper.land.terrain);
     if path.as_os_str().is_empty() {
         return Ok(None);
     }
@@ -106,12 +122,12 @@ pub(super) fn rows(
 }
 
 fn archive_rows(
-    region: &RegionSection,
+    region: &ConfiguredContent,
     keeper: &KeeperConfig,
     cache_id: Uuid,
     ContentStores { store, assets }: ContentStores<'_>,
 ) -> Result<RegionChanges, ContentError> {
-    let path = &region.content;
+    let path = &region.path;
     let failed = |source| ContentError::Archive { path: path.clone(), source };
     let unkept = |source| ContentError::Store { path: path.clone(), source };
     let estate_owner = keeper.land.estate.owner;
@@ -142,21 +158,26 @@ fn archive_rows(
     Ok(RegionChanges { documents, ..rows })
 }
 
-/// Stores the assets of the archives that templates have as content: instances name them, and no row of a region does.
-pub(super) fn store_template_assets(config: &Config, assets: &dyn AssetStore) -> Result<(), ServeError> {
-    let mut stored = BTreeSet::new();
-    for TemplateSection { name, content, .. } in &config.template {
-        if is_archive(content) && stored.insert(content) {
-            store_content(content, assets)
-                .map_err(|source| ContentError::Archive { path: content.clone(), source })
-                .map_err(|why| ServeError::Template { name: name.clone(), source: why.into() })?;
-        }
+/// Stores the assets of the archive that a template has as content, if that is one: instances name them, and no row of a region does.
+///
+/// # Errors
+/// [`ContentError::Archive`].
+pub fn store_template_assets(
+    content: &ConfiguredContent,
+    assets: &dyn AssetStore,
+) -> Result<(), ContentError> {
+    let path = &content.path;
+    if is_archive(path) {
+        store_content(path, assets).map_err(|source| ContentError::Archive { path: path.clone(), source })?;
     }
     Ok(())
 }
 
 /// The ground of a template with the prims of its content, if it has any.
-pub(super) fn put_into(ground: GroundSpec, name: &str, path: &Path) -> Result<GroundSpec, ContentError> {
+///
+/// # Errors
+/// [`ContentError`].
+pub fn put_into(ground: GroundSpec, name: &str, path: &Path) -> Result<GroundSpec, ContentError> {
     if path.as_os_str().is_empty() {
         return Ok(ground);
     }
@@ -168,12 +189,12 @@ pub(super) fn put_into(ground: GroundSpec, name: &str, path: &Path) -> Result<Gr
 }
 
 /// Prims of the content of a template, which no row of a region has.
-pub(super) fn template_prims(section: &TemplateSection) -> Result<Vec<Arc<Body>>, ContentError> {
-    let TemplateSection { name, content, size_m, .. } = section;
-    if content.as_os_str().is_empty() {
+pub(crate) fn template_prims(content: &ConfiguredContent) -> Result<Vec<Arc<Body>>, ContentError> {
+    let ConfiguredContent { name, path, size_m } = content;
+    if path.as_os_str().is_empty() {
         return Ok(Vec::new());
     }
-    Ok(placed(name, content, *size_m)?.into_iter().map(|(_, _, body)| body).collect())
+    Ok(placed(name, path, *size_m)?.into_iter().map(|(_, _, body)| body).collect())
 }
 
 fn placed(name: &str, path: &Path, size_m: u32) -> Result<Vec<PlacedBody>, ContentError> {
@@ -204,7 +225,7 @@ fn read(path: &Path, size_m: u32, kept: &Range<u32>) -> Result<RegionFile, Conte
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::serve::{keeper_config, new_land};
+    use crate::testing::keeper_config;
     use assets::MemoryAssets;
     use glam::Vec3;
     use ids::LocalId;
@@ -215,8 +236,11 @@ mod tests {
     use std::error::Error as _;
 
     fn ids() -> RegionIds {
-        let all = shared_local_ids(WorldId(1));
-        RegionIds { kept: kept_object_ids(&all), temporary: link::temporary_object_ids(&all) }
+        keeper_config().ids
+    }
+
+    fn content(path: impl Into<PathBuf>) -> ConfiguredContent {
+        ConfiguredContent { name: "Arena".into(), path: path.into(), size_m: 256 }
     }
 
     /// A file with a torus and a part that is linked to it.
@@ -257,25 +281,22 @@ mod tests {
         assert_eq!(with.scenery.prims()[4].position, Vec3::splat(30.0), "a part beside its root");
         assert_eq!(with.scenery.body(4).unwrap().shape, Shape::plain(ShapeKind::Torus));
         assert_eq!(put_into(ground(), "Arena", Path::new("")).unwrap(), ground());
-        let arena =
-            TemplateSection { content: folder.path().join("harbour.region"), ..TemplateSection::default() };
+        let arena = content(folder.path().join("harbour.region"));
         assert_eq!(template_prims(&arena).unwrap().len(), 2);
-        assert!(template_prims(&TemplateSection::default()).unwrap().is_empty());
+        assert!(template_prims(&content("")).unwrap().is_empty());
     }
 
     #[test]
     fn a_new_region_begins_with_the_objects_of_its_content() {
         let folder = tempfile::tempdir().unwrap();
-        let region = RegionSection { content: file(folder.path(), 256), ..RegionSection::default() };
-        let flat = Arc::new(Terrain::flat(256, 21.0));
-        let land = new_land(&region, &flat, None, 0);
-        let keeper = keeper_config(&Config::default(), (WorldId(1), &region), land, 0);
+        let region = content(file(folder.path(), 256));
+        let keeper = keeper_config();
         let (store, assets) = (Store::open_in_memory().unwrap(), MemoryAssets::default());
         let stores = ContentStores { store: &store, assets: &assets };
         let changes = rows(&region, &keeper, Uuid::from_u128(5), stores).unwrap().expect("content");
         assert_eq!((changes.bodies.len(), changes.states.len()), (2, 2));
         assert_eq!(changes.row.cache_id, Uuid::from_u128(5));
-        assert!(rows(&RegionSection::default(), &keeper, Uuid::nil(), stores).unwrap().is_none());
+        assert!(rows(&content(""), &keeper, Uuid::nil(), stores).unwrap().is_none());
     }
 
     #[test]

@@ -28,6 +28,6 @@ mod region_world;
 mod saved_file;
 mod steps;
 
-pub(super) use api::router;
-pub(super) use asset_report::AssetReport;
-pub(super) use parts::{ArchiveParts, ArchiveRegion};
+pub use api::router;
+pub(crate) use asset_report::AssetReport;
+pub use parts::{ArchiveParts, ArchiveRegion};

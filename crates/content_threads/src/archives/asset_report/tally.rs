@@ -1,6 +1,6 @@
 //! Figures of a report: assets that nothing names, by creator and kind, and the largest of them.
 
-use crate::serve::content_files::kind_name;
+use assets::AssetKind;
 use ids::{AgentId, Uuid};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
@@ -83,7 +83,7 @@ impl Tally {
             json!({
                 "owner": owner.0,
                 "owner_name": name_of(*owner),
-                "kind": kind_name(*kind),
+                "kind": AssetKind::name_of(*kind),
                 "assets": group.assets,
                 "bytes": group.bytes,
             })
@@ -93,7 +93,7 @@ impl Tally {
         let large = |large: &Large| {
             json!({
                 "id": large.id,
-                "kind": kind_name(large.kind),
+                "kind": AssetKind::name_of(large.kind),
                 "bytes": large.bytes,
                 "owner": large.owner.0,
                 "owner_name": name_of(large.owner),

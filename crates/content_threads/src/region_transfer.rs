@@ -64,11 +64,11 @@ pub enum TransferError {
 
 /// A file that was written, and read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WrittenRegion {
+pub struct WrittenRegion {
     /// Prims in it.
-    pub(crate) n_prims: usize,
+    pub n_prims: usize,
     /// Its bytes.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
 /// A part of a region that is damaged in the database and missing in its file.
@@ -87,7 +87,8 @@ pub struct MissingPart {
 
 impl MissingPart {
     /// Those of an answer; none if it has no such list.
-    pub(crate) fn list_of(answer: &serde_json::Value) -> Vec<Self> {
+    #[must_use]
+    pub fn list_of(answer: &serde_json::Value) -> Vec<Self> {
         Vec::<Self>::deserialize(answer).unwrap_or_default()
     }
 }
@@ -107,7 +108,8 @@ impl fmt::Display for MissingPart {
 }
 
 /// The parts, one a line.
-pub(crate) fn lines(parts: &[MissingPart]) -> String {
+#[must_use]
+pub fn lines(parts: &[MissingPart]) -> String {
     parts.iter().map(MissingPart::to_string).collect::<Vec<_>>().join("\n")
 }
 
@@ -154,7 +156,7 @@ fn missing_parts(stored: &StoredRegion, loaded: &LoadedRegion) -> Vec<MissingPar
 ///
 /// # Errors
 /// [`TransferError::Damaged`] if some are missing and `is_partial` does not allow that.
-pub(crate) fn check_whole(
+pub fn check_whole(
     stored: &StoredRegion,
     loaded: &LoadedRegion,
     is_partial: bool,
@@ -164,7 +166,10 @@ pub(crate) fn check_whole(
 }
 
 /// Writes a region to a new file, and reads it again: what was written is what the region has. A file that fails is removed.
-pub(crate) fn write(
+///
+/// # Errors
+/// [`TransferError`].
+pub fn write(
     path: &Path,
     about: &RegionAbout,
     (objects, land): (&StoredObjects, Option<LandToWrite<'_>>),
@@ -209,11 +214,10 @@ fn write_whole(
 }
 
 /// Reads the linksets of a file for a region of this width, and checks all of it.
-pub(crate) fn read_linksets(
-    path: &Path,
-    ids: &RegionIds,
-    region_m: u32,
-) -> Result<Vec<Linkset>, TransferError> {
+///
+/// # Errors
+/// [`TransferError`].
+pub fn read_linksets(path: &Path, ids: &RegionIds, region_m: u32) -> Result<Vec<Linkset>, TransferError> {
     let RegionFile { about, objects, .. } = read(path, ids)?;
     if about.size_m > region_m {
         return Err(TransferError::TooLarge { path: path.to_owned(), file_m: about.size_m, region_m });
@@ -233,13 +237,12 @@ fn failed(step: &'static str, path: &Path) -> impl Fn(io::Error) -> TransferErro
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-    use crate::config::Config;
-    use crate::serve::{keeper_config, new_land};
+    use crate::testing::keeper_config;
     use ids::{AgentId, LocalId, Uuid, WorldId};
     use keeper::{DamagedObject, Keeper};
-    use link::{ObjectPage, PrimMotion, RestingIds, Terrain, VersionedBody};
+    use link::{ObjectPage, PrimMotion, RestingIds, VersionedBody};
     use prim::{Body, Shape};
     use std::sync::Arc;
     use store::{LandKind, ObjectDamage};
@@ -268,11 +271,6 @@ pub(crate) mod tests {
         RegionAbout { name: "Harbour".into(), size_m: 512, build: "test".into(), exported_s: 7 }
     }
 
-    /// A file with a linkset of the prims 1 and 3, and prim 2.
-    pub(crate) fn write_region(path: &Path) {
-        write(path, &RegionAbout { size_m: 256, ..about() }, (&region(), None), &ids()).expect("a file");
-    }
-
     #[test]
     fn each_damaged_part_is_named_once_with_its_reasons() {
         let world = WorldId(1);
@@ -298,12 +296,8 @@ pub(crate) mod tests {
             name: name.map(Arc::from),
             why: why.to_owned(),
         };
-        let config = Config::default();
-        let section = &config.region[0];
-        let terrain = Arc::new(Terrain::flat(section.size_m, 21.0));
-        let settings = keeper_config(&config, (world, section), new_land(section, &terrain, None, 0), 0);
         let (_, mut loaded) =
-            Keeper::load(&settings, &StoredRegion::default(), Uuid::nil()).expect("an empty region");
+            Keeper::load(&keeper_config(), &StoredRegion::default(), Uuid::nil()).expect("an empty region");
         assert!(check_whole(&StoredRegion::default(), &loaded, false).expect("it is whole").is_empty());
         loaded.damaged =
             vec![object(7, Some("Lamp"), "its body is missing"), object(8, Some(""), "it means nothing")];

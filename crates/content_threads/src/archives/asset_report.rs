@@ -8,9 +8,7 @@ mod tally;
 use super::materials::documents_of;
 use super::parts::{ArchiveParts, KnownAccounts};
 use super::steps::{ArchiveDone, ArchiveFailure, WorkSteps, job_end};
-use crate::config::Config;
-use crate::database;
-use crate::serve::content::template_prims;
+use crate::content::{ConfiguredContent, template_prims};
 use archive::ArchivedKind;
 use archive::check::Certainty;
 use archive::object::{PartPlace, SceneGroup, ScenePart};
@@ -26,7 +24,7 @@ use keeper::{Keeper, RegionIds, WornObject, check_region, held_object, linksets}
 use link::{PlacedLinkset, SHARED_WORLDS_MAX, kept_object_ids, shared_local_ids, temporary_object_ids};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use store::{StoreView, view};
+use store::{StoreUrl, StoreView, view};
 use tally::Tally;
 
 /// Rows of one part of a list.
@@ -38,9 +36,12 @@ const LINKS: [i8; 2] = [24, 25];
 
 /// A report that was ordered.
 #[derive(Debug)]
-pub(in crate::serve) struct AssetReport {
-    pub(in crate::serve) parts: Arc<ArchiveParts>,
-    pub(in crate::serve) config: Arc<Config>,
+pub(crate) struct AssetReport {
+    pub(crate) parts: Arc<ArchiveParts>,
+    /// Address of the database: the report reads states of it.
+    pub(crate) database: StoreUrl,
+    /// Content of the templates.
+    pub(crate) templates: Arc<[ConfiguredContent]>,
 }
 
 impl JobWork for AssetReport {
@@ -70,18 +71,17 @@ struct Search<'a, 'd> {
 impl AssetReport {
     fn report(&self, begun_s: i64, steps: &WorkSteps<'_>) -> ArchiveDone {
         let mut search = Search { closure: AssetClosure::default(), steps, n_rows: 0, n_unread: 0 };
-        let url = database::url(&self.config);
         let worlds: Vec<WorldId> = self.parts.places.iter().map(|place| place.world()).collect();
-        view(&url, |view| search.name_items(view))?;
+        view(&self.database, |view| search.name_items(view))?;
         self.name_regions(&mut search)?;
-        view(&url, |view| {
+        view(&self.database, |view| {
             search.name_other_regions(view, &worlds.iter().copied().collect())?;
             search.name_held(view)?;
             search.name_worn(view)?;
             search.name_items(view)
         })?;
-        for section in &self.config.template {
-            let prims = template_prims(section).map_err(|error| ArchiveFailure::of(&error))?;
+        for content in self.templates.iter() {
+            let prims = template_prims(content).map_err(|error| ArchiveFailure::of(&error))?;
             for body in prims {
                 let root = ScenePart { place: PartPlace::default(), flags: 0, body };
                 search.closure.name_group(&SceneGroup { root, others: Vec::new() }, "template");

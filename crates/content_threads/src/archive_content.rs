@@ -30,23 +30,39 @@ const ENDING: &str = "oar";
 
 /// Reasons for which an archive is no content.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ArchiveContentError {
+pub enum ArchiveContentError {
+    /// The file.
     #[error("cannot read the file")]
     Io(#[from] io::Error),
+    /// Its contents.
     #[error(transparent)]
     Check(#[from] CheckError),
+    /// It ends early.
     #[error("{0}")]
     CutShort(Box<str>),
+    /// Its region.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// A part of it.
     #[error(transparent)]
     File(#[from] FileError),
+    /// A region that is larger than the world.
     #[error("it is of a region of {width} x {depth} m, and this one has {expected} m")]
-    Size { width: u32, depth: u32, expected: u32 },
+    Size {
+        /// Its width.
+        width: u32,
+        /// Its depth.
+        depth: u32,
+        /// Width of the world.
+        expected: u32,
+    },
+    /// Too many prims.
     #[error("it has more prims than there are local ids")]
     Prims,
+    /// Too many parcels.
     #[error(transparent)]
     Parcels(#[from] TooManyParcels),
+    /// Assets that cannot be stored.
     #[error(transparent)]
     Assets(#[from] LoadAssetsError),
 }

@@ -2,7 +2,7 @@
 
 use super::parts::ArchiveParts;
 use super::steps::{ArchiveFailure, WatchedFile, WorkSteps};
-use crate::serve::archive_assets::{AssetWay, LoadAssetsError, LoadedAssets, store_assets};
+use crate::archive_assets::{AssetWay, LoadAssetsError, LoadedAssets, store_assets};
 use ids::Uuid;
 use std::fs::File;
 use std::time::Duration;

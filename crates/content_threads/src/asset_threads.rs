@@ -1,21 +1,19 @@
 //! Assets of the server: the `assets` thread, which writes them, and the `scrub` thread, which verifies them at rest and removes bakes that are not used.
 
-use super::Clock;
-use super::error::ServeError;
-use crate::config::{AssetsSection, Config};
 use assets::{
-    AssetCounters, AssetHash, AssetKind, AssetWriter, DiskAssets, DiskAssetsConfig, ReadAssetError,
-    ScrubPace, Scrubber, SizeLimits,
+    AssetCounters, AssetHash, AssetWriter, DiskAssets, DiskAssetsConfig, FilesError, ReadAssetError,
+    ScrubPace, Scrubber,
 };
-use data_dir::DataDir;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use store::{AssetCount, Store};
+use store::{AssetCount, Store, StoreError};
 use telemetry::MetricTable;
 use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
+use workplace::{Clock, ThreadError, opaque_debug};
 
 /// Period of the scrub thread.
 const SCRUB_PERIOD: Duration = Duration::from_secs(60);
@@ -28,7 +26,7 @@ const SCRUB_BATCH: u32 = 16;
 static SCRUB: Scope = Scope::new("assets.scrub").arg(Arg::Count).limit_us(10_000_000);
 
 /// The threads of assets, and figures for the operator.
-pub(super) struct AssetThreads {
+pub struct AssetThreads {
     assets: Arc<DiskAssets>,
     writer: JoinHandle<()>,
     scrub: JoinHandle<()>,
@@ -36,9 +34,11 @@ pub(super) struct AssetThreads {
     figures: Arc<AssetFigures>,
 }
 
+opaque_debug!(AssetThreads);
+
 /// Figures of assets for metrics and the page.
 #[derive(Debug)]
-pub(super) struct AssetFigures {
+pub struct AssetFigures {
     assets: Arc<DiskAssets>,
     counts: Mutex<Vec<AssetCount>>,
     /// Place of the scrubber in millionths.
@@ -47,24 +47,51 @@ pub(super) struct AssetFigures {
     scrub_damaged: AtomicU64,
 }
 
-pub(super) fn start(
-    config: &Config,
-    data: &DataDir,
+/// Settings of assets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssetSettings {
+    /// Folder of the files. Made when missing.
+    pub folder: PathBuf,
+    /// Bytes of assets in memory.
+    pub cache_bytes: u64,
+    /// Time after which a temporary asset that is not used is removed, seconds.
+    pub temporary_s: i64,
+    /// Days of a pass of the scrubber.
+    pub scrub_days: u32,
+}
+
+/// Reasons for which the threads do not start.
+#[derive(Debug, thiserror::Error)]
+pub enum AssetThreadsError {
+    /// The files of assets.
+    #[error("cannot use the files of assets")]
+    Files(#[from] FilesError),
+    /// The database.
+    #[error("cannot read the rows of assets")]
+    Store(#[from] StoreError),
+    /// A thread.
+    #[error(transparent)]
+    Thread(#[from] ThreadError),
+}
+
+/// Opens the files, and starts both threads.
+///
+/// # Errors
+/// [`AssetThreadsError`].
+pub fn start(
+    settings: &AssetSettings,
     store: &Arc<Store>,
     clock: &Clock,
     unix_start_s: u64,
     recorder: Recorder,
-) -> Result<(Arc<DiskAssets>, AssetThreads), ServeError> {
-    let section = &config.assets;
+) -> Result<(Arc<DiskAssets>, AssetThreads), AssetThreadsError> {
     let unix_clock = Arc::clone(clock);
     let disk_config = DiskAssetsConfig {
-        cache_bytes: section.cache_bytes,
-        temporary_s: i64::from(section.bake_hours) * 3_600,
+        cache_bytes: settings.cache_bytes,
+        temporary_s: settings.temporary_s,
         unix_s: Arc::new(move || unix_start_s.saturating_add(unix_clock().0 / 1_000_000_000).cast_signed()),
     };
-    let folder = data.path().join(&section.directory);
-    let (assets, writer) =
-        DiskAssets::open(Arc::clone(store), &folder, disk_config).map_err(ServeError::Assets)?;
+    let (assets, writer) = DiskAssets::open(Arc::clone(store), &settings.folder, disk_config)?;
     let assets = Arc::new(assets);
     let figures = Arc::new(AssetFigures {
         assets: Arc::clone(&assets),
@@ -77,7 +104,7 @@ pub(super) fn start(
     let writer = spawn("assets", recorder, move |()| write(&writer))?;
     let scrub = {
         let (store, figures, clock) = (Arc::clone(store), Arc::clone(&figures), Arc::clone(clock));
-        let pace = ScrubPace::new(Duration::from_secs(u64::from(section.scrub_days) * 86_400));
+        let pace = ScrubPace::new(Duration::from_secs(u64::from(settings.scrub_days) * 86_400));
         let scrubber = Scrubber::at(store.scrub_position()?);
         spawn("scrub", recorder, move |()| {
             let wait = |period| stopped.recv_timeout(period) == Err(RecvTimeoutError::Timeout);
@@ -88,12 +115,13 @@ pub(super) fn start(
 }
 
 impl AssetThreads {
-    pub(super) fn figures(&self) -> Arc<AssetFigures> {
+    /// Figures for metrics and the operator.
+    pub fn figures(&self) -> Arc<AssetFigures> {
         Arc::clone(&self.figures)
     }
 
     /// Writes what is queued, and ends both threads.
-    pub(super) fn stop(self) {
+    pub fn stop(self) {
         let Self { assets, writer, scrub, stop, .. } = self;
         // The thread may have ended.
         let _ = stop.try_send(());
@@ -106,31 +134,11 @@ impl AssetThreads {
     }
 }
 
-/// Sizes of assets by kind.
-pub(super) fn size_limits(section: &AssetsSection) -> SizeLimits {
-    let texts = [
-        AssetKind::CallingCard,
-        AssetKind::Landmark,
-        AssetKind::Clothing,
-        AssetKind::Notecard,
-        AssetKind::Script,
-        AssetKind::BodyPart,
-        AssetKind::Gesture,
-        AssetKind::Material,
-    ];
-    let limits = SizeLimits::default()
-        .with(AssetKind::Texture, section.texture_bytes_max)
-        .with(AssetKind::Sound, section.sound_bytes_max)
-        .with(AssetKind::Mesh, section.mesh_bytes_max)
-        .with(AssetKind::Animation, section.animation_bytes_max);
-    texts.into_iter().fold(limits, |limits, kind| limits.with(kind, section.text_bytes_max))
-}
-
 fn spawn(
     name: &'static str,
     recorder: Recorder,
     run: impl FnOnce(()) + Send + 'static,
-) -> Result<JoinHandle<()>, ServeError> {
+) -> Result<JoinHandle<()>, ThreadError> {
     let recorded = move || {
         recorder.thread(name).install();
         run(());
@@ -138,7 +146,7 @@ fn spawn(
     std::thread::Builder::new()
         .name(name.into())
         .spawn(recorded)
-        .map_err(|source| ServeError::Thread { name, source })
+        .map_err(|source| ThreadError { name, source })
 }
 
 fn write(writer: &AssetWriter) {
@@ -196,29 +204,25 @@ fn watch_once(
     Ok(())
 }
 
-/// A kind in words, by its number.
-pub(super) fn kind_name(kind: i8) -> String {
-    AssetKind::from_number(kind).map_or_else(|| format!("kind {kind}"), |kind| kind.name().to_owned())
-}
-
 /// Progress of the scrubber.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ScrubProgress {
+pub struct ScrubProgress {
     /// Share of the present pass that is done, 0 to 1.
-    pub(super) position: f64,
+    pub position: f64,
     /// Contents verified since the start.
-    pub(super) verified: u64,
+    pub verified: u64,
     /// Those of them that were found damaged.
-    pub(super) damaged: u64,
+    pub damaged: u64,
 }
 
 impl AssetFigures {
     /// Assets by kind, as they were counted last.
-    pub(super) fn counts(&self) -> Vec<AssetCount> {
+    pub fn counts(&self) -> Vec<AssetCount> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn scrub(&self) -> ScrubProgress {
+    /// Progress of the scrubber.
+    pub fn scrub(&self) -> ScrubProgress {
         ScrubProgress {
             position: self.scrub_position.load(Ordering::Relaxed) as f64 / 1e6,
             verified: self.scrub_verified.load(Ordering::Relaxed),
@@ -227,7 +231,10 @@ impl AssetFigures {
     }
 
     /// Verifies the bytes of a content again; otherwise the evidence of their damage. Waits for the disk.
-    pub(super) fn verify_again(&self, hash: AssetHash) -> Result<Result<(), String>, ReadAssetError> {
+    ///
+    /// # Errors
+    /// [`ReadAssetError`].
+    pub fn verify_again(&self, hash: AssetHash) -> Result<Result<(), String>, ReadAssetError> {
         self.assets.verify_again(hash)
     }
 
@@ -239,7 +246,7 @@ impl AssetFigures {
     }
 
     /// Exports all figures of assets.
-    pub(super) fn export(&self, table: &mut MetricTable) {
+    pub fn export(&self, table: &mut MetricTable) {
         let (mut lasting, mut temporary, mut damaged, mut bytes) = (0, 0, 0, 0);
         for count in self.counts() {
             lasting += count.assets - count.temporary;

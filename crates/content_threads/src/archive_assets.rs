@@ -42,7 +42,7 @@ pub(super) struct LoadedAssets {
 
 /// Reasons for which not all assets of an archive are stored.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum LoadAssetsError {
+pub enum LoadAssetsError {
     /// The file.
     #[error(transparent)]
     File(#[from] FileError),

@@ -1,7 +1,7 @@
 //! The parts of the server that loads and saves of archives use.
 
 use super::steps::ArchiveFailure;
-use crate::serve::recordings::path_below;
+use data_dir::path_below;
 use gateway::places::{Place, Places};
 use grid::asset_sources::AssetSources;
 use grid::names::Name;
@@ -31,31 +31,41 @@ const ACCOUNTS_MAX: usize = 100_000;
 
 /// Settings of one region.
 #[derive(Debug)]
-pub(in crate::serve) struct ArchiveRegion {
+pub struct ArchiveRegion {
     /// Those of its keeper.
-    pub(in crate::serve) keeper: KeeperConfig,
+    pub keeper: KeeperConfig,
     /// Prims that it may have.
-    pub(in crate::serve) objects_max: u32,
+    pub objects_max: u32,
     /// Prims of these that physics moves.
-    pub(in crate::serve) physical_max: u32,
+    pub physical_max: u32,
 }
 
 /// The parts.
-pub(in crate::serve) struct ArchiveParts {
-    pub(in crate::serve) places: Arc<Places>,
-    pub(in crate::serve) regions: BTreeMap<WorldId, ArchiveRegion>,
-    pub(in crate::serve) store: Arc<Store>,
-    pub(in crate::serve) assets: Arc<AssetSources>,
-    pub(in crate::serve) node_edits: Arc<NodeEdits>,
-    pub(in crate::serve) land: Arc<LandOrders>,
-    pub(in crate::serve) saves: SaveOrders,
-    pub(in crate::serve) holds: SaveHolds,
+pub struct ArchiveParts {
+    /// The regions.
+    pub places: Arc<Places>,
+    /// Their settings.
+    pub regions: BTreeMap<WorldId, ArchiveRegion>,
+    /// The database.
+    pub store: Arc<Store>,
+    /// The assets.
+    pub assets: Arc<AssetSources>,
+    /// Way of commands to their objects.
+    pub node_edits: Arc<NodeEdits>,
+    /// Way of orders to their land.
+    pub land: Arc<LandOrders>,
+    /// Way of orders to save them.
+    pub saves: SaveOrders,
+    /// Way of holds on their saves.
+    pub holds: SaveHolds,
     /// Folder of the archives, so that a token opens no other file of the machine.
-    pub(in crate::serve) folder: PathBuf,
+    pub folder: PathBuf,
     /// Runs what waits for worlds, from the thread of a job.
-    pub(in crate::serve) runtime: Handle,
-    pub(in crate::serve) clock: Clock,
-    pub(in crate::serve) unix_start_s: u64,
+    pub runtime: Handle,
+    /// The clock of the process.
+    pub clock: Clock,
+    /// Time when that was zero, seconds since 1970.
+    pub unix_start_s: u64,
 }
 
 impl fmt::Debug for ArchiveParts {

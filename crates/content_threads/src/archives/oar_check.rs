@@ -254,19 +254,10 @@ impl Staying {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
-    use crate::serve::{keeper_config, new_land};
-    use ids::WorldId;
-    use link::Terrain;
-    use std::sync::Arc;
+    use crate::testing::keeper_config;
 
     fn settings() -> ArchiveRegion {
-        let config = Config::default();
-        let region = &config.region[0];
-        let terrain = Arc::new(Terrain::flat(region.size_m, 21.0));
-        let land = new_land(region, &terrain, None, 0);
-        let keeper = keeper_config(&config, (WorldId(1), region), land, 0);
-        ArchiveRegion { keeper, objects_max: 100, physical_max: 10 }
+        ArchiveRegion { keeper: keeper_config(), objects_max: 100, physical_max: 10 }
     }
 
     #[test]

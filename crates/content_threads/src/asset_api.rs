@@ -3,8 +3,9 @@
 //! Each request reads the database on a thread of its own. The report on assets that nothing names is a job.
 
 use super::archives::{ArchiveParts, AssetReport};
-use super::content_files::{AssetFigures, kind_name};
-use crate::config::Config;
+use super::asset_threads::AssetFigures;
+use super::content::ConfiguredContent;
+use assets::AssetKind;
 use axum::Extension;
 use axum::extract::{Json, Path, Query, State};
 use grid::tokens::Caller;
@@ -14,11 +15,12 @@ use jobs::{JobEntry, JobKind, JobNumber};
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{AssetContent, AssetCount, AssetRow, Store, StoreError, StoredAsset};
+use store::{AssetContent, AssetCount, AssetRow, Store, StoreError, StoreUrl, StoredAsset};
 use telemetry::recorder::frame_end;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use workplace::opaque_debug;
 
 /// Contents in quarantine that one answer lists.
 const LISTED_MAX: u32 = 500;
@@ -27,16 +29,27 @@ const NAMED_MAX: u32 = 8;
 
 /// State behind the routes.
 #[derive(Clone)]
-pub(super) struct AssetDesk {
-    pub(super) store: Arc<Store>,
-    pub(super) figures: Arc<AssetFigures>,
-    pub(super) jobs: JobDesk,
-    pub(super) parts: Arc<ArchiveParts>,
-    pub(super) config: Arc<Config>,
+pub struct AssetDesk {
+    /// Rows of assets and accounts.
+    pub store: Arc<Store>,
+    /// Of the threads of assets.
+    pub figures: Arc<AssetFigures>,
+    /// Takes orders of reports.
+    pub jobs: JobDesk,
+    /// The parts that reports use.
+    pub parts: Arc<ArchiveParts>,
+    /// Address of the database, for reports.
+    pub database: StoreUrl,
+    /// Content of the templates, whose assets are named, too.
+    pub templates: Arc<[ConfiguredContent]>,
+    /// Days of a pass of the scrubber.
+    pub scrub_days: u32,
 }
 
+opaque_debug!(AssetDesk);
+
 /// The routes.
-pub(super) fn router(desk: AssetDesk) -> OpenApiRouter {
+pub fn router(desk: AssetDesk) -> OpenApiRouter {
     OpenApiRouter::new()
         .routes(routes!(list))
         .routes(routes!(show))
@@ -96,7 +109,7 @@ struct KindRow {
 impl KindRow {
     fn new(count: AssetCount) -> Self {
         let AssetCount { kind, assets, temporary, damaged, bytes } = count;
-        Self { kind: kind_name(kind), assets, temporary, damaged, bytes }
+        Self { kind: AssetKind::name_of(kind), assets, temporary, damaged, bytes }
     }
 }
 
@@ -160,7 +173,7 @@ async fn list(State(desk): State<AssetDesk>) -> Result<Json<AssetsReply>, JobApi
         scrub_position: scrub.position,
         scrub_verified: scrub.verified,
         scrub_damaged: scrub.damaged,
-        scrub_days: desk.config.assets.scrub_days,
+        scrub_days: desk.scrub_days,
         quarantined,
         quarantine,
     }))
@@ -211,7 +224,7 @@ async fn show(
     let AssetRow { id, hash, kind, length, creator, created_s, origin, used_s } = row;
     Ok(Json(AssetReply {
         id,
-        kind: kind_name(kind),
+        kind: AssetKind::name_of(kind),
         bytes: length,
         hash: hash.to_string(),
         creator: creator.0,
@@ -270,7 +283,11 @@ async fn order_report(
     State(desk): State<AssetDesk>,
     Extension(caller): Extension<Arc<Caller>>,
 ) -> Result<Json<JobReply>, JobApiRefusal> {
-    let report = AssetReport { parts: Arc::clone(&desk.parts), config: Arc::clone(&desk.config) };
+    let report = AssetReport {
+        parts: Arc::clone(&desk.parts),
+        database: desk.database.clone(),
+        templates: Arc::clone(&desk.templates),
+    };
     let job = desk.jobs.submit(JobOrder::Other(Arc::new(report)), &caller.name).await?;
     Ok(Json(JobReply::new(&job)))
 }

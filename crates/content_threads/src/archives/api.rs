@@ -29,7 +29,7 @@ pub(super) struct ArchiveDesk {
 }
 
 /// The routes.
-pub(in crate::serve) fn router(parts: Arc<ArchiveParts>, jobs: JobDesk) -> OpenApiRouter {
+pub fn router(parts: Arc<ArchiveParts>, jobs: JobDesk) -> OpenApiRouter {
     OpenApiRouter::new()
         .routes(routes!(load_oar))
         .routes(routes!(save_oar))

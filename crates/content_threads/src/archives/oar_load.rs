@@ -17,7 +17,7 @@ use super::oar_land::{GroundChange, LandMaker, LandStep, ShownLand, saved_baked}
 use super::parts::{ArchiveParts, KnownAccounts, random_seed};
 use super::region_world::{RegionChanges, RegionWorld, ShownLinkset};
 use super::steps::{ArchiveDone, ArchiveFailure, WatchedFile, WorkSteps, job_end};
-use crate::serve::archive_assets::LoadedAssets;
+use crate::archive_assets::LoadedAssets;
 use archive::file::{ArchiveLimits, FileError};
 use archive::oar::{OarReader, TerrainHeights};
 use archiver::region::{LinksetConverter, RegionContents, read_terrain};

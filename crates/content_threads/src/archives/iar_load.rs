@@ -5,7 +5,7 @@ use super::inventory_path::folder_at;
 use super::loaded_assets::load_assets;
 use super::parts::{ArchiveParts, KnownAccounts, KnownAssets, random_seed};
 use super::steps::{ArchiveDone, ArchiveFailure, WatchedFile, WorkSteps, job_end};
-use crate::serve::archive_assets::LoadedAssets;
+use crate::archive_assets::LoadedAssets;
 use archive::check::{ArchiveReport, CheckConfig, check_iar};
 use archive::file::{ArchiveLimits, FileError};
 use archive::iar::IarReader;
