@@ -133,6 +133,14 @@ impl Terrain {
         &self.heights
     }
 
+    /// The lowest and the highest point, metres.
+    #[must_use]
+    pub fn extremes(&self) -> (f32, f32) {
+        self.heights().iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(lowest, highest), height| {
+            (lowest.min(*height), highest.max(*height))
+        })
+    }
+
     /// A number that differs when any height does; a snapshot names the ground it stands on by it. Of an edited ground, that of the one from
     /// which it was made ([`Terrain::set_heights`]).
     #[must_use]
@@ -245,6 +253,14 @@ mod tests {
         assert!((normal.length() - 1.0).abs() < 1e-6);
         assert!(normal.dot(Vec3::new(1.0, 0.0, 1.0)).abs() < 1e-5, "leans against the eastward climb");
         assert_eq!(Terrain::flat(256, 21.0).normal(3.0, 3.0), Vec3::Z);
+    }
+
+    #[test]
+    fn extremes_are_the_heights_of_the_lowest_and_the_highest_sample() {
+        let mut ground = Terrain::flat(256, 21.0);
+        assert_eq!(ground.extremes(), (21.0, 21.0));
+        ground.set_heights(3, 4, &[-7.0, 90.0]);
+        assert_eq!(ground.extremes(), (-7.0, 90.0));
     }
 
     #[test]

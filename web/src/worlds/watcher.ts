@@ -2,7 +2,7 @@
  * Follows one world in memory: asks which avatars are in it, and their positions, for as long as its map is open.
  *
  * One request at a time, so that a slow server is asked less often. It asks instead of listening at a socket, because the browser
- * sends the operator's token by itself (see `serve/instances/map.rs`). It ends when the world has ended or left memory.
+ * sends the operator's token by itself (see `crates/grid_api/src/instances/map.rs`). It ends when the world has ended or left memory.
  */
 
 import { Region } from "../model/region";

@@ -12,7 +12,7 @@ use super::limits::HttpConnections;
 use super::local_gateway::LocalGateway;
 use super::restarts::Standings;
 use super::shards::Watched;
-use super::{Clock, ServeError, instances, worlds};
+use super::{Clock, ServeError, worlds};
 use crate::config::tunables::Tunables;
 use crate::serve::shards;
 use content_threads::asset_threads::AssetFigures;
@@ -37,6 +37,7 @@ use telemetry::captures::MissedTicks;
 use telemetry::process::{self, ThreadUse};
 use telemetry::recorder::{Arg, Recorder, Scope, ScopeKind, frame_end};
 use telemetry::{Metrics, allocations};
+use workplace::instances::Admission as InstanceAdmission;
 
 const PERIOD: Duration = Duration::from_secs(1);
 /// Time without a turn after which a thread with work counts as stuck.
@@ -56,7 +57,7 @@ pub(super) struct WatchThreadConfig {
     pub(super) gateway: Arc<LocalGateway>,
     /// Threads that step them.
     pub(super) n_workers: usize,
-    pub(super) instances: Arc<instances::Admission>,
+    pub(super) instances: Arc<InstanceAdmission>,
     pub(super) frames: Arc<FrameLog>,
     pub(super) missed: Arc<MissedTicks>,
     pub(super) long: LongTasks,

@@ -90,7 +90,7 @@ pub(super) fn encode(
         HeightsForm::Raw => Ok(ground.to_r32()),
         HeightsForm::Png => {
             range.check()?;
-            let (lowest, highest) = extremes(ground);
+            let (lowest, highest) = ground.extremes();
             if lowest < range.lowest_m || highest > range.highest_m {
                 return Err(HeightsError::Beyond(lowest, highest));
             }
@@ -100,14 +100,6 @@ pub(super) fn encode(
             Ok(png16::encode(&GreyPicture { width: size_m, height: size_m, samples }))
         }
     }
-}
-
-/// The lowest and the highest point of a ground, metres.
-pub(crate) fn extremes(ground: &Terrain) -> (f32, f32) {
-    let heights = ground.heights().iter();
-    heights.fold((f32::INFINITY, f32::NEG_INFINITY), |(lowest, highest), height| {
-        (lowest.min(*height), highest.max(*height))
-    })
 }
 
 impl HeightRange {

@@ -7,7 +7,6 @@ mod heights_file;
 mod png16;
 
 pub use heights_file::HeightsError;
-pub(crate) use heights_file::extremes;
 pub use png16::PngError;
 
 use crate::cli::{RangeArgs, TerrainArgs, TerrainCommand};

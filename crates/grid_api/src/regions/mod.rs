@@ -2,7 +2,7 @@
 //! tokens of the scopes `regions.read` and `regions.write`.
 //!
 //! Lists are read from the replica that clients are shown, so that no request costs a world anything. Changes are commands of the node
-//! (`node_edits.rs`), one at a time, each of a bounded number of prims.
+//! (`region_threads::node_edits`), one at a time, each of a bounded number of prims.
 
 mod answers;
 mod api;
@@ -18,6 +18,6 @@ mod removal;
 mod shared;
 mod state;
 
-pub(super) use api::router;
-pub(super) use claims::RestoreClaims;
-pub(super) use shared::{RegionSettings, Regions};
+pub use api::router;
+pub use claims::RestoreClaims;
+pub use shared::{RegionSettings, Regions};

@@ -2,7 +2,6 @@
 //!
 //! Each request reads or changes the database on a thread of its own; no world and no session waits for it.
 
-use super::Clock;
 use axum::extract::{Json, Path, Query, State};
 use axum::http::StatusCode;
 use gateway::sessions::Sessions;
@@ -19,6 +18,7 @@ use telemetry::recorder::frame_end;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use workplace::{Clock, opaque_debug};
 
 /// Accounts in one answer, unless the request says otherwise. The bound in the description is a literal.
 const ACCOUNTS: u32 = 100;
@@ -28,16 +28,23 @@ type UserRefusal = (StatusCode, String);
 
 /// The parts of the server that the handlers use.
 #[derive(Clone)]
-pub(super) struct UserDesk {
-    pub(super) store: Arc<Store>,
-    pub(super) assets: Arc<AssetSources>,
-    pub(super) sessions: Arc<Sessions>,
-    pub(super) clock: Clock,
-    pub(super) unix_start_s: u64,
+pub struct UserDesk {
+    /// Accounts and inventories.
+    pub store: Arc<Store>,
+    /// The assets that given things name.
+    pub assets: Arc<AssetSources>,
+    /// The sessions, whose viewers hear of changes.
+    pub sessions: Arc<Sessions>,
+    /// The clock of the process.
+    pub clock: Clock,
+    /// Time when that was zero, seconds since 1970.
+    pub unix_start_s: u64,
 }
 
+opaque_debug!(UserDesk);
+
 /// The routes.
-pub(super) fn router(desk: UserDesk) -> OpenApiRouter {
+pub fn router(desk: UserDesk) -> OpenApiRouter {
     OpenApiRouter::new()
         .routes(routes!(list))
         .routes(routes!(show_inventory, give))

@@ -4,6 +4,7 @@ use ids::AgentId;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use store::Store;
+use workplace::opaque_debug;
 
 /// Names that are kept. When full, all are forgotten and looked up again.
 const NAMES_MAX: usize = 10_000;
@@ -11,21 +12,21 @@ const NAMES_MAX: usize = 10_000;
 const LOOKUPS_MAX: usize = 1_000;
 
 /// Looks names up in the store and keeps them: an account's name never changes.
-pub(in crate::serve) struct Owners {
+pub struct Owners {
     store: Arc<Store>,
     names: Mutex<BTreeMap<AgentId, Arc<str>>>,
 }
 
+opaque_debug!(Owners);
+
 impl Owners {
-    pub(in crate::serve) fn new(store: &Arc<Store>) -> Self {
+    /// Of the accounts of this store.
+    pub fn new(store: &Arc<Store>) -> Self {
         Self { store: Arc::clone(store), names: Mutex::default() }
     }
 
     /// The names of these accounts. An account that does not exist, or cannot be read just now, has none.
-    pub(in crate::serve) fn names(
-        &self,
-        owners: impl Iterator<Item = AgentId>,
-    ) -> BTreeMap<AgentId, Arc<str>> {
+    pub fn names(&self, owners: impl Iterator<Item = AgentId>) -> BTreeMap<AgentId, Arc<str>> {
         let mut found = BTreeMap::new();
         let mut n_lookups = 0;
         for owner in owners {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Held objects with an order that has no outcome. This server is the only one that sets marks in its database.
 #[derive(Clone, Debug, Default)]
-pub(in crate::serve) struct RestoreClaims(Arc<Mutex<BTreeSet<HeldKey>>>);
+pub struct RestoreClaims(Arc<Mutex<BTreeSet<HeldKey>>>);
 
 impl RestoreClaims {
     /// The claim of an order; `None` while another order has it.

@@ -7,7 +7,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// The routes.
-pub(in crate::serve) fn router(regions: Arc<Regions>) -> OpenApiRouter {
+pub fn router(regions: Arc<Regions>) -> OpenApiRouter {
     OpenApiRouter::new()
         .routes(routes!(state::list))
         .routes(routes!(details::show))

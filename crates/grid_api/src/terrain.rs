@@ -3,7 +3,6 @@
 //! Heights do not fit into a request: they are in a file of the data directory's folder `terrain`, which `throng terrain` writes and reads. An order is one
 //! command to the world, so that it is carried out wholly or not at all.
 
-use crate::terrain::extremes;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Json, State};
 use axum::http::StatusCode;
@@ -20,22 +19,26 @@ use std::sync::Arc;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use workplace::opaque_debug;
 
 /// As all of the data directory.
 const PRIVATE_FILE: u32 = 0o600;
 const PRIVATE_DIR: u32 = 0o700;
 
 /// Carries out orders to the grounds of the regions.
-pub(super) struct TerrainDesk {
+pub struct TerrainDesk {
     /// Names of the regions.
-    pub(super) regions: Vec<(String, WorldId)>,
-    pub(super) orders: Arc<LandOrders>,
+    pub regions: Vec<(String, WorldId)>,
+    /// Way of orders to their land.
+    pub orders: Arc<LandOrders>,
     /// Folder of the files.
-    pub(super) folder: PathBuf,
+    pub folder: PathBuf,
 }
 
+opaque_debug!(TerrainDesk);
+
 /// The route.
-pub(super) fn router(desk: TerrainDesk) -> OpenApiRouter {
+pub fn router(desk: TerrainDesk) -> OpenApiRouter {
     OpenApiRouter::new().routes(routes!(terrain)).with_state(Arc::new(desk))
 }
 
@@ -146,7 +149,7 @@ impl TerrainDesk {
             self.send(world, GroundEdit::Load(patches)).await?;
         }
         tracing::info!(region = name, action = ?order.action, patches = n_patches, "an order to the ground");
-        let (lowest_m, highest_m) = extremes(&target);
+        let (lowest_m, highest_m) = target.extremes();
         let size_m = target.size_m();
         Ok(TerrainReply { region: name, size_m, lowest_m, highest_m, patches: n_patches })
     }

@@ -2,7 +2,7 @@
 
 use super::answers::RegionRefusal;
 use super::claims::RestoreClaims;
-use crate::serve::instances::Owners;
+use crate::instances::Owners;
 use gateway::places::{Place, Places};
 use gateway::sessions::Sessions;
 use grid::names::Name;
@@ -17,39 +17,58 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use store::Store;
 use telemetry::recorder::frame_end;
-use workplace::Clock;
 use workplace::restarts::RestartOrders;
 use workplace::worlds::WorldsView;
+use workplace::{Clock, opaque_debug};
 
 /// Settings of one region.
-pub(in crate::serve) struct RegionSettings {
+#[derive(Debug)]
+pub struct RegionSettings {
     /// Those of its keeper.
-    pub(in crate::serve) keeper: KeeperConfig,
+    pub keeper: KeeperConfig,
     /// Prims that it may have.
-    pub(in crate::serve) objects_max: u32,
+    pub objects_max: u32,
 }
 
 /// State behind the routes.
-pub(in crate::serve) struct Regions {
-    pub(in crate::serve) places: Arc<Places>,
-    pub(in crate::serve) settings: BTreeMap<WorldId, RegionSettings>,
-    pub(in crate::serve) owners: Owners,
-    pub(in crate::serve) store: Arc<Store>,
-    pub(in crate::serve) node_edits: Arc<NodeEdits>,
-    pub(in crate::serve) orders: SaveOrders,
-    pub(in crate::serve) restores: RestoreOrders,
-    pub(in crate::serve) restoring: RestoreClaims,
-    pub(in crate::serve) saves: Arc<KeeperStatus>,
-    pub(in crate::serve) worlds: WorldsView,
-    pub(in crate::serve) parcels: Arc<ParcelMaps>,
-    pub(in crate::serve) land: Arc<LandOrders>,
-    pub(in crate::serve) restarts: RestartOrders,
-    pub(in crate::serve) sessions: Arc<Sessions>,
-    pub(in crate::serve) clock: Clock,
-    pub(in crate::serve) unix_start_s: u64,
+pub struct Regions {
+    /// The regions.
+    pub places: Arc<Places>,
+    /// Their settings.
+    pub settings: BTreeMap<WorldId, RegionSettings>,
+    /// Names of owners.
+    pub owners: Owners,
+    /// Accounts, rows of regions, held objects.
+    pub store: Arc<Store>,
+    /// Way of commands to their objects.
+    pub node_edits: Arc<NodeEdits>,
+    /// Way of orders to save them.
+    pub orders: SaveOrders,
+    /// Way of held objects into them.
+    pub restores: RestoreOrders,
+    /// Held objects that are on that way.
+    pub restoring: RestoreClaims,
+    /// State of their saves.
+    pub saves: Arc<KeeperStatus>,
+    /// Numbers of their worlds.
+    pub worlds: WorldsView,
+    /// Their parcels.
+    pub parcels: Arc<ParcelMaps>,
+    /// Way of orders to their land.
+    pub land: Arc<LandOrders>,
+    /// Way of orders to restart them.
+    pub restarts: RestartOrders,
+    /// The sessions, for alerts.
+    pub sessions: Arc<Sessions>,
+    /// The clock of the process.
+    pub clock: Clock,
+    /// Time when that was zero, seconds since 1970.
+    pub unix_start_s: u64,
     /// Folder of region files.
-    pub(in crate::serve) folder: PathBuf,
+    pub folder: PathBuf,
 }
+
+opaque_debug!(Regions);
 
 impl Regions {
     /// Runs slow work off the async workers.

@@ -6,6 +6,5 @@ mod map;
 mod owners;
 mod templates;
 
-pub(super) use api::router;
-pub(super) use owners::Owners;
-pub(super) use workplace::instances::Admission;
+pub use api::router;
+pub use owners::Owners;

@@ -21,11 +21,7 @@ use utoipa_axum::routes;
 use workplace::instances::{InstanceDetails, InstanceOrder, Instances, Who};
 
 /// The routes.
-pub(in crate::serve) fn router(
-    instances: Arc<Instances>,
-    owners: Owners,
-    places: Arc<Places>,
-) -> OpenApiRouter {
+pub fn router(instances: Arc<Instances>, owners: Owners, places: Arc<Places>) -> OpenApiRouter {
     OpenApiRouter::new()
         .routes(routes!(list, create))
         .routes(routes!(show, end))

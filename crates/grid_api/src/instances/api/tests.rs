@@ -1,5 +1,5 @@
 //! A world as the operator's page reads it. `web/test/worlds.json` has samples: the page's tests read the same file. After a change,
-//! `THRONG_UPDATE_SAMPLES=1 cargo test -p throng samples` writes it anew.
+//! `THRONG_UPDATE_SAMPLES=1 cargo test -p grid_api samples` writes it anew.
 
 use super::*;
 use host::registry::InstanceSummary;
