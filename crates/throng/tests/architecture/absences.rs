@@ -53,6 +53,17 @@ fn unsafe_code_is_in_net_and_in_four_files_of_telemetry() {
 }
 
 #[test]
+fn drivers_beside_the_executable_read_no_clock_of_the_system_and_no_environment() {
+    for driver in ["content_threads", "grid_api", "job_desk", "region_threads"] {
+        for (path, code) in sources(&root().join("crates").join(driver).join("src")) {
+            let read = ["SystemTime", "Instant::now", "std::env"];
+            let named = read.iter().find(|word| code.contains(**word));
+            assert_eq!(named, None, "{path}");
+        }
+    }
+}
+
+#[test]
 fn cores_have_no_thread_lock_file_or_clock() {
     for core in [
         "asset_solids",
