@@ -8,6 +8,7 @@ pub mod assets_command;
 pub mod backup_command;
 pub mod cli;
 pub mod config;
+mod configured;
 pub mod console;
 pub mod crashes;
 pub mod database;

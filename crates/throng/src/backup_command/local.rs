@@ -3,8 +3,8 @@
 use super::BackupCommandError;
 use crate::cli::RestoreArgs;
 use crate::config::Config;
+use crate::configured::stored_data;
 use crate::database;
-use crate::serve::stored_data;
 use crate::trial::start_worlds;
 use backup::{
     BackupDir, BackupError, BackupReport, FilesMode, RehearsalError, RehearsalReport, RestoreOrder,

@@ -5,8 +5,8 @@
 
 use super::RegionCommandError;
 use crate::config::{Config, RegionSection};
+use crate::configured::{grounds, is_new, keeper_config, new_land};
 use crate::database;
-use crate::serve::{grounds, is_new, keeper_config, new_land};
 use content_threads::region_transfer::{self, WrittenRegion};
 use data_dir::{create_privately, make_private};
 use ids::{Epoch, Instant, Uuid};

@@ -23,16 +23,13 @@ mod region_load;
 mod sessions;
 mod shards;
 mod stages;
-mod stored_data;
 mod watch;
 
 pub use error::ServeError;
-pub(crate) use places::grounds;
-pub(crate) use region_load::{is_new, keeper_config, new_land};
-pub(crate) use stored_data::stored_data;
 
 use crate::config::tunables::{KeptTuner, Tunables};
 use crate::config::{Config, RegionSection, parts};
+use crate::configured::{ConfiguredServer, grounds, keeper_config, new_land};
 use crate::{page, supervise};
 use addresses::Bound;
 use captures::ServerSystemsView;
@@ -81,7 +78,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::Store;
-use stored_data::ConfiguredServer;
 use telemetry::captures::{CaptureStore, MissedTicks};
 use telemetry::recorder::{Recorder, RecorderConfig, frame_end};
 use telemetry::{LogFormat, Metrics, cgroup, process};

@@ -1,14 +1,14 @@
 //! From configured regions to places, and from templates to the parts of instances.
 
 use super::ServeError;
-use crate::config::{self, Config, TerrainShape, hz_or, parts};
+use crate::config::{self, Config, hz_or, parts};
+use crate::configured::{Ground, RegionGround};
 use assets::AssetStore;
 use content_threads::content;
 use gateway::places::{EncodedGround, PlaceSettings};
-use glam::Vec3;
 use host::script::load_cast;
 use ids::{Epoch, RegionHandle, Uuid};
-use link::{GroundSpec, Portal, PortalTo, Scenery, Terrain, WorldSpec, shared_local_ids};
+use link::{GroundSpec, WorldSpec, shared_local_ids};
 use schedule::long::{LongContext, LongTasks};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,20 +17,9 @@ use std::time::Duration;
 use workplace::instances::{ScriptDisk, Template};
 use workplace::long::{self, LongFailure};
 
-/// Flat ground lies this far above the water, in metres.
-const FLAT_ABOVE_WATER_M: f32 = 2.0;
-
 /// Approximate time to make 256 m squared of ground, and that with a navmesh.
 const GROUND_ESTIMATE: Duration = Duration::from_millis(20);
 const MESH_ESTIMATE: Duration = Duration::from_millis(500);
-
-/// Described ground of a region, and the portals on it.
-pub(crate) type RegionGround = (GroundSpec, Arc<[Portal]>);
-
-/// Grounds of the regions, in their order.
-pub(crate) fn grounds(config: &Config) -> Vec<RegionGround> {
-    config.region.iter().map(|region| Ground::of_region(region).describe(config)).collect()
-}
 
 /// Places of the regions over these grounds, with the ids of their clients' caches.
 pub(super) fn settings(
@@ -122,59 +111,6 @@ fn encode(name: &str, ground: Arc<GroundSpec>) -> Arc<EncodedGround> {
         tracing::warn!(region = name, %error, "the map has no picture of the region");
     }
     Arc::new(encoded_ground)
-}
-
-/// Common configuration of regions and templates.
-struct Ground<'a> {
-    name: &'a str,
-    shape: TerrainShape,
-    size_m: u32,
-    seed: u32,
-    water_m: f32,
-    boxes: u32,
-    box_name: &'a str,
-}
-
-impl<'a> Ground<'a> {
-    fn of_region(region: &'a config::RegionSection) -> Self {
-        let config::RegionSection { name, terrain: shape, size_m, seed, water_m, boxes, box_name, .. } =
-            region;
-        let (shape, size_m, seed, water_m, boxes) = (*shape, *size_m, *seed, *water_m, *boxes);
-        Self { name, shape, size_m, seed, water_m, boxes, box_name }
-    }
-
-    fn of_template(template: &'a config::TemplateSection) -> Self {
-        let config::TemplateSection { name, terrain: shape, size_m, seed, water_m, boxes, box_name, .. } =
-            template;
-        let (shape, size_m, seed, water_m, boxes) = (*shape, *size_m, *seed, *water_m, *boxes);
-        Self { name, shape, size_m, seed, water_m, boxes, box_name }
-    }
-
-    /// The ground with its boxes, its portals, and an arch over each of these.
-    fn describe(self, config: &Config) -> (GroundSpec, Arc<[Portal]>) {
-        let terrain = match self.shape {
-            TerrainShape::Hills => Terrain::hills(self.size_m, self.seed.into()),
-            TerrainShape::Flat => Terrain::flat(self.size_m, self.water_m + FLAT_ABOVE_WATER_M),
-        };
-        let mut scenery = Scenery::boxes(self.boxes, &terrain, self.seed.into());
-        let here = config.portal.iter().filter(|portal| portal.from.eq_ignore_ascii_case(self.name));
-        let portals: Arc<[Portal]> = here.map(|settings| portal(settings, &terrain)).collect();
-        for portal in &*portals {
-            scenery = scenery.with_arch(portal.at, portal.radius_m);
-        }
-        let ground = GroundSpec::new(Arc::new(terrain), Arc::new(scenery), self.water_m);
-        (GroundSpec { box_name: self.box_name.into(), ..ground }, portals)
-    }
-}
-
-fn portal(settings: &config::PortalSection, terrain: &Terrain) -> Portal {
-    let (x, y) = (settings.x, settings.y);
-    let to = if settings.to.eq_ignore_ascii_case(config::PortalSection::BACK) {
-        PortalTo::Back
-    } else {
-        PortalTo::Own(settings.to.as_str().into())
-    };
-    Portal { at: Vec3::new(x, y, terrain.height(x, y)), radius_m: settings.radius_m, to }
 }
 
 #[cfg(test)]

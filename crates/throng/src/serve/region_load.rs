@@ -1,17 +1,15 @@
 //! Objects and land of the regions as the database has them at the start, or as they are new.
 
 use super::ServeError;
-use super::places::RegionGround;
 use crate::config::{Config, RegionSection, parts};
+use crate::configured::{RegionGround, is_new, keeper_config, new_land};
 use content_threads::content::{self, ContentStores};
 use grid::names::Name;
-use ids::{AgentId, Ticket, Uuid, WorldId};
-use keeper::{Keeper, KeeperConfig, LoadError, LoadedRegion, NewLand, RegionIds};
-use link::{Estate, StoredObjects, Terrain, kept_object_ids, shared_local_ids, temporary_object_ids};
+use ids::{AgentId, Uuid, WorldId};
+use keeper::{Keeper, LoadError, LoadedRegion};
+use link::StoredObjects;
 use region_threads::keepers::RegionRoom;
-use std::sync::Arc;
-use std::time::Duration;
-use store::{Store, StoreError, StoredRegion};
+use store::{Store, StoreError};
 
 /// A region as it was read, with its keeper.
 pub(super) struct KeptWorld {
@@ -20,9 +18,6 @@ pub(super) struct KeptWorld {
     pub(super) room: RegionRoom,
     pub(super) region: LoadedRegion,
 }
-
-/// Name of the estate of a new region.
-const ESTATE_NAME: &str = "My Estate";
 
 /// Gives back what was on its way into regions when the server ended. These are the first calls into the database.
 pub(super) fn release(store: &Store) -> Result<(), ServeError> {
@@ -124,16 +119,6 @@ fn mending<T>(store: &Store, call: impl Fn() -> Result<T, StoreError>) -> Result
     store.with_rebuild(call, |table| tracing::error!(%table, "pages of the database were damaged"))
 }
 
-/// True if the database has nothing of a region, which begins with its content then.
-pub(crate) fn is_new(stored: &StoredRegion) -> bool {
-    stored.row.is_none()
-        && stored.bodies.is_empty()
-        && stored.states.is_empty()
-        && stored.damages.is_empty()
-        && stored.rebuilt.is_empty()
-        && stored.last_held == Ticket(0)
-}
-
 /// Account of the owner that a region's estate begins with, if one is configured.
 fn estate_owner(region: &RegionSection, store: &Store) -> Result<Option<AgentId>, ServeError> {
     let owner = region.estate_owner.trim();
@@ -146,37 +131,6 @@ fn estate_owner(region: &RegionSection, store: &Store) -> Result<Option<AgentId>
     };
     let unknown = || ServeError::NoEstateOwner { region: region.name.clone(), owner: owner.to_owned() };
     account.map(|account| Some(account.agent)).ok_or_else(unknown)
-}
-
-/// Land of a region that has none: one parcel of the estate, over the described ground.
-pub(crate) fn new_land(
-    region: &RegionSection,
-    terrain: &Arc<Terrain>,
-    owner: Option<AgentId>,
-    now_s: u64,
-) -> NewLand {
-    let estate = Estate::new(ESTATE_NAME, owner, region.water_m);
-    NewLand { terrain: Arc::clone(terrain), estate, now_s }
-}
-
-/// Settings of the keeper of a configured region, which gets `land` if it has none. `now_s` is the time when the node's clock is zero.
-pub(crate) fn keeper_config(
-    config: &Config,
-    (world, region): (WorldId, &RegionSection),
-    land: NewLand,
-    now_s: u64,
-) -> KeeperConfig {
-    let all = shared_local_ids(world);
-    KeeperConfig {
-        region: world,
-        name: region.name.clone(),
-        former_name: Some(region.former_name.trim().to_owned()).filter(|name| !name.is_empty()),
-        land,
-        ids: RegionIds { kept: kept_object_ids(&all), temporary: temporary_object_ids(&all) },
-        save: Duration::from_millis(config.store.save_ms.into()),
-        moving_bytes_per_s: config.store.moving_bytes_per_s.into(),
-        unix_start_s: now_s.cast_signed(),
-    }
 }
 
 /// A random id.

@@ -1,6 +1,7 @@
 //! The data of a configuration, for backups and looks through: of the running server, and of commands beside it.
 
-use super::{grounds, new_land};
+use super::ground::grounds;
+use super::keeper::new_land;
 use crate::config::Config;
 use crate::database;
 use crate::trial::start_worlds;
@@ -28,7 +29,7 @@ pub(crate) fn stored_data(config: &Config, now_s: u64) -> StoredData {
 }
 
 /// The server of a configuration, for its jobs.
-pub(super) struct ConfiguredServer(pub(super) Config);
+pub(crate) struct ConfiguredServer(pub(crate) Config);
 
 impl DataSource for ConfiguredServer {
     fn stored_data(&self, now_s: u64) -> StoredData {
