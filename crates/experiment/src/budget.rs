@@ -4,6 +4,7 @@ use crate::Run;
 use crate::findings::{Findings, Judged};
 use crate::references::Reference;
 use report::{Cell, Column, Section, Table, Verdict};
+use std::collections::BTreeMap;
 
 /// A figure and its limit.
 pub(crate) struct FigureLimit {
@@ -53,9 +54,42 @@ pub(crate) const fn budget(
     FigureLimit { figure, what, unit, limit }
 }
 
+/// Figures of an experiment: those with a limit, in groups, and the others.
+pub(crate) struct FigureList {
+    pub(crate) limited: &'static [&'static [FigureLimit]],
+    /// Figures without a limit.
+    pub(crate) others: &'static [&'static str],
+}
+
+impl FigureList {
+    fn limits(&self) -> impl Iterator<Item = &'static FigureLimit> {
+        self.limited.iter().copied().flatten()
+    }
+
+    /// Names of all figures.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let limited = self.limits().map(|limit| limit.figure);
+        limited.chain(self.others.iter().copied()).map(str::to_owned).collect()
+    }
+
+    /// Judges a run; of a part alone, the figures that it has yielded.
+    pub(crate) fn judge(&self, run: &Run, findings: &mut Findings) {
+        let limits = self.judged(run.part.is_some(), &findings.figures);
+        judge(run, limits, findings);
+    }
+
+    fn judged(&self, is_part: bool, figures: &BTreeMap<String, f64>) -> Vec<&'static FigureLimit> {
+        self.limits().filter(|limit| !is_part || figures.contains_key(limit.figure)).collect()
+    }
+}
+
 /// Puts a table of the budgets before all other sections. A figure over its budget is a failure, except in quick runs, whose figures
 /// are no measurements.
-pub(crate) fn judge(run: &Run, budgets: &[FigureLimit], findings: &mut Findings) {
+pub(crate) fn judge<'a>(
+    run: &Run,
+    budgets: impl IntoIterator<Item = &'a FigureLimit>,
+    findings: &mut Findings,
+) {
     let mut table = Table::new(vec![
         Column::text("budget"),
         Column::number("measured", ""),
@@ -92,6 +126,24 @@ pub(crate) fn judge(run: &Run, budgets: &[FigureLimit], findings: &mut Findings)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_names_all_figures_and_judges_those_that_a_part_has_yielded() {
+        const CRASHES: [FigureLimit; 1] = [budget("lost", "things lost", "", Limit::AtMost(0.0))];
+        const COSTS: [FigureLimit; 2] = [
+            budget("cores", "server", "cores", Limit::AtMost(1.0)),
+            budget("per_s", "things", "1/s", Limit::AtLeast(9.0)),
+        ];
+        let list = FigureList { limited: &[&CRASHES, &COSTS], others: &["kills"] };
+        assert_eq!(list.names(), ["lost", "cores", "per_s", "kills"]);
+        let yielded = BTreeMap::from([("per_s".to_owned(), 7.0), ("kills".to_owned(), 1.0)]);
+        let judged = |is_part| {
+            let limits = list.judged(is_part, &yielded).into_iter();
+            limits.map(|limit| limit.figure).collect::<Vec<_>>()
+        };
+        assert_eq!(judged(true), ["per_s"]);
+        assert_eq!(judged(false), ["lost", "cores", "per_s"], "an absent one fails");
+    }
 
     #[test]
     fn a_limit_is_kept_on_its_own_side_and_only_by_numbers() {

@@ -6,7 +6,7 @@
 //! SIGSEGV from outside.
 
 use crate::bots::Bots;
-use crate::budget::{self, FigureLimit, Limit, budget};
+use crate::budget::{FigureLimit, FigureList, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::server::Server;
@@ -21,7 +21,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "crash",
     question: "How long is a world unavailable after a panic, and a server after a crash?",
     run,
-    figures,
+    figures: || FIGURES.names(),
 };
 
 const ROUNDS: usize = 5;
@@ -63,10 +63,10 @@ const BUDGETS: [FigureLimit; 4] = [
     budget("visitors_missing", "visitors missing on other clients after a panic", "", Limit::AtMost(0.0)),
 ];
 
-fn figures() -> Vec<String> {
-    let others = ["visitors", "panic_gap_s", "panic_restart_s", "crash_dump_s"];
-    BUDGETS.iter().map(|budget| budget.figure).chain(others).map(str::to_owned).collect()
-}
+const FIGURES: FigureList = FigureList {
+    limited: &[&BUDGETS],
+    others: &["visitors", "panic_gap_s", "panic_restart_s", "crash_dump_s"],
+};
 
 /// Results of a round, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,7 +111,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
     findings.figure("visitors", visitors.into());
     report_rounds(&rounds, &mut findings);
-    budget::judge(run, &BUDGETS, &mut findings);
+    FIGURES.judge(run, &mut findings);
     Ok(findings)
 }
 

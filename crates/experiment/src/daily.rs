@@ -2,7 +2,7 @@
 //! budgets. Its complaints and its files are linked in the report.
 
 use crate::bots::{Bots, BotsReport};
-use crate::budget::{self, FigureLimit, Limit, budget};
+use crate::budget::{FigureLimit, FigureList, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::{Chart, ChartLine, Findings};
 use crate::meter::{Reading, Sampler, Window};
@@ -22,7 +22,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "daily",
     question: "Does a full server stay within its budgets while clients log in and out?",
     run,
-    figures,
+    figures: || FIGURES.names(),
 };
 
 /// Permanent bots: behaviour, number per thousand, and further options.
@@ -100,10 +100,7 @@ const SOAK: Duration = Duration::from_secs(40 * 60);
 /// Allowed growth of the server's memory, in megabytes an hour.
 const GROWTH_MAX_MB_PER_H: f64 = 5.0;
 
-fn figures() -> Vec<String> {
-    let names = BUDGETS.iter().map(|budget| budget.figure).chain(OTHERS);
-    names.map(str::to_owned).collect()
-}
+const FIGURES: FigureList = FigureList { limited: &[&BUDGETS], others: &OTHERS };
 
 fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let share = |count: u32| if run.quick { count / QUICK_DIVISOR } else { count };
@@ -181,7 +178,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     of_bots(&reports, &mut findings);
     of_server(&window, within(&samples, &window_s), &mut findings);
     let left_behind = left_behind(run, &data, &mut findings);
-    budget::judge(run, &BUDGETS, &mut findings);
+    FIGURES.judge(run, &mut findings);
     let growth = findings.figures.get("growth_mb_per_h").copied().unwrap_or(f64::NAN);
     if run.duration.is_some_and(|duration| duration >= SOAK)
         && (growth.is_nan() || growth > GROWTH_MAX_MB_PER_H)

@@ -5,7 +5,7 @@
 //! Between two counts more walkers log in; all are on one server.
 
 use crate::bots::{Bots, ProbeFigures, TimeSummary};
-use crate::budget::{self, FigureLimit, Limit, budget};
+use crate::budget::{FigureLimit, FigureList, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::meter::Sampler;
@@ -65,6 +65,8 @@ const BUDGETS: [FigureLimit; 6] = [
     budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
 ];
 
+const FIGURES: FigureList = FigureList { limited: &[&BUDGETS], others: &[] };
+
 fn figures() -> Vec<String> {
     let of_each = CROWDS.iter().flat_map(|count| {
         ["ping_ms_p999", "control_ms_p999", "chat_ms_p999"].map(|name| format!("{name}_of_{count}"))
@@ -72,7 +74,7 @@ fn figures() -> Vec<String> {
     let of_stages = CROWDS.iter().flat_map(|&count| {
         STAGES.iter().flat_map(move |stage| ["p99", "p999"].map(|what| stage_figure(stage, what, count)))
     });
-    BUDGETS.iter().map(|budget| budget.figure.to_owned()).chain(of_each).chain(of_stages).collect()
+    FIGURES.names().into_iter().chain(of_each).chain(of_stages).collect()
 }
 
 fn stage_figure(stage: &str, what: &str, count: u32) -> String {
@@ -145,7 +147,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     findings.figure("circuits_lost", lost.into());
     findings.sections.push(waits(&crowds, &measured));
     findings.sections.push(ping_stages(&crowds, &measured));
-    budget::judge(run, &BUDGETS, &mut findings);
+    FIGURES.judge(run, &mut findings);
     Ok(findings)
 }
 

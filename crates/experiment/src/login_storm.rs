@@ -4,7 +4,7 @@
 //! cached and does not wait. There are two servers: one without that cache, one with it. Both know all accounts before.
 
 use crate::bots::{Bots, BotsReport, TimeSummary};
-use crate::budget::{self, FigureLimit, Limit, budget};
+use crate::budget::{FigureLimit, FigureList, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::meter::{Reading, Sampler, Window};
@@ -18,7 +18,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "login-storm",
     question: "How long do logins take when a crowd logs in at once, and how does that affect clients in the region?",
     run,
-    figures,
+    figures: || FIGURES.names(),
 };
 
 /// Number of logins in the storm, and of clients inside.
@@ -48,10 +48,7 @@ const OTHERS: [&str; 5] = [
     "cpu_cores_warm",
 ];
 
-fn figures() -> Vec<String> {
-    let names = BUDGETS.iter().map(|budget| budget.figure).chain(OTHERS);
-    names.map(str::to_owned).collect()
-}
+const FIGURES: FigureList = FigureList { limited: &[&BUDGETS], others: &OTHERS };
 
 /// Results of one server.
 struct Stormed {
@@ -101,7 +98,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     findings.figure("logins_failed", reports().map(|report| f64::from(report.logins_failed)).sum());
     findings.figure("circuits_lost", reports().map(|report| f64::from(report.circuits_lost)).sum());
     findings.sections.push(Section::new("Two storms").table(table));
-    budget::judge(run, &BUDGETS, &mut findings);
+    FIGURES.judge(run, &mut findings);
     findings.usage("server_cold", "The server without remembered logins", &cold.samples);
     findings.usage("server_warm", "The server that remembers", &warm.samples);
     Ok(findings)

@@ -4,7 +4,7 @@
 //! no system uses; compiled dependencies are copied from the target directory of this executable. A quick run compares this executable with
 //! a copy of itself.
 
-use crate::budget::{self, FigureLimit, Limit, budget};
+use crate::budget::{FigureLimit, FigureList, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::{Experiment, Run, machine};
@@ -21,7 +21,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "preflight",
     question: "Which slowdowns does preflight detect, and how often does it raise a false alarm?",
     run,
-    figures,
+    figures: || FIGURES.names(),
 };
 
 const WORKLOAD: &str = "crowd";
@@ -45,10 +45,10 @@ const BUDGETS: [FigureLimit; 2] = [
     budget("preflight_false", "false alarms of comparisons of equal builds", "", Limit::AtMost(0.0)),
 ];
 
-fn figures() -> Vec<String> {
-    let others = ["slowdowns", "slowdowns_found", "comparisons", "preflight_noise_percent"];
-    BUDGETS.iter().map(|budget| budget.figure).chain(others).map(str::to_owned).collect()
-}
+const FIGURES: FigureList = FigureList {
+    limited: &[&BUDGETS],
+    others: &["slowdowns", "slowdowns_found", "comparisons", "preflight_noise_percent"],
+};
 
 /// Two builds in which preflight should see no difference.
 struct BuildPair {
@@ -77,7 +77,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
     report_slowdowns(&slowdowns, &mut findings);
     report_comparisons(&compared, &mut findings);
-    budget::judge(run, &BUDGETS, &mut findings);
+    FIGURES.judge(run, &mut findings);
     Ok(findings)
 }
 

@@ -5,7 +5,7 @@
 //! counts the scopes that it records. Captures of that server prove that it records the scopes needed for a diagnosis.
 
 use crate::bots::Bots;
-use crate::budget::{self, FigureLimit, Limit, budget};
+use crate::budget::{FigureLimit, FigureList, Limit, budget};
 use crate::child::{self, Running};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
@@ -23,7 +23,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "recorder",
     question: "What does the flight recorder cost, and does a save delay recording threads?",
     run,
-    figures,
+    figures: || FIGURES.names(),
 };
 
 const BOTS: u32 = 1_000;
@@ -48,11 +48,10 @@ const BUDGETS: [FigureLimit; 4] = [
     budget("save_waits", "waits of recording during saves", "", Limit::AtMost(0.0)),
 ];
 
-fn figures() -> Vec<String> {
-    let others =
-        ["timestamp_ns", "scopes_per_s", "scope_extra_flat_ns", "scope_idle_ns", "frame_end_ns", "bots"];
-    BUDGETS.iter().map(|budget| budget.figure).chain(others).map(str::to_owned).collect()
-}
+const FIGURES: FigureList = FigureList {
+    limited: &[&BUDGETS],
+    others: &["timestamp_ns", "scopes_per_s", "scope_extra_flat_ns", "scope_idle_ns", "frame_end_ns", "bots"],
+};
 
 /// The used part of the output of `throng measure-recorder`.
 #[derive(Clone, Debug, Deserialize)]
@@ -119,7 +118,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     }
     demand(&demands(&arriving, &walking, &window, bots), &mut findings);
     report_costs(&walking, &mut findings);
-    budget::judge(run, &BUDGETS, &mut findings);
+    FIGURES.judge(run, &mut findings);
     findings.usage("server", "The server over the run", &samples);
     Ok(findings)
 }

@@ -153,7 +153,7 @@ impl Keeper {
             unix_start_s,
         } = config;
         let saved_as = stored.row.as_ref().map(|row| &row.name[..]);
-        if let Some(found) = saved_as.filter(|found| !is_name(found, name, former_name.as_deref())) {
+        if let Some(found) = saved_as.filter(|found| !is_saved_as(found, name, former_name.as_deref())) {
             return Err(LoadError::OtherName { number: number.0, found: found.to_owned() });
         }
         let Loading { region, rows, state } = load(ids, stored, fresh)?;
@@ -562,7 +562,8 @@ impl Keeper {
 
 /// True for a name under which a region may have been saved: its own, the one before, or none, as in rows from before there was a name. Without regard
 /// to case, as names of regions are compared.
-fn is_name(found: &str, name: &str, former: Option<&str>) -> bool {
+#[must_use]
+pub fn is_saved_as(found: &str, name: &str, former: Option<&str>) -> bool {
     found.is_empty()
         || found.eq_ignore_ascii_case(name)
         || former.is_some_and(|former| found.eq_ignore_ascii_case(former))

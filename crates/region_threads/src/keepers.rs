@@ -1,13 +1,14 @@
 //! Objects and land of the shared worlds on the disk: read at the start, and saved by the `keeper` thread.
 //!
 //! The `replica` thread owns a [`Keeper`] for each region, which follows the frames that come by and hands out one batch at a time. The
-//! `keeper` thread writes the batches in their order, so that no frame waits for a disk. At the end the regions are saved once more, after the last frame.
+//! `keeper` thread (`thread`) writes the batches in their order, so that no frame waits for a disk. At the end the regions are saved once more, after the last frame.
 
 mod bounds;
 mod holds;
 mod items;
 mod restores;
 mod saves;
+mod thread;
 mod upgrades;
 mod wardrobe;
 
@@ -16,6 +17,8 @@ pub use holds::{SaveHold, SaveHolds};
 pub use items::{KeepContents, TellOwners, keep_in, tell_in};
 pub use restores::{RestoreOrders, RestoreReply, RestoreRequest, TakeAnswer};
 pub use saves::{KeeperStatus, RegionSaves, SaveOrders, SaveReply, SavedFrame};
+pub use thread::KeeperThread;
+pub(crate) use thread::SaveOutcome;
 pub use upgrades::give_worn_back;
 pub use wardrobe::WardrobeOrders;
 
@@ -23,40 +26,31 @@ use super::full_users::{FullNotice, FullUsers, NOTICES_MAX};
 use super::grounds::Grounds;
 use super::transfer_figures::TransferFigures;
 use super::transfers::TransferOrders;
-use assets::ReadAssetError;
 use bounds::RegionBounds;
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 use holds::{ABANDONED, HoldOrder, HoldRequest, HoldState};
 use ids::{AgentId, Epoch, Instant, Uuid, WorldId};
-use items::keep_items;
 use keeper::{Batch, Following, Keeper, Wardrobe, WardrobeOrder};
 use link::Frame;
 use restores::WaitingRestores;
 use saves::{SaveOrder, WaitingOrders};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
-use store::{ItemEffect, RebuiltTable, RegionChanges, Store, StoreError};
-use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
-use telemetry::{Metrics, Timing};
+use store::Store;
+use telemetry::Metrics;
+use telemetry::recorder::Recorder;
+use thread::{KeeperDisk, Reports, SaveTimings, save_all};
 use workplace::faults::Fuse;
 use workplace::inboxes::Inbox;
 use workplace::serving::SnapshotRequest;
 use workplace::world_map::WorldMap;
 use workplace::{Clock, ThreadError, opaque_debug};
 
-/// One transaction. An operator should know of a disk that takes longer than an edit may be lost.
-static SAVE: Scope = Scope::new("keeper.save").arg(Arg::World).limit_us(1_000_000);
-
-/// Without a batch and without users to count, the thread waits for a batch.
-const IDLE: Duration = Duration::from_secs(3_600);
 /// Answer to orders to save a region while rows of it are lost.
 const ROWS_LOST: &str = "Damaged pages of the database have taken rows away. All regions are written again.";
 /// The reason for which nothing is saved of a world that was begun without the region's objects.
 const EMPTIED: &str = "The world has begun without the region's objects, and nothing of it is saved. A start of the server takes them from the disk.";
-/// Attempts to save a region at the end of the server.
-const LAST_ATTEMPTS: u32 = 3;
 
 /// Reads the present values of tunables.
 pub type ReadTunables = Box<dyn Fn() -> ObjectTunables + Send>;
@@ -103,37 +97,6 @@ impl FollowedRegion {
     }
 }
 
-/// Outcome of a batch.
-pub(super) struct SaveOutcome {
-    world: WorldId,
-    id: u64,
-    /// The reason for which it is not saved.
-    why: Option<String>,
-    /// Tables were built anew without rows on damaged pages. The rows of other regions may be among these.
-    is_row_lost: bool,
-    /// Effects on inventories of a batch that is saved.
-    items: Vec<ItemEffect>,
-    /// Changes of the batch, for their memory.
-    spent: RegionChanges,
-}
-
-/// The `keeper` thread.
-pub struct KeeperThread {
-    thread: JoinHandle<()>,
-    status: Arc<KeeperStatus>,
-    orders: SaveOrders,
-    holds: SaveHolds,
-    restores: RestoreOrders,
-    disk: KeeperDisk,
-}
-
-/// Destinations of saved batches.
-#[derive(Clone)]
-struct KeeperDisk {
-    store: Arc<Store>,
-    keep_contents: KeepContents,
-}
-
 /// Arguments of the thread.
 pub struct KeeperThreadConfig<'a> {
     /// Linksets of a user that the store holds at most.
@@ -173,31 +136,6 @@ pub struct KeeperThreadConfig<'a> {
 }
 
 opaque_debug!(Keepers, KeeperThread, KeeperThreadConfig<'_>);
-
-/// Figures of saves.
-struct SaveTimings {
-    /// A transaction.
-    save: Timing,
-    /// From a change until it is on the disk.
-    lag: Timing,
-}
-
-impl SaveTimings {
-    fn new(metrics: &Metrics) -> Self {
-        Self {
-            save: metrics.timing(
-                "throng_save_seconds",
-                "Time of a transaction with changes of a region's objects and land.",
-                &[],
-            ),
-            lag: metrics.timing(
-                "throng_save_lag_seconds",
-                "Age of the oldest change in a transaction when it was on the disk, without movements.",
-                &[],
-            ),
-        }
-    }
-}
 
 /// Starts the thread.
 ///
@@ -282,117 +220,6 @@ pub fn start(start: KeeperThreadConfig<'_>) -> Result<(Keepers, KeeperThread), T
         grounds,
     };
     Ok((keepers, KeeperThread { thread, status, orders, holds, restores, disk }))
-}
-
-/// Reports of the thread.
-struct Reports {
-    outcomes: Sender<SaveOutcome>,
-    full: FullUsers,
-    tell_owners: TellOwners,
-    figures: Arc<TransferFigures>,
-}
-
-fn save_all(
-    disk: &KeeperDisk,
-    batches: &Receiver<Batch>,
-    Reports { outcomes, mut full, tell_owners, figures }: Reports,
-    timings: &SaveTimings,
-    clock: &Clock,
-    fuse: &Fuse,
-) {
-    loop {
-        let mut batch = match batches.recv_timeout(full.wait().unwrap_or(IDLE)) {
-            Ok(batch) => batch,
-            Err(RecvTimeoutError::Timeout) => {
-                full.recount(clock(), &disk.store);
-                continue;
-            }
-            Err(RecvTimeoutError::Disconnected) => return,
-        };
-        fuse.strike();
-        let began_at = clock();
-        let mut is_row_lost = false;
-        let result = {
-            let _scope = SAVE.enter(batch.region.0.into());
-            save(disk, &mut batch, fuse, &mut is_row_lost)
-        };
-        let why = result.as_ref().err().map(with_causes);
-        if let Some(why) = &why {
-            tracing::warn!(region = batch.region.0, why, "changes could not be saved and stay in memory");
-        }
-        let ended_at = clock();
-        timings.save.record(ended_at - began_at);
-        if let Some(since) = batch.since.filter(|_| why.is_none()) {
-            timings.lag.record(ended_at.since(since));
-        }
-        let is_saved = why.is_none();
-        let items = result.unwrap_or_default();
-        if !items.is_empty() {
-            tell_owners(&items);
-        }
-        let Batch { region: world, id, changes: mut spent, held_at, .. } = batch;
-        let held = std::mem::take(&mut spent.held);
-        if is_saved {
-            for ((_, change), shown_at) in held.iter().zip(held_at) {
-                figures.note_saved(change, shown_at, ended_at);
-            }
-        }
-        // The other end is gone when the server ends; it reads the last state again then.
-        if outcomes.send(SaveOutcome { world, id, why, is_row_lost, items, spent }).is_err() {
-            return;
-        }
-        if is_saved {
-            full.note_saved(ended_at, &disk.store, &held);
-        }
-        frame_end();
-    }
-}
-
-/// Reasons for which a batch was not saved.
-#[derive(Debug, thiserror::Error)]
-enum SaveError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Assets(#[from] ReadAssetError),
-    #[error("a fault that was ordered at keeper")]
-    Ordered,
-}
-
-/// An error as one sentence, with its causes.
-fn with_causes(error: &SaveError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text + "."
-}
-
-/// One transaction, unless a fault was ordered. Returns its effects on inventories.
-fn save(
-    disk: &KeeperDisk,
-    batch: &mut Batch,
-    fuse: &Fuse,
-    is_row_lost: &mut bool,
-) -> Result<Vec<ItemEffect>, SaveError> {
-    if fuse.fails() { Err(SaveError::Ordered) } else { save_mending(disk, batch, is_row_lost) }
-}
-
-/// One transaction behind the assets that it names, and another one if the first came upon damaged pages. Then tables are built anew, of which rows may be lost.
-fn save_mending(
-    disk: &KeeperDisk,
-    batch: &mut Batch,
-    is_row_lost: &mut bool,
-) -> Result<Vec<ItemEffect>, SaveError> {
-    let KeeperDisk { store, keep_contents } = disk;
-    keep_items(batch, &**keep_contents)?;
-    let report = |table: RebuiltTable| {
-        tracing::error!(region = batch.region.0, %table, "pages of the database were damaged");
-        *is_row_lost |= !table.is_whole;
-    };
-    Ok(store.with_rebuild(|| store.save_region(batch.region, &batch.changes), report)?)
 }
 
 impl Keepers {
@@ -627,93 +454,6 @@ impl Keepers {
         };
         (worlds.into_values().map(keeper).collect(), outcomes)
     }
-}
-
-impl KeeperThread {
-    /// State of the saves.
-    pub fn status(&self) -> Arc<KeeperStatus> {
-        Arc::clone(&self.status)
-    }
-
-    /// Way of orders to save a region.
-    pub fn orders(&self) -> SaveOrders {
-        self.orders.clone()
-    }
-
-    /// Way of orders to hold the saves of a region back.
-    pub fn holds(&self) -> SaveHolds {
-        self.holds.clone()
-    }
-
-    /// Way of orders to put objects and items into a region.
-    pub fn restores(&self) -> RestoreOrders {
-        self.restores.clone()
-    }
-
-    /// Saves all regions as of their last frames. The number of those of which something could not be saved.
-    pub fn finish(self, keepers: Keepers, clock: &Clock) -> usize {
-        let (mut keepers, outcomes) = keepers.into_worlds();
-        // The thread has ended with its last batch, since nothing is left that could send another.
-        if self.thread.join().is_err() {
-            tracing::error!("the keeper thread has panicked");
-        }
-        let outcomes: Vec<SaveOutcome> = outcomes.try_iter().collect();
-        let mut n_unsaved = 0;
-        let mut is_row_lost = outcomes.iter().any(|outcome| outcome.is_row_lost);
-        for (keeper, is_held) in &mut keepers {
-            let now = clock();
-            if let Some(id) = keeper.under_way() {
-                let region = keeper.region();
-                let outcome = outcomes.iter().find(|outcome| (outcome.world, outcome.id) == (region, id));
-                if outcome.is_none() {
-                    tracing::error!(
-                        region = region.0,
-                        "a save has ended without an outcome, and is repeated"
-                    );
-                }
-                keeper.handle_saved(now, id, outcome.is_some_and(|outcome| outcome.why.is_none()));
-                if let Some(outcome) = outcome {
-                    keeper.note_items(&outcome.items);
-                }
-            }
-            if *is_held {
-                let region = keeper.region().0;
-                tracing::error!(
-                    region,
-                    "a load has not ended: the region stays on the disk as it was before"
-                );
-                n_unsaved += 1;
-            } else {
-                n_unsaved += usize::from(!save_last(&self.disk, keeper, now, &mut is_row_lost));
-            }
-        }
-        // The worlds have ended, and show no objects any more that could be written again.
-        if is_row_lost { keepers.len() } else { n_unsaved }
-    }
-}
-
-/// Saves a region's last state, as far as its keeper has it; false if something could not be saved.
-fn save_last(disk: &KeeperDisk, keeper: &mut Keeper, now: Instant, is_row_lost: &mut bool) -> bool {
-    let is_saved = (0..LAST_ATTEMPTS).any(|_| {
-        keeper.order_save();
-        // Pauses after failures are over by then. Without a batch, no frame has ever come.
-        let Some(mut batch) = keeper.poll_batch(now + Duration::from_secs(3_600)) else { return true };
-        let saved = save_mending(disk, &mut batch, is_row_lost);
-        keeper.handle_saved(now, batch.id, saved.is_ok());
-        match &saved {
-            Ok(items) => keeper.note_items(items),
-            Err(error) => {
-                tracing::error!(region = batch.region.0, %error, "changes could not be saved at the end");
-            }
-        }
-        saved.is_ok()
-    });
-    if keeper.is_behind() {
-        let region = keeper.region().0;
-        let why = if keeper.is_emptied() { EMPTIED } else { "Frames of its world are missing." };
-        tracing::error!(region, why, "a region is saved in part only");
-    }
-    is_saved && !keeper.is_behind()
 }
 
 #[cfg(test)]

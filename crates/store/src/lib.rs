@@ -32,6 +32,7 @@ mod object_damage;
 mod object_rows;
 mod rebuild;
 mod region;
+mod region_contents;
 mod region_documents;
 mod region_land;
 mod region_materials;
@@ -75,6 +76,7 @@ pub use object_damage::{OBJECTS_SET_ASIDE_MAX, ObjectDamage, ObjectPart, RowAsid
 pub use object_rows::{KeyedRows, ObjectRows};
 pub use rebuild::RebuiltTable;
 pub use region::RegionRow;
+pub use region_contents::RegionContent;
 pub use region_documents::{DocumentChanges, RegionDocument};
 pub use region_land::{LandChanges, LandKey, LandKind, LandRows};
 pub use region_objects::{RegionChanges, StoredRegion};

@@ -24,6 +24,7 @@ pub mod operator;
 mod page;
 pub mod preflights;
 pub mod record;
+mod region_changes;
 pub mod region_command;
 pub mod replay;
 pub mod serve;

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
                 for warning in &effective.warnings {
                     let _ = writeln!(io::stderr(), "throng: {warning}");
                 }
-                match serve::run(&effective.config, args.supervised_by) {
+                match serve::run(&effective.config, &args.sources(), args.supervised_by) {
                     Ok(()) => ExitCode::SUCCESS,
                     Err(error) if error.is_of_configuration() => fail(EXIT_USAGE, &error),
                     Err(error) => fail(1, &error),

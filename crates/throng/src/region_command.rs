@@ -1,5 +1,7 @@
-//! `throng region`: lists, shows, restarts and saves regions of a running server, and exports and imports regions, also in the database of a stopped server.
+//! `throng region`: lists, shows, restarts and saves regions of a running server, creates, removes and renames them in its configuration, and exports and imports
+//! regions, also in the database of a stopped server.
 
+mod configured;
 mod offline;
 mod online;
 
@@ -85,6 +87,13 @@ pub fn run(command: RegionCommand) -> Result<(String, bool), RegionCommandError>
     match command {
         RegionCommand::List { json, data } => Ok((online::list(&data.data, json)?, true)),
         RegionCommand::Show { name, json, data } => Ok((online::show(&data.data, &name, json)?, true)),
+        RegionCommand::Create(args) => Ok((configured::create(&args)?, true)),
+        RegionCommand::Remove { name, delete_content, json, data } => {
+            Ok((configured::remove(&data.data, &name, delete_content, json)?, true))
+        }
+        RegionCommand::Rename { name, to, json, data } => {
+            Ok((configured::rename(&data.data, &name, &to, json)?, true))
+        }
         RegionCommand::Restart { name, message, json, data } => {
             Ok((online::restart(&data.data, &name, message.as_deref(), json)?, true))
         }

@@ -1,5 +1,5 @@
 //! ARCHITECTURE's table of crates and arrows against what cargo says. Beside it: cycles between modules, the list of invariants,
-//! the signatures of the store, the messages, and stated absences.
+//! the signatures of the store, the messages, stated absences, and files outside of all modules.
 
 #[path = "architecture/absences.rs"]
 mod absences;
@@ -9,6 +9,8 @@ mod cycles;
 mod invariants;
 #[path = "architecture/messages.rs"]
 mod messages;
+#[path = "architecture/orphans.rs"]
+mod orphans;
 #[path = "architecture/signatures.rs"]
 mod signatures;
 
@@ -23,15 +25,21 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-fn arrows_of_cargo() -> Arrows {
+/// The packages of the workspace, as cargo describes them.
+fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
         .current_dir(root())
         .output()
         .expect("cargo runs, since it runs this test");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
-    let packages = metadata["packages"].as_array().expect("packages");
+    let mut metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
+    let Value::Array(packages) = metadata["packages"].take() else { panic!("no list of packages") };
+    packages
+}
+
+fn arrows_of_cargo() -> Arrows {
+    let packages = packages();
     let name_of = |value: &Value| value["name"].as_str().expect("a name").to_owned();
     let crates: BTreeSet<String> = packages.iter().map(name_of).collect();
     let imports = |package: &Value| {
@@ -92,6 +100,20 @@ fn readme_names_every_crate() {
         arrows_of_cargo().into_keys().collect(),
         "crates of README's table, and those of the workspace"
     );
+}
+
+/// Cargo writes all programs to one folder and all examples to another: of two with one name it warns, and one is overwritten.
+#[test]
+fn programs_and_examples_have_names_of_their_own() {
+    let packages = packages();
+    let mut found = BTreeSet::new();
+    for target in packages.iter().flat_map(|package| package["targets"].as_array().expect("targets")) {
+        let (kind, name) = (target["kind"][0].as_str(), target["name"].as_str());
+        if let (Some(kind @ ("bin" | "example")), Some(name)) = (kind, name) {
+            assert!(found.insert((kind, name)), "two targets of kind {kind} are called {name}");
+        }
+    }
+    assert!(found.contains(&("bin", "throng")), "{found:?}");
 }
 
 #[test]

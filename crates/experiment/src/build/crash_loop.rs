@@ -2,7 +2,7 @@
 
 use super::stage::{BuildSize, BuildStage};
 use super::{SIZE, SIZE_QUICK, kills, power};
-use crate::budget::{self, FigureLimit, Limit, budget};
+use crate::budget::{FigureLimit, FigureList, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::{Experiment, Run};
@@ -11,7 +11,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "kills",
     question: "Which edits of objects are lost by SIGKILL and by power cuts, and is each region a complete frame?",
     run,
-    figures,
+    figures: || FIGURES.names(),
 };
 
 /// Kills of a whole run and of a quick one, unless it is told a number.
@@ -26,10 +26,7 @@ const BUDGETS: [FigureLimit; 3] = [
     budget("torn_starts", "regions that were no complete frame after a crash", "", Limit::AtMost(0.0)),
 ];
 
-fn figures() -> Vec<String> {
-    let others = ["kills", "killed_edits"];
-    BUDGETS.iter().map(|budget| budget.figure).chain(others).map(str::to_owned).collect()
-}
+const FIGURES: FigureList = FigureList { limited: &[&BUDGETS], others: &["kills", "killed_edits"] };
 
 fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let kills = run.kills.unwrap_or_else(|| run.pick(KILLS, KILLS_QUICK)) as usize;
@@ -39,6 +36,6 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
     kills::measure(&stage, &mut findings)?;
     power::measure(&stage, &mut findings)?;
-    budget::judge(run, &BUDGETS, &mut findings);
+    FIGURES.judge(run, &mut findings);
     Ok(findings)
 }

@@ -34,7 +34,7 @@ mod scene;
 mod stage;
 mod visitors;
 
-use crate::budget::{self, FigureLimit, Limit, budget};
+use crate::budget::{FigureLimit, FigureList, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::{Experiment, Run};
@@ -45,7 +45,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "build",
     question: "What do regions of 100,000 prims cost, how soon are edits seen, and how much of them can be lost?",
     run,
-    figures,
+    figures: || FIGURES.names(),
 };
 
 const SIZE: BuildSize = BuildSize {
@@ -152,10 +152,7 @@ const OTHERS: [&str; 23] = [
     "movers_missing_ratio",
 ];
 
-fn figures() -> Vec<String> {
-    let names = BUDGETS.iter().map(|budget| budget.figure).chain(OTHERS);
-    names.map(str::to_owned).collect()
-}
+const FIGURES: FigureList = FigureList { limited: &[&BUDGETS], others: &OTHERS };
 
 /// A part with its name on the command line.
 type Part = (&'static str, fn(&BuildStage<'_>, &mut Findings) -> Result<(), ExperimentError>);
@@ -192,7 +189,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
         PARTS.into_iter().try_for_each(|parts| measure(&stage, parts).map(|found| findings.add(found)))?;
     }
     stage.report_losses(&mut findings);
-    budget::judge(run, &BUDGETS, &mut findings);
+    FIGURES.judge(run, &mut findings);
     Ok(findings)
 }
 
@@ -206,8 +203,7 @@ fn run_part(run: &Run, name: &str) -> Result<Findings, ExperimentError> {
     let stage = BuildStage::new(run, run.pick(&SIZE, &SIZE_QUICK));
     let mut findings = measure(&stage, &[part])?;
     stage.report_losses(&mut findings);
-    let budgets = BUDGETS.into_iter().filter(|budget| findings.figures.contains_key(budget.figure));
-    budget::judge(run, &budgets.collect::<Vec<_>>(), &mut findings);
+    FIGURES.judge(run, &mut findings);
     Ok(findings)
 }
 
@@ -225,7 +221,7 @@ mod tests {
 
     #[test]
     fn no_figure_is_listed_twice() {
-        let all = figures();
+        let all = FIGURES.names();
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
     }
 }

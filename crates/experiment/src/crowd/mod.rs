@@ -21,7 +21,7 @@ mod tenfold;
 mod uncapped;
 mod watch;
 
-use crate::budget::{self, FigureLimit, Limit, budget};
+use crate::budget::{FigureLimit, FigureList, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::references::Reference;
@@ -33,7 +33,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "crowd",
     question: "What do thousands of moving avatars in one region cost, and how fresh are they to each other?",
     run,
-    figures,
+    figures: || FIGURES.names(),
 };
 
 /// Limit of the bytes sent to a client in a second.
@@ -145,10 +145,7 @@ const OTHERS: [&str; 36] = [
     "scenes_compared",
 ];
 
-fn figures() -> Vec<String> {
-    let names = BUDGETS.iter().map(|budget| budget.figure).chain(OTHERS);
-    names.map(str::to_owned).collect()
-}
+const FIGURES: FigureList = FigureList { limited: &[&BUDGETS], others: &OTHERS };
 
 fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let size = run.pick(&SIZE, &SIZE_QUICK);
@@ -160,7 +157,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     if let Some(share) = run.starve {
         shown.push(starved::measure(run, size, share, &mut findings)?);
     }
-    budget::judge(run, &BUDGETS, &mut findings);
+    FIGURES.judge(run, &mut findings);
     findings.sections.extend(shown);
     Ok(findings)
 }

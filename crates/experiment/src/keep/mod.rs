@@ -30,7 +30,7 @@ mod transfers;
 mod trouble;
 mod uploads;
 
-use crate::budget::{self, FigureLimit, Limit, budget};
+use crate::budget::{FigureLimit, FigureList, Limit, budget};
 use crate::disk::DiskTimes;
 use crate::error::ExperimentError;
 use crate::findings::Findings;
@@ -41,7 +41,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "keep",
     question: "Is acknowledged content present after any crash, exactly once, and what does that cost?",
     run,
-    figures,
+    figures: || FIGURES.names(),
 };
 
 /// The crashes alone, as many as are wanted, for tests.
@@ -49,7 +49,7 @@ pub(crate) const KILLS: Experiment = Experiment {
     name: "keep-kills",
     question: "Which content is lost or doubled by SIGKILL, power cuts, slow synchronisations and a full disk?",
     run: run_kills,
-    figures: figures_of_kills,
+    figures: || FIGURES_OF_KILLS.names(),
 };
 
 /// Kills of `keep-kills` for each power cut, and for each kill with a slow or a full disk: those take longer.
@@ -97,16 +97,14 @@ const SIZE_QUICK: KeepSize = KeepSize {
     flips: 1,
 };
 
-const OF_KILLS: [FigureLimit; 5] = [
+/// Counts of lost and doubled things. In quick runs, too, each is a failure: that is no measurement.
+const OF_CRASHES: [FigureLimit; 8] = [
     budget("lost_acknowledged", "things lost after an answer, SIGKILL", "", Limit::AtMost(0.0)),
     budget("doubled", "things without a copy that are twice there", "", Limit::AtMost(0.0)),
     budget("vanished", "things without a copy that are nowhere", "", Limit::AtMost(0.0)),
     budget(trouble::LOST_FULL, "things lost after an answer, with a full disk", "", Limit::AtMost(0.0)),
     budget("audits_failed", "audits that could not be made", "", Limit::AtMost(0.0)),
-];
-const OF_POWER: FigureLimit =
-    budget(power::LOST, "things lost after an answer, power cut", "", Limit::AtMost(0.0));
-const OF_SLOW: [FigureLimit; 2] = [
+    budget(power::LOST, "things lost after an answer, power cut", "", Limit::AtMost(0.0)),
     budget(trouble::LOST_SLOW[0], "things lost after an answer, 5 ms slower", "", Limit::AtMost(0.0)),
     budget(trouble::LOST_SLOW[1], "things lost after an answer, 50 ms slower", "", Limit::AtMost(0.0)),
 ];
@@ -179,16 +177,10 @@ const OTHERS: [&str; 24] = [
     "backup_next_s",
 ];
 
-fn figures() -> Vec<String> {
-    let limits = OF_KILLS.iter().chain([&OF_POWER]).chain(&OF_SLOW).chain(&OF_COSTS).chain(&OF_ARCHIVES);
-    limits.map(|limit| limit.figure).chain(OTHERS).map(str::to_owned).collect()
-}
+const FIGURES: FigureList = FigureList { limited: &[&OF_CRASHES, &OF_COSTS, &OF_ARCHIVES], others: &OTHERS };
 
-fn figures_of_kills() -> Vec<String> {
-    let limits = OF_KILLS.iter().chain([&OF_POWER]).chain(&OF_SLOW);
-    let others = ["kills", "kills_acknowledged", "kills_unanswered"];
-    limits.map(|limit| limit.figure).chain(others).map(str::to_owned).collect()
-}
+const FIGURES_OF_KILLS: FigureList =
+    FigureList { limited: &[&OF_CRASHES], others: &["kills", "kills_acknowledged", "kills_unanswered"] };
 
 /// A part with its name on the command line.
 type Part = (&'static str, fn(&KeepStage<'_>, &mut Findings) -> Result<(), ExperimentError>);
@@ -222,8 +214,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     };
     disk.report(&mut findings);
     stage.report_losses(&mut findings);
-    let all = OF_KILLS.into_iter().chain([OF_POWER]).chain(OF_SLOW).chain(OF_COSTS).chain(OF_ARCHIVES);
-    judge(run, all, &mut findings);
+    judge(run, &FIGURES, &mut findings);
     Ok(findings)
 }
 
@@ -237,22 +228,16 @@ fn run_kills(run: &Run) -> Result<Findings, ExperimentError> {
     let stage = KeepStage::new(run, &size, disk);
     let mut findings = measure_all(&stage, &CRASHES)?;
     stage.report_audits(&mut findings);
-    judge(run, OF_KILLS.into_iter().chain([OF_POWER]).chain(OF_SLOW), &mut findings);
+    judge(run, &FIGURES_OF_KILLS, &mut findings);
     Ok(findings)
 }
 
-/// Judges limits. Of a part alone those of its figures. Of a quick run a lost or doubled thing is a failure, too: that is no measurement.
-fn judge(run: &Run, limits: impl Iterator<Item = FigureLimit>, findings: &mut Findings) {
-    let is_part = run.part.is_some();
-    let limits: Vec<FigureLimit> =
-        limits.filter(|limit| !is_part || findings.figures.contains_key(limit.figure)).collect();
-    budget::judge(run, &limits, findings);
+/// Judges limits, in quick runs those of [`OF_CRASHES`] as well.
+fn judge(run: &Run, figures: &FigureList, findings: &mut Findings) {
+    figures.judge(run, findings);
     if run.quick {
-        for FigureLimit { figure, what, limit, .. } in limits {
-            let is_count = OF_KILLS.iter().chain([&OF_POWER]).chain(&OF_SLOW).any(|of| of.figure == figure);
-            if let Some(value) =
-                findings.figures.get(figure).filter(|value| is_count && !limit.holds(**value))
-            {
+        for FigureLimit { figure, what, limit, .. } in &OF_CRASHES {
+            if let Some(value) = findings.figures.get(*figure).filter(|value| !limit.holds(**value)) {
                 findings.failures.push(format!("{what}: {}", report::number(*value)));
             }
         }
@@ -302,7 +287,7 @@ mod tests {
 
     #[test]
     fn no_figure_is_listed_twice_and_each_part_has_its_name() {
-        for all in [figures(), figures_of_kills()] {
+        for all in [FIGURES.names(), FIGURES_OF_KILLS.names()] {
             assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
         }
         let names: Vec<&str> = PARTS.into_iter().flatten().map(|(name, _)| *name).collect();

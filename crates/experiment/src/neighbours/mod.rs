@@ -11,7 +11,7 @@ mod shown;
 mod stage;
 
 use crate::bots::{Bots, BotsReport};
-use crate::budget::{self, FigureLimit, Limit, budget};
+use crate::budget::{FigureLimit, FigureList, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::freshness::{self, ObserverFile, ObserverKind};
@@ -98,10 +98,11 @@ const OTHERS: [&str; 7] = [
     "strangers_lost",
 ];
 
+const FIGURES: FigureList = FigureList { limited: &[&BUDGETS], others: &OTHERS };
+
 fn figures() -> Vec<String> {
     let of_phases = PHASES.iter().flat_map(|phase| OF_PHASE.map(|name| format!("{phase}_{name}")));
-    let names = BUDGETS.iter().map(|budget| budget.figure).chain(OTHERS);
-    names.map(str::to_owned).chain(of_phases).collect()
+    FIGURES.names().into_iter().chain(of_phases).collect()
 }
 
 fn run(run: &Run) -> Result<Findings, ExperimentError> {
@@ -121,7 +122,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let _ = fs::remove_file(&views);
     shown::compare(&street.phases, &fresh, &mut findings);
     street.of_bots(&mut findings);
-    budget::judge(run, &BUDGETS, &mut findings);
+    FIGURES.judge(run, &mut findings);
     findings.usage("server", "The server over the run", &street.samples);
     Ok(findings)
 }

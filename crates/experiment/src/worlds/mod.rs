@@ -27,7 +27,7 @@ mod storm;
 mod visitors;
 mod watcher;
 
-use crate::budget::{self, FigureLimit, Limit, budget};
+use crate::budget::{FigureLimit, FigureList, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::meter::Sampler;
@@ -38,7 +38,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "worlds",
     question: "What do a thousand instanced worlds with twenty thousand NPCs cost?",
     run,
-    figures,
+    figures: || FIGURES.names(),
 };
 
 /// Number of worlds, each with one bot, and mean number of NPCs.
@@ -140,10 +140,7 @@ const OTHERS: [&str; 39] = [
     "starvation_level_max",
 ];
 
-fn figures() -> Vec<String> {
-    let names = BUDGETS.iter().map(|budget| budget.figure).chain(OTHERS);
-    names.map(str::to_owned).collect()
-}
+const FIGURES: FigureList = FigureList { limited: &[&BUDGETS], others: &OTHERS };
 
 fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
@@ -164,7 +161,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     findings.figure("circuits_lost", f64::from(report.circuits_lost + report.logins_failed));
     findings.figure("bots_cores", report.bots_cpu_s / report.window_s);
     model::measure(run, &mut findings);
-    budget::judge(run, &BUDGETS, &mut findings);
+    FIGURES.judge(run, &mut findings);
     findings.usage("server", "The server over the run", &samples);
     Ok(findings)
 }

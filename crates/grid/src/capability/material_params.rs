@@ -10,6 +10,7 @@
 //!
 //! In a GenericStreamingMessage the overrides of an object are LLSD in notation: `{id: local id, te: [face], od: [override]}`.
 
+use archive::face_llsd::{Digits, override_llsd};
 use ids::LocalId;
 use prim::{AlphaMode, FACES_MAX, MATERIAL_TEXTURES, MaterialOverride, MaterialOverrides, TextureTransform};
 use serde_json::Value;
@@ -191,60 +192,14 @@ pub fn material_answer(result: Result<(), &str>) -> Llsd {
 #[must_use]
 pub fn overrides_text(LocalId(id): LocalId, overrides: &MaterialOverrides) -> String {
     let faces = overrides.faces().map(|(face, _)| i32::from(face));
+    // Rounded: a message holds all overrides of an object.
+    let changes = overrides.faces().map(|(_, changes)| override_llsd(changes, Digits::Six));
     let message = Llsd::map([
         ("id", Llsd::Integer(id.cast_signed())),
         ("te", Llsd::array(faces)),
-        ("od", Llsd::Array(overrides.faces().map(|(_, changes)| override_llsd(changes)).collect())),
+        ("od", Llsd::Array(changes.collect())),
     ]);
     notation::encode(&message)
-}
-
-fn override_llsd(changes: &MaterialOverride) -> Llsd {
-    let MaterialOverride {
-        textures,
-        transforms,
-        base_color,
-        emissive_color,
-        metallic,
-        roughness,
-        alpha_mode,
-        alpha_cutoff,
-        is_double_sided,
-    } = changes;
-    let has_transform = transforms.iter().any(|transform| *transform != TextureTransform::default());
-    let transforms = || transforms.iter().map(transform_llsd).collect();
-    let textures_llsd = || textures.iter().map(|id| id.map_or(Llsd::Undef, Llsd::Uuid)).collect();
-    let entries = [
-        ("tex", textures.iter().any(Option::is_some).then(|| Llsd::Array(textures_llsd()))),
-        ("bc", base_color.map(|color| reals(&color))),
-        ("ec", emissive_color.map(|color| reals(&color))),
-        ("mf", metallic.map(real)),
-        ("rf", roughness.map(real)),
-        ("am", alpha_mode.map(|mode| Llsd::Integer(mode as i32))),
-        ("ac", alpha_cutoff.map(real)),
-        ("ds", is_double_sided.map(Llsd::Boolean)),
-        ("ti", has_transform.then(|| Llsd::Array(transforms()))),
-    ];
-    Llsd::map(entries.into_iter().filter_map(|(key, value)| Some((key, value?))))
-}
-
-fn transform_llsd(transform: &TextureTransform) -> Llsd {
-    let TextureTransform { offset, scale, rotation } = transform;
-    let entries = [
-        ("o", offset.map(|offset| reals(&offset))),
-        ("s", scale.map(|scale| reals(&scale))),
-        ("r", rotation.map(real)),
-    ];
-    Llsd::map(entries.into_iter().filter_map(|(key, value)| Some((key, value?))))
-}
-
-/// Rounded to a millionth: a message holds all overrides of an object.
-fn real(value: f32) -> Llsd {
-    Llsd::Real((f64::from(value) * 1e6).round() / 1e6)
-}
-
-fn reals(values: &[f32]) -> Llsd {
-    Llsd::Array(values.iter().map(|value| real(*value)).collect())
 }
 
 #[cfg(test)]
@@ -360,11 +315,11 @@ mod tests {
         assert_eq!(read.get("id").as_i32(), Some(77));
         assert_eq!(read.get("te"), &Llsd::array([2, 3]));
         let [first, second] = read.get("od").as_array() else { panic!("{text}") };
-        assert_eq!(first, &Llsd::map([("bc", reals(&[1.0, 0.0, 0.0, 0.5]))]));
+        assert_eq!(first, &Llsd::map([("bc", Llsd::array([1.0, 0.0, 0.0, 0.5]))]));
         assert_eq!(second.get("am"), &Llsd::Integer(1));
         assert_eq!(second.get("tex").at(1).as_uuid(), Some(BRICK));
         assert!(second.get("tex").at(0).is_undef());
-        assert_eq!(second.get("ti").at(2).get("s"), &reals(&[2.0, 2.0]));
+        assert_eq!(second.get("ti").at(2).get("s"), &Llsd::array([2.0, 2.0]));
         assert_eq!(
             overrides_text(LocalId(77), &MaterialOverrides::default()),
             "{'id':i77, 'od':[], 'te':[]}"

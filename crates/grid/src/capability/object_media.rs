@@ -8,7 +8,8 @@
 //!
 //! A field that is absent has its default; one of another kind is refused.
 
-use prim::{MEDIA_PATTERNS_MAX, Media, MediaEntry, MediaUsers};
+use archive::face_llsd::{media_llsd, read_media_entry};
+use prim::{Media, MediaEntry};
 use thiserror::Error;
 use uuid::Uuid;
 use wire::llsd::Llsd;
@@ -97,51 +98,9 @@ fn object_of(request: &Llsd) -> Result<Uuid, BadMediaCall> {
 }
 
 fn read_entry(entry: &Llsd) -> Result<MediaEntry, BadMediaCall> {
-    let plain = MediaEntry::default();
-    let flag = |key: &'static str, absent: bool| field(entry, key, absent, Llsd::as_bool);
-    let text =
-        |key: &'static str| field(entry, key, String::new(), |value| value.as_str().map(str::to_owned));
-    let number = |key: &'static str| field(entry, key, 0, Llsd::as_i32);
-    let users = |key: &'static str, absent: MediaUsers| {
-        let bits = field(entry, key, i32::from(absent.0), Llsd::as_i32);
-        bits.map(|bits| MediaUsers(bits as u8 & MediaUsers::ALL.0))
-    };
-    let pixels = |key: &'static str| number(key).map(|pixels| pixels.clamp(0, u16::MAX.into()) as u16);
-    let allowed = field(entry, "whitelist", Vec::new(), |list| {
-        let Llsd::Array(patterns) = list else { return None };
-        // One more than there may be is refused where it is judged.
-        let patterns = patterns.iter().take(MEDIA_PATTERNS_MAX + 1);
-        patterns.map(|pattern| pattern.as_str().map(str::to_owned)).collect()
-    });
-    Ok(MediaEntry {
-        home: text("home_url")?,
-        current: text("current_url")?,
-        has_still: flag("alt_image_enable", plain.has_still)?,
-        loops: flag("auto_loop", plain.loops)?,
-        plays: flag("auto_play", plain.plays)?,
-        scales: flag("auto_scale", plain.scales)?,
-        zooms: flag("auto_zoom", plain.zooms)?,
-        first_click_counts: flag("first_click_interact", plain.first_click_counts)?,
-        controls: number("controls")?.clamp(0, u8::MAX.into()) as u8,
-        width_px: pixels("width_pixels")?,
-        height_px: pixels("height_pixels")?,
-        is_limited: flag("whitelist_enable", plain.is_limited)?,
-        allowed: allowed?,
-        interact: users("perms_interact", plain.interact)?,
-        control: users("perms_control", plain.control)?,
-    })
-}
-
-/// The value of a field, or the default of an absent one.
-fn field<T>(
-    entry: &Llsd,
-    key: &'static str,
-    absent: T,
-    read: impl FnOnce(&Llsd) -> Option<T>,
-) -> Result<T, BadMediaCall> {
-    match entry.get(key) {
-        Llsd::Undef => Ok(absent),
-        value => read(value).ok_or(BadMediaCall::Field(key)),
+    match read_media_entry(entry) {
+        (entry, None) => Ok(entry),
+        (_, Some(key)) => Err(BadMediaCall::Field(key)),
     }
 }
 
@@ -149,48 +108,10 @@ fn field<T>(
 #[must_use]
 pub fn object_media(object: Uuid, media: Option<&Media>) -> Llsd {
     let faces = media.map_or(&[][..], |media| media.faces.as_slice());
-    let entries = faces.iter().map(|entry| entry.as_ref().map_or(Llsd::Undef, entry_llsd));
     Llsd::map([
         ("object_id", Llsd::from(object)),
         ("object_media_version", media.map(Media::address).unwrap_or_default().into()),
-        ("object_media_data", Llsd::Array(entries.collect())),
-    ])
-}
-
-fn entry_llsd(entry: &MediaEntry) -> Llsd {
-    let MediaEntry {
-        home,
-        current,
-        has_still,
-        loops,
-        plays,
-        scales,
-        zooms,
-        first_click_counts,
-        controls,
-        width_px,
-        height_px,
-        is_limited,
-        allowed,
-        interact,
-        control,
-    } = entry;
-    Llsd::map([
-        ("home_url", Llsd::from(home.as_str())),
-        ("current_url", current.as_str().into()),
-        ("alt_image_enable", (*has_still).into()),
-        ("auto_loop", (*loops).into()),
-        ("auto_play", (*plays).into()),
-        ("auto_scale", (*scales).into()),
-        ("auto_zoom", (*zooms).into()),
-        ("first_click_interact", (*first_click_counts).into()),
-        ("controls", i32::from(*controls).into()),
-        ("width_pixels", i32::from(*width_px).into()),
-        ("height_pixels", i32::from(*height_px).into()),
-        ("whitelist_enable", (*is_limited).into()),
-        ("whitelist", Llsd::array(allowed.iter().map(String::as_str))),
-        ("perms_interact", i32::from(interact.0).into()),
-        ("perms_control", i32::from(control.0).into()),
+        ("object_media_data", media_llsd(faces)),
     ])
 }
 
@@ -207,7 +128,7 @@ pub fn visit_denied(object: Uuid) -> Llsd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prim::MEDIA_SIDE_MAX_PX;
+    use prim::{MEDIA_SIDE_MAX_PX, MediaUsers};
 
     const OBJECT: Uuid = Uuid::from_u128(7);
 

@@ -7,29 +7,29 @@ use serde_json::json;
 
 /// A refusal with a sentence for the operator.
 #[derive(Debug)]
-pub(super) struct RegionRefusal {
+pub struct RegionRefusal {
     status: StatusCode,
     why: String,
 }
 
 impl RegionRefusal {
     /// Something in the request is impossible.
-    pub(super) fn bad(why: impl Into<String>) -> Self {
+    pub fn bad(why: impl Into<String>) -> Self {
         Self { status: StatusCode::BAD_REQUEST, why: why.into() }
     }
 
     /// There is no such thing.
-    pub(super) fn absent(why: impl Into<String>) -> Self {
+    pub fn absent(why: impl Into<String>) -> Self {
         Self { status: StatusCode::NOT_FOUND, why: why.into() }
     }
 
     /// The region, or a file, is not in the state for it.
-    pub(super) fn conflict(why: impl Into<String>) -> Self {
+    pub fn conflict(why: impl Into<String>) -> Self {
         Self { status: StatusCode::CONFLICT, why: why.into() }
     }
 
     /// It cannot be done now.
-    pub(super) fn unavailable(why: impl Into<String>) -> Self {
+    pub fn unavailable(why: impl Into<String>) -> Self {
         Self { status: StatusCode::SERVICE_UNAVAILABLE, why: why.into() }
     }
 }

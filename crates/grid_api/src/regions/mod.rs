@@ -18,6 +18,7 @@ mod removal;
 mod shared;
 mod state;
 
+pub use answers::RegionRefusal;
 pub use api::router;
 pub use claims::RestoreClaims;
 pub use shared::{RegionSettings, Regions};

@@ -72,7 +72,10 @@ opaque_debug!(Regions);
 
 impl Regions {
     /// Runs slow work off the async workers.
-    pub(super) async fn blocking<R: Send + 'static>(
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub async fn blocking<R: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<R, RegionRefusal> + Send + 'static,
     ) -> Result<R, RegionRefusal> {
@@ -115,8 +118,11 @@ impl Regions {
         account.map(|account| account.agent).ok_or_else(unknown)
     }
 
-    /// The same for an account that exists.
-    pub(super) fn account(&self, text: &str) -> Result<AgentId, RegionRefusal> {
+    /// An account that exists, by "First Last" or by id.
+    ///
+    /// # Errors
+    /// There is no such account, or the database does not answer.
+    pub fn account(&self, text: &str) -> Result<AgentId, RegionRefusal> {
         let agent = self.user(text)?;
         let account = self.store.account(agent).map_err(|error| {
             RegionRefusal::unavailable(format!("The account cannot be looked up just now: {error}."))

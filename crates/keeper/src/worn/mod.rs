@@ -5,11 +5,12 @@
 //! ```
 //!
 //! The [`Wardrobe`](crate::Wardrobe) knows what each user of the node wears, and has it put on where the avatar is. The keeper of a region follows the worn
-//! linksets there (`tracked`), saves what changes ([`store::WornSave`]), and reports what leaves ([`WornNews`]). A region's batch has these rows beside those of
+//! linksets there (`tracked`, their prims `shown`), saves what changes ([`store::WornSave`]), and reports what leaves ([`WornNews`]). A region's batch has these rows beside those of
 //! its own objects.
 
 mod object;
 mod renewal;
+mod shown;
 mod tracked;
 
 pub use object::{WearItemError, WornObject, worn_of_item};

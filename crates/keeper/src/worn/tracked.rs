@@ -4,14 +4,14 @@
 //! that are elsewhere by now, and are ignored.
 
 use super::object::{WornObject, is_same};
+use super::shown::ShownPrims;
 use crate::load::RegionIds;
 use crate::tracked::SeenPrim;
 use ids::{AgentId, Instant, LocalId, SessionKey, Uuid};
 use link::{
-    Action, DerezKind, EditRefusal, Event, HeldObject, ObjectChange, ObjectPage, PAGE_PRIMS, PrimMotion,
-    TakeOffOrder, VersionedBody, WearOrder, WornChange, WornItems, WornTransfer,
+    Action, EditRefusal, Event, ObjectChange, TakeOffOrder, WearOrder, WornChange, WornItems, WornTransfer,
 };
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use store::WornSave;
 
@@ -69,12 +69,8 @@ pub(crate) type FlownWorn = (Vec<(WornKey, Instant)>, Vec<(Instant, WornSave)>);
 /// The worn objects of a region.
 #[derive(Debug)]
 pub(crate) struct TrackedWorn {
-    ids: RegionIds,
     unix_start_s: i64,
-    /// Prims with local ids of temporary objects that have a parent: those of worn linksets, and parts of temporary ones.
-    prims: BTreeMap<LocalId, (PrimMotion, VersionedBody)>,
-    /// Parts of each root among them.
-    parts: BTreeMap<LocalId, BTreeSet<LocalId>>,
+    shown: ShownPrims,
     items: BTreeMap<WornKey, WornHere>,
     /// Those that are shown, by their roots.
     roots: BTreeMap<LocalId, WornKey>,
@@ -82,8 +78,6 @@ pub(crate) struct TrackedWorn {
     unsaved: BTreeMap<WornKey, Change>,
     /// Last states of those that the region has no more: they were taken off while they were in none, or the world has lost them.
     ends: Vec<(Instant, WornSave)>,
-    /// Roots that the frame under way concerns.
-    touched: BTreeSet<LocalId>,
     /// The frame under way may have taken one away.
     may_lack: bool,
     orders: BTreeMap<WornKey, Ordered>,
@@ -127,15 +121,12 @@ enum Doubt {
 impl TrackedWorn {
     pub(crate) fn new(ids: &RegionIds, unix_start_s: i64) -> Self {
         Self {
-            ids: ids.clone(),
             unix_start_s,
-            prims: BTreeMap::new(),
-            parts: BTreeMap::new(),
+            shown: ShownPrims::new(ids),
             items: BTreeMap::new(),
             roots: BTreeMap::new(),
             unsaved: BTreeMap::new(),
             ends: Vec::new(),
-            touched: BTreeSet::new(),
             may_lack: false,
             orders: BTreeMap::new(),
             ending: BTreeMap::new(),
@@ -156,8 +147,7 @@ impl TrackedWorn {
         self.ending.remove(&key);
         self.items.entry(key).or_insert(WornHere { worn, root: None });
         // The avatar may wear it already: then the order is without effect.
-        let shown = self.prims.iter().filter(|(_, (_, root))| root.body.worn_item == Some(item));
-        self.touched.extend(shown.map(|(id, _)| *id));
+        self.shown.touch_item(item);
         true
     }
 
@@ -223,40 +213,28 @@ impl TrackedWorn {
 
     /// Takes a change of a frame; [`Self::end_frame`] follows behind the last one, and behind the frame's events.
     pub(crate) fn take_change(&mut self, change: &ObjectChange) {
-        match change {
-            ObjectChange::Removed(id) => self.take_out(*id),
-            ObjectChange::Pages(pages) => pages.iter().for_each(|page| self.take_page(page)),
-            ObjectChange::Set { id, motion, body, .. } => self.set(*id, motion, body),
-            ObjectChange::Moved(id, motion) => {
-                if let Some((_, body)) = self.prims.get(id) {
-                    let body = body.clone();
-                    self.set(*id, motion, &body);
-                }
-            }
-        }
+        self.shown.take_change(change);
     }
 
     /// Takes all objects of a world, in place of all changes of a frame.
     pub(crate) fn take_whole(&mut self, whole: &[SeenPrim<'_>]) {
-        let Self { prims, parts, items, unsaved, .. } = self;
+        let Self { shown, items, unsaved, .. } = self;
         // The last state is known for what the world has lost. The row lacks it, also if it is shown again as it was.
         for (key, change) in unsaved {
             let Some(WornHere { worn, root }) = items.get_mut(key) else { continue };
-            let shown = root.and_then(|root| linkset(prims, parts, root, worn));
-            if let Some(newer) = shown.filter(|shown| !is_same(shown, &worn.object)) {
+            let newer = root.and_then(|root| shown.linkset(root, worn));
+            if let Some(newer) = newer.filter(|newer| !is_same(newer, &worn.object)) {
                 worn.take_state(newer);
                 change.is_forced = true;
             }
         }
         items.values_mut().for_each(|here| here.root = None);
-        prims.clear();
-        parts.clear();
+        shown.replace(whole);
         self.roots.clear();
         self.may_lack = true;
         // The world may have lost them, and carries each out once.
         self.orders.values_mut().for_each(|order| order.is_sent = false);
         self.ending.values_mut().for_each(|is_sent| *is_sent = false);
-        whole.iter().for_each(|(id, place, body)| self.set(*id, place, body));
     }
 
     /// Gives all worn objects up: the world has been begun without its region.
@@ -392,7 +370,7 @@ impl TrackedWorn {
 
     /// Takes note of the objects that the frame shows, and of those that it has taken away.
     pub(crate) fn end_frame(&mut self, now: Instant) {
-        for root in std::mem::take(&mut self.touched) {
+        for root in self.shown.take_touched() {
             self.look_at(now, root);
         }
         self.end_unanswered();
@@ -425,11 +403,11 @@ impl TrackedWorn {
 
     /// Takes out everything that the disk lacks.
     pub(crate) fn take_batch(&mut self, now: Instant) -> (Vec<WornSave>, FlownWorn) {
-        let Self { prims, parts, items, unsaved, ends, unix_start_s, .. } = self;
+        let Self { shown, items, unsaved, ends, unix_start_s, .. } = self;
         let (mut saves, mut flown) = (Vec::new(), Vec::new());
         for (key, Change { since, is_forced }) in std::mem::take(unsaved) {
             let Some(WornHere { worn, root }) = items.get_mut(&key) else { continue };
-            let newer = root.and_then(|root| linkset(prims, parts, root, worn));
+            let newer = root.and_then(|root| shown.linkset(root, worn));
             let newer = newer.filter(|newer| !is_same(newer, &worn.object));
             if newer.is_none() && !is_forced {
                 continue;
@@ -474,8 +452,8 @@ impl TrackedWorn {
     }
 
     fn look_at(&mut self, now: Instant, root: LocalId) {
-        let Self { prims, parts, items, roots, unsaved, orders, news, .. } = self;
-        let Some((_, versioned)) = prims.get(&root) else {
+        let Self { shown, items, roots, unsaved, orders, news, .. } = self;
+        let Some(versioned) = shown.body(root) else {
             let here = roots.remove(&root).and_then(|key| items.get_mut(&key));
             if let Some(here) = here.filter(|here| here.root == Some(root)) {
                 here.root = None;
@@ -488,7 +466,7 @@ impl TrackedWorn {
         let Some(here) = items.get_mut(&key) else { return };
         let is_new = here.root != Some(root);
         if is_new {
-            let object = linkset(prims, parts, root, &here.worn);
+            let object = shown.linkset(root, &here.worn);
             here.root = Some(root);
             here.worn.point = versioned.body.attachment_point();
             roots.insert(root, key);
@@ -500,76 +478,6 @@ impl TrackedWorn {
         }
         unsaved.entry(key).or_insert(Change { since: now, is_forced: false });
     }
-
-    fn set(&mut self, id: LocalId, place: &PrimMotion, body: &VersionedBody) {
-        if !self.ids.temporary.contains(&id.0) {
-            return;
-        }
-        self.take_out(id);
-        let parent = place.parent;
-        if parent == LocalId(0) {
-            return;
-        }
-        self.prims.insert(id, (*place, body.clone()));
-        if self.is_avatar(parent) {
-            self.touched.insert(id);
-        } else {
-            self.parts.entry(parent).or_default().insert(id);
-            self.touched.insert(parent);
-        }
-    }
-
-    fn take_out(&mut self, id: LocalId) {
-        let Some((place, _)) = self.prims.remove(&id) else { return };
-        if self.is_avatar(place.parent) {
-            self.touched.insert(id);
-            return;
-        }
-        self.touched.insert(place.parent);
-        if let Some(parts) = self.parts.get_mut(&place.parent) {
-            parts.remove(&id);
-            if parts.is_empty() {
-                self.parts.remove(&place.parent);
-            }
-        }
-    }
-
-    fn take_page(&mut self, page: &ObjectPage) {
-        if !self.ids.temporary.contains(&page.first.0) {
-            return;
-        }
-        let known = page.first..LocalId(page.first.0.saturating_add(PAGE_PRIMS as u32));
-        let known: Vec<LocalId> = self.prims.range(known).map(|(id, _)| *id).collect();
-        known.into_iter().for_each(|id| self.take_out(id));
-        page.prims().for_each(|(id, place, body)| self.set(id, place, body));
-    }
-
-    /// True for a local id of an avatar.
-    fn is_avatar(&self, id: LocalId) -> bool {
-        id != LocalId(0) && !self.ids.kept.contains(&id.0) && !self.ids.temporary.contains(&id.0)
-    }
-}
-
-/// A linkset as it is shown, by its root.
-fn linkset(
-    prims: &BTreeMap<LocalId, (PrimMotion, VersionedBody)>,
-    parts: &BTreeMap<LocalId, BTreeSet<LocalId>>,
-    root: LocalId,
-    worn: &WornObject,
-) -> Option<HeldObject> {
-    let parts = parts.get(&root).into_iter().flatten().filter_map(|id| prims.get(id));
-    let mut parts: Vec<(PrimMotion, VersionedBody)> = parts.cloned().collect();
-    parts.sort_unstable_by_key(|(place, _)| place.link_number);
-    let linkset = std::iter::once(prims.get(&root)?.clone()).chain(parts).collect();
-    Some(HeldObject {
-        owner: worn.owner,
-        by: worn.object.by,
-        kind: DerezKind::Take,
-        folder: Uuid::nil(),
-        transaction: Uuid::nil(),
-        is_worn: true,
-        linksets: vec![linkset],
-    })
 }
 
 /// Microseconds since 1970, or the revision before and 1.

@@ -40,7 +40,7 @@ pub use measure::{
 };
 pub use objects::{ObjectFilterArgs, ObjectsCommand, RemovalArgs};
 pub use parcel::{ParcelCommand, ParcelTarget};
-pub use region::RegionCommand;
+pub use region::{RegionCommand, RegionCreateArgs};
 pub use serve::{ConfigCommand, ServeArgs};
 pub use server::{LoginCommand, LoginTarget, SayArgs, ShutdownArgs, StatusArgs};
 pub use store::{CopyArgs, StoreCommand};

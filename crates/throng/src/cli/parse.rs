@@ -67,6 +67,15 @@ pub(super) fn metres(text: &str) -> Result<[f32; 3], String> {
     numbers(inner).ok_or_else(|| "metres along each axis look like 10,-20,0".to_owned())
 }
 
+/// Parses `1020,1000`: a place on the grid, in squares of 256 m.
+pub(super) fn squares(text: &str) -> Result<[u32; 2], String> {
+    let (x, y) = text.split_once(',').unwrap_or_default();
+    match (x.trim().parse(), y.trim().parse()) {
+        (Ok(x), Ok(y)) => Ok([x, y]),
+        _ => Err("a place on the grid looks like 1020,1000, in squares of 256 m".to_owned()),
+    }
+}
+
 /// Finite numbers between commas.
 fn numbers<const N: usize>(text: &str) -> Option<[f32; N]> {
     let numbers: Option<Vec<f32>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
@@ -119,6 +128,16 @@ mod tests {
         }
         for text in ["", "1,2", "1,2,3,4", "<1,2,3", "1,2,inf", "a,b,c"] {
             assert!(metres(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_place_on_the_grid_is_two_whole_numbers() {
+        for text in ["1020,1000", "1020, 1000"] {
+            assert_eq!(squares(text), Ok([1020, 1000]), "{text}");
+        }
+        for text in ["", "1020", "1020,", "1020,1000,5", "-1,1000", "1020.5,1000"] {
+            assert!(squares(text).is_err(), "{text:?}");
         }
     }
 

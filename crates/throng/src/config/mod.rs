@@ -10,9 +10,11 @@
 mod address;
 mod check;
 mod docs;
+mod file;
 mod key;
 pub(crate) mod parts;
 mod problem;
+mod region_edit;
 mod renamed;
 mod sections;
 mod show;
@@ -22,9 +24,11 @@ pub(crate) mod tunables;
 
 pub use address::PublicAddress;
 pub use docs::docs;
+pub(crate) use file::{ConfigFile, ConfigFileError};
 pub(crate) use key::network;
 pub use key::{ConfigSection, Key, KeyKind};
 pub use problem::{ConfigError, ConfigProblem};
+pub(crate) use region_edit::{RegionEdit, RegionEditError, edited};
 pub(crate) use sections::hz_or;
 pub use sections::{
     AgentUpdateFilter, AssetsSection, AvatarSection, BackupSection, CapturesSection, Database,
@@ -37,10 +41,12 @@ pub use sources::{ENV_PREFIX, Flag, Sources};
 pub use store_address::StoreAddress;
 
 use renamed::Renamed;
+use sources::FileText;
 
 use figment::providers::{Format, Serialized, Toml};
 use figment::{Figment, Profile, Provider};
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// Everything that can be set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -152,10 +158,24 @@ impl Default for Config {
 /// When the file cannot be read or parsed, or when any source sets an unknown key, a value of the wrong type or range, or
 /// values that contradict each other. All problems are in the one error.
 pub fn load(sources: &Sources) -> Result<Effective, ConfigError> {
+    let file = sources.file.as_deref();
+    load_file(sources, file.map(|path| (path, Toml::file_exact(path))))
+}
+
+/// The same, as if the file had this text. Without a file the text is not looked at.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn load_text(sources: &Sources, text: &str) -> Result<Effective, ConfigError> {
+    let file = sources.file.as_deref();
+    load_file(sources, file.map(|path| (path, FileText { path, text })))
+}
+
+fn load_file(sources: &Sources, file: Option<(&Path, impl Provider)>) -> Result<Effective, ConfigError> {
     let mut figment = Figment::from(Serialized::defaults(Config::default()));
     let mut warnings = Vec::new();
-    if let Some(path) = &sources.file {
-        let file = Renamed(Toml::file_exact(path));
+    if let Some((path, file)) = file {
+        let file = Renamed(file);
         warnings.extend(file.warnings(&path.display().to_string()));
         figment = figment.merge(file);
         figment.data().map_err(|error| ConfigError::unreadable(path, error))?;

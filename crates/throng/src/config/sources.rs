@@ -3,9 +3,10 @@
 use super::problem::ConfigProblem;
 use super::renamed::present_name;
 use super::{Config, Key, check};
+use figment::providers::{Format as _, Toml};
 use figment::value::{Dict, Map, Tag, Value};
 use figment::{Error, Metadata, Profile, Provider};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Prefix of the variables; `THRONG__GATEWAY__SEND_HZ` is `send_hz` of `[gateway]`.
 pub const ENV_PREFIX: &str = "THRONG__";
@@ -118,6 +119,23 @@ fn find(path: &str) -> Option<(&'static str, &'static Key)> {
     let (section, key) = path.split_once('.')?;
     let section = Config::SECTIONS.into_iter().find(|known| known.name == section && !known.repeated)?;
     Some((section.name, section.keys.iter().find(|known| known.name == key)?))
+}
+
+/// A text in the place of the file's.
+#[derive(Debug)]
+pub(super) struct FileText<'a> {
+    pub(super) path: &'a Path,
+    pub(super) text: &'a str,
+}
+
+impl Provider for FileText<'_> {
+    fn metadata(&self) -> Metadata {
+        Metadata::from("TOML file", self.path)
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, Error> {
+        Toml::string(self.text).data()
+    }
 }
 
 impl Provider for Override {

@@ -8,6 +8,9 @@ use super::tree::{CommandTree, Leaf, NameKind, option_kind};
 use super::words::{TypedWords, quoted, typed};
 use std::collections::BTreeSet;
 
+/// Commands behind which the name of a region stands, besides subcommands.
+const BEFORE_REGIONS: [&str; 3] = ["change region", "remove-region", "delete-region"];
+
 /// Source of names.
 pub(super) trait Names {
     /// Names of all regions; none if they are not known now.
@@ -23,7 +26,8 @@ pub(super) fn complete(tree: &CommandTree, names: &dyn Names, line: &str) -> (us
     let mut found: BTreeSet<String> = BTreeSet::new();
     let literals = established(&before).chain(own(&before));
     found.extend(literals.filter(|literal| literal.starts_with(&word.to_ascii_lowercase())));
-    if before.iter().map(|word| word.to_ascii_lowercase()).eq(["change", "region"]) {
+    let command = before.iter().map(|word| word.to_ascii_lowercase()).collect::<Vec<_>>().join(" ");
+    if BEFORE_REGIONS.contains(&command.as_str()) {
         found.extend(regions(names, &word));
     }
     let inner = tree.below(&before).into_iter().filter(|name| name.starts_with(&word));
@@ -157,6 +161,11 @@ mod tests {
         assert_eq!(words("terrain fill 21 --region=ol"), ["--region='Old Town'"]);
         assert_eq!(completed("change region \"Old"), (14, vec!["'Old Town'".into()]));
         assert_eq!(words("change region q"), ["\"Quay's End\""]);
+        assert_eq!(words("Remove-Region ha"), ["Harbour"]);
+        assert_eq!(words("delete-region old"), ["'Old Town'"]);
+        assert_eq!(words("create region "), Vec::<String>::new());
+        assert_eq!(words("region rename Ha"), ["Harbour"]);
+        assert_eq!(words("region create Quay --wa"), ["--water"]);
         assert_eq!(words("region save "), ["\"Quay's End\"", "'Old Town'", "Harbour"]);
     }
 

@@ -168,6 +168,9 @@ mod tests {
             ("alert -5 degrees", "alert -- '-5 degrees'"),
             ("terrain fill -21", "terrain fill '--region=Old Town' -21"),
             ("land show 3", "parcel show '--region=Old Town' 3"),
+            ("create region 'New Town'", "region create 'New Town'"),
+            ("remove-region New Town", "region remove 'New Town'"),
+            ("delete-region New Town", "region remove --delete-content 'New Town'"),
         ] {
             let translation = translated(line);
             let shown: Vec<String> =
@@ -190,6 +193,7 @@ mod tests {
             "terrain fill 21 --region Harbour",
             "backup /mnt/backups",
             "create user Ada",
+            "create region Quay Regions.ini",
             "region restart Harbour",
         ] {
             assert_eq!(translate(&words(line), Some("Harbour")), None, "{line}");

@@ -173,7 +173,7 @@ impl<'a> Leaf<'a> {
 
     /// True below `throng region`, whose first arguments are names of regions.
     fn is_of_region(&self) -> bool {
-        ["save", "show", "restart", "export", "import"].contains(&self.command.get_name())
+        ["save", "show", "restart", "export", "import", "remove", "rename"].contains(&self.command.get_name())
     }
 }
 
@@ -260,6 +260,10 @@ mod tests {
         assert_eq!(kind("region show"), Some(NameKind::Region));
         assert_eq!(kind("region show --json"), None, "an option without a value");
         assert_eq!(kind("region export Harbour"), None, "a file");
+        assert_eq!(kind("region rename"), Some(NameKind::Region));
+        assert_eq!(kind("region rename Harbour"), None, "a new name");
+        assert_eq!(kind("region remove"), Some(NameKind::Region));
+        assert_eq!(kind("region create"), None, "a new name");
         assert_eq!(kind("user ban"), Some(NameKind::Account));
         assert_eq!(kind("kick Ada"), Some(NameKind::Account));
         assert_eq!(kind("objects list --owner"), Some(NameKind::Account));

@@ -1,5 +1,6 @@
 //! Regions of a running server: the list, one in full, and a restart.
 
+use super::configured::changes_text;
 use crate::operator::{self, OperatorError, path_part};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -12,7 +13,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Lists the regions.
 pub(super) fn list(data: &Path, json: bool) -> Result<String, OperatorError> {
     let regions: Value = serde_json::from_str(&operator::get(data, "/v1/regions")?)?;
-    Ok(if json { format!("{}\n", json!({ "regions": regions })) } else { list_text(&regions) })
+    let mut told: Value = serde_json::from_str(&operator::get(data, "/v1/region-changes")?)?;
+    if json {
+        told["regions"] = regions;
+        return Ok(format!("{told}\n"));
+    }
+    Ok(list_text(&regions) + &changes_text(&told))
 }
 
 /// Shows a region.

@@ -28,8 +28,9 @@ mod watch;
 pub use error::ServeError;
 
 use crate::config::tunables::{KeptTuner, Tunables};
-use crate::config::{Config, RegionSection, parts};
+use crate::config::{Config, RegionSection, Sources, parts};
 use crate::configured::{ConfiguredServer, grounds, keeper_config, new_land};
+use crate::region_changes::{self, ConfiguredRegions, RegionChanges};
 use crate::{page, supervise};
 use addresses::Bound;
 use captures::ServerSystemsView;
@@ -92,11 +93,12 @@ use workplace::{Clock, inboxes, restarts, worlds};
 /// Threads that serve HTTP: most of their time they wait.
 const HTTP_THREADS: usize = 2;
 
-/// Serves until SIGTERM, SIGINT or SIGHUP, or until the supervisor of this process id has ended.
+/// Serves until SIGTERM, SIGINT or SIGHUP, or until the supervisor of this process id has ended. `sources` are those of the configuration: orders to create, remove
+/// and rename regions edit its file.
 ///
 /// # Errors
 /// If a resource is unavailable: an address, the data directory, the database, a thread.
-pub fn run(config: &Config, supervisor: Option<u32>) -> Result<(), ServeError> {
+pub fn run(config: &Config, sources: &Sources, supervisor: Option<u32>) -> Result<(), ServeError> {
     let format = if config.server.log_format == "json" { LogFormat::Json } else { LogFormat::Text };
     telemetry::start_logging(format, &config.server.log_filter)?;
     create_privately();
@@ -113,7 +115,7 @@ pub fn run(config: &Config, supervisor: Option<u32>) -> Result<(), ServeError> {
         .enable_all()
         .build()
         .map_err(|source| ServeError::Thread { name: "http", source })?;
-    runtime.block_on(serve(config, recorder))
+    runtime.block_on(serve(config, sources, recorder))
 }
 
 fn start_recorder(config: &Config) -> Result<Recorder, ServeError> {
@@ -136,7 +138,7 @@ fn start_clock() -> (Clock, u64) {
     (Arc::new(clock), unix_start_s)
 }
 
-async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
+async fn serve(config: &Config, sources: &Sources, recorder: Recorder) -> Result<(), ServeError> {
     let (clock, unix_start_s) = start_clock();
     let open_files_max = limits::raise_open_files();
     let data = Arc::new(DataDir::open(&config.server.data)?);
@@ -517,11 +519,15 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         unix_start_s,
         folder: data.regions(),
     };
+    let regions = Arc::new(regions);
+    let configured = ConfiguredRegions::new(config, sources);
+    let changes = RegionChanges { configured, running: Arc::clone(&regions) };
     let drills = config.diagnose.allow_faults;
     let (shutdown, shutdown_orders) = mpsc::channel(1);
     let commands = operator_api::diagnose_router(diagnose)
         .merge(instances::router(instances, owners, places))
-        .merge(regions::router(Arc::new(regions)))
+        .merge(regions::router(regions))
+        .merge(region_changes::router(changes))
         .merge(operator_api::long_tasks_router(worlds.long().clone(), Arc::clone(&clock), drills))
         .merge(operator_api::frames_router(frames))
         .merge(job_desk::router(job_threads.desk()))

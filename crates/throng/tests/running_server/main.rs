@@ -5,6 +5,7 @@ mod archives;
 mod assets;
 mod backups;
 mod capabilities;
+mod configured;
 mod console;
 mod data_directory;
 mod foreign_pages;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::{IDS, at, body, set, temporary};
+use link::{DerezKind, HeldObject, PrimMotion, VersionedBody};
 
 const OWNER: AgentId = AgentId(Uuid::from_u128(1));
 const SESSION: SessionKey = SessionKey(3);

@@ -1,5 +1,5 @@
 //! Writes the seed of the fuzz target `navmesh` anew, for when the format has changed:
-//! `cargo run -p nav --example fuzz_seeds -- fuzz/seeds/navmesh`.
+//! `cargo run -p nav --example navmesh_seed -- fuzz/seeds/navmesh`.
 //!
 //! A mesh of two tiles with a wall, a step and a platform from which one can only come down: small, and with everything that the
 //! format has.
@@ -10,7 +10,7 @@ use std::{io, path::PathBuf};
 
 fn main() -> io::Result<()> {
     let directory: PathBuf =
-        std::env::args_os().nth(1).ok_or_else(|| io::Error::other("usage: fuzz_seeds DIRECTORY"))?.into();
+        std::env::args_os().nth(1).ok_or_else(|| io::Error::other("usage: navmesh_seed DIRECTORY"))?.into();
     let size_m = 40;
     let heights = vec![20.0; size_m * size_m];
     let block =
