@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Metres of reach for each metre of radius, and the least and the most of it: servers send objects from there on.
 const REACH_FACTOR: f32 = 170.0;
 const REACH_RANGE_M: (f32, f32) = (32.0, 512.0);
-/// Metres beyond the draw distance from which objects are sent at most.
+/// Metres beyond the draw distance from which objects are sent; wider ones are sent from their radius beyond.
 const BEYOND_DRAW_M: f32 = 64.0;
 /// Metres within its reach from which a new prim is expected: the observer's place is that of its avatar, not that of its camera.
 const MARGIN_M: f32 = 4.0;

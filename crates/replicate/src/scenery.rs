@@ -17,7 +17,8 @@ use wire::object_update::{FullMotion, FullPrim, encode_prim, patch_local_id};
 
 /// Metres within which a client has everything, as far as its bytes go.
 pub const REACH_M: f32 = 64.0;
-/// Metres within which it has the largest prims of content: as far as viewers draw by default, twice over.
+/// Metres within which it has the large prims of content: as far as viewers draw by default, twice over. Larger ones are there [`REACH_M`] before the
+/// client comes to their corner.
 const FAR_REACH_M: f32 = 256.0;
 /// Distance that a client walks before its surroundings are searched again, metres: the margin of the sent area beyond [`REACH_M`].
 const STRIDE_M: f32 = 8.0;
@@ -70,7 +71,10 @@ impl StaticObjects {
             let overrides = body.and_then(|body| body.overrides.clone());
             let overrides = overrides.filter(|overrides| overrides.faces().len() > 0);
             let block = body.map_or_else(|| box_block(object), |body| content_block(object, body));
-            let far = |body: &Arc<Body>| reach_m(body.scale.length() / 2.0).clamp(REACH_M, FAR_REACH_M);
+            let far = |body: &Arc<Body>| {
+                let radius_m = body.scale.length() / 2.0;
+                reach_m(radius_m).clamp(REACH_M, FAR_REACH_M.max(radius_m + REACH_M))
+            };
             let reach_m = body.map_or(REACH_M, far);
             objects.push(EncodedObject { position: object.position, reach_m, block, overrides });
         }
@@ -295,7 +299,7 @@ mod tests {
 
     fn any_prim() -> impl Strategy<Value = StaticObject> {
         let texture_entry = prop::collection::vec(any::<u8>(), 0..=Prim::TEXTURE_ENTRY_MAX);
-        let of = (any::<u128>(), place(), 0.0f32..6.0, 0.01f32..64.0, texture_entry);
+        let of = (any::<u128>(), place(), 0.0f32..6.0, 0.001f32..256.0, texture_entry);
         of.prop_map(|(n, position, turn, size, texture_entry)| {
             let StaticObject { prim, .. } = prim(n, position);
             let prim = Prim { scale: Vec3::new(size, 1.0, 2.0), texture_entry: texture_entry.into(), ..prim };
@@ -388,6 +392,26 @@ mod tests {
             let sent = send_all(&mut SentObjects::default(), &scenery, eye, 7);
             let far: Vec<f32> = sent.iter().map(|&index| places[index as usize].distance_squared(eye)).collect();
             prop_assert!(far.is_sorted());
+        }
+    }
+
+    #[test]
+    fn content_is_sent_before_its_corner_is_reached() {
+        let body = |size: f32| {
+            let id = Uuid::from_u128(size.to_bits().into());
+            let shape = prim::Shape::BOX;
+            let body = Body::new(id, shape, Arc::new([7; 47]), ids::AgentId(Uuid::from_u128(2)), 0);
+            Arc::new(Body { scale: Vec3::splat(size), ..body })
+        };
+        for (size, reach) in [(0.001, 64.0), (1.0, 147.2), (64.0, 256.0), (256.0, 285.7)] {
+            let place = (Vec3::splat(20.0), Quat::IDENTITY, body(size));
+            let content = link::Scenery::default().with_content(vec![place]).expect("somewhere");
+            let objects = StaticObjects::new(&content, 512.0);
+            let is_sent = |distance: f32| {
+                let eye = Vec3::splat(20.0) + Vec3::X * distance;
+                objects.around(eye, 0.0).count() == 1
+            };
+            assert!(is_sent(reach - 0.5) && !is_sent(reach + 0.5), "a prim of {size} m");
         }
     }
 

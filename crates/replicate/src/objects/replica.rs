@@ -188,7 +188,7 @@ impl ObjectReplica {
         self.pages.get(&page_of(id)).is_none_or(|page| page.changed[index_in_page(id)] >= n_changes)
     }
 
-    /// Hands out all prims no further from a place than `beyond_m` more than their reach, which is `reach_max_m` at most, and some more.
+    /// Hands out all prims no further from a place than `beyond_m` more than their reach with `reach_max_m` ([`PlacedObject::reach_m`]), and some more.
     pub(crate) fn around(
         &self,
         eye: Vec3,

@@ -22,7 +22,7 @@
 //! between what is near.
 
 use super::encoder::ObjectEntry;
-use super::grid::{PlacedObject, reach_m};
+use super::grid::{BEYOND_DRAW_M, PlacedObject};
 use super::replica::ObjectReplica;
 use glam::Vec3;
 use ids::LocalId;
@@ -40,8 +40,6 @@ const NEAR_M: f32 = 48.0;
 const LISTED_MAX: usize = 512;
 /// Objects of a search that are kept, the first ones to send: a search through 45,000 prims takes longer than a send of a hundred.
 const BACKLOG_MAX: usize = 2_048;
-/// Metres beyond the draw distance of the client that are still sent.
-const BEYOND_DRAW_M: f32 = 64.0;
 /// Seats of displayed avatars that are sent from any distance; beyond that the oldest is forgotten.
 const PINNED_MAX: usize = 64;
 
@@ -536,12 +534,12 @@ impl SentSet {
 
 /// A prim that no avatar wears, by the place under which it is found.
 fn place_of(id: LocalId, entry: &ObjectEntry) -> PlacedObject {
-    PlacedObject { id, position: entry.position, reach_m: reach_m(entry.radius_m) }
+    PlacedObject { id, position: entry.position, radius_m: entry.radius_m }
 }
 
 /// True if a prim that no avatar wears is sent to a client here.
 fn is_in_reach(object: &PlacedObject, eye: Vec3, reach_max_m: f32) -> bool {
-    let reach_m = object.reach_m.min(reach_max_m) + STRIDE_M;
+    let reach_m = object.reach_m(reach_max_m) + STRIDE_M;
     object.position.distance_squared(eye) <= reach_m * reach_m
 }
 

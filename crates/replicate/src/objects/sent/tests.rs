@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::objects::tests::Eye as Bystander;
-use crate::objects::{FrameTime, ObjectEncoder};
+use crate::objects::{FrameTime, ObjectEncoder, reach_m};
 use ids::{AgentId, Instant, Uuid};
 use link::{Motion, ObjectChange, ObjectMask, PrimFlags, PrimMotion, VersionedBody};
 use prim::{Body, Shape};
@@ -372,4 +372,41 @@ fn new_prims_that_fill_the_list_are_sent_to_a_client_that_walks_before_it_is_sen
     assert_eq!(sent.listed.len(), LISTED_MAX);
     sent.choose(&objects, &Bystander(EYE + Vec3::X * (STRIDE_M + 1.0), 256.0), 2 * LISTED_MAX, &mut due);
     assert_eq!(due.len(), LISTED_MAX);
+}
+
+#[test]
+fn a_client_that_stands_on_a_huge_prim_has_it_however_short_it_draws() {
+    let huge = |n: u32, x: f32, size: f32| {
+        let mut change = set(n, at(x), 0, 1);
+        if let ObjectChange::Set { body, .. } = &mut change {
+            Arc::make_mut(&mut body.body).scale = Vec3::splat(size);
+        }
+        change
+    };
+    let (mut world, mut objects) = (World::default(), ObjectReplica::new(1_024.0));
+    // Radii of 222, 222, 55 and 55 m: the client stands within the first one, and 150 m beyond the second one.
+    world.publish(
+        &mut objects,
+        &[huge(0, 150.0, 256.0), huge(1, 372.0, 256.0), huge(2, 120.0, 64.0), huge(3, 150.0, 64.0)],
+    );
+    let eye = |draw_m: f32| Bystander(EYE, draw_m);
+    for (draw_m, expected) in [(64.0, vec![id(0), id(2)]), (160.0, vec![id(0), id(1), id(2), id(3)])] {
+        let (mut sent, mut due) = (SentSet::default(), Vec::new());
+        sent.follow(&objects, &mut Vec::new());
+        sent.choose(&objects, &eye(draw_m), 10, &mut due);
+        let mut found: Vec<LocalId> = due.iter().map(|due| due.id).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected, "draws {draw_m} m");
+    }
+    // It walks to the second one, which is found on the way.
+    let (mut sent, mut due) = (SentSet::default(), Vec::new());
+    for x in [0.0, 40.0, 80.0, 120.0] {
+        sent.follow(&objects, &mut Vec::new());
+        sent.choose(&objects, &Bystander(EYE.with_x(EYE.x + x), 64.0), 10, &mut due);
+        for due in &due {
+            sent.mark_sent(due.id, false);
+            sent.settle(due.id, false);
+        }
+    }
+    assert!(sent.is_current(id(1)) && sent.is_current(id(3)));
 }
