@@ -1,7 +1,7 @@
 //! Convex hulls of points.
 //!
 //! Points are rounded to a lattice of 65,536 steps along each axis of the box around them, so that all tests of sides are exact in 64-bit integers: no rounding leads to a surface with
-//! a gap, and equal points give equal hulls on every machine. A step is a millimetre in a prim of 64 m.
+//! a gap, and equal points give equal hulls on every machine. A step is 4 mm in a prim of 256 m.
 
 use glam::Vec3;
 use std::cmp::Reverse;

@@ -11,8 +11,12 @@ use thiserror::Error;
 const COORDINATE_MAX_M: f32 = 16_384.0;
 /// Difference of a quaternion's length from 1 that is rounding.
 const LENGTH_TOLERANCE: f32 = 1e-2;
-/// Cosine above which an axis of a box is upright: at 64 m the error is below 4 cm.
+/// Cosine above which an axis of a box is upright, if the box is not too large for it.
 const UPRIGHT: f32 = 0.999_999_8;
+/// Distance in units of a mesh's scale from which a ray is far away.
+const FAR_UNITS: f32 = 64.0;
+/// Metres by which a corner of such a box may lie beside the place that it has with its axis upright: those of a box of 64 m at this cosine.
+const UPRIGHT_ERROR_M: f32 = 0.04;
 
 /// Place of a prim in a region.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -162,9 +166,13 @@ impl Collider {
         mesh.each_in(&local, |corners| visit(placed(corners)));
     }
 
-    /// Index of the axis of a box that is upright, if one is.
+    /// Index of the axis of a box that is upright, if one is. A mesh has none.
     pub(crate) fn upright_axis(&self) -> Option<usize> {
-        (0..3).rev().find(|&axis| self.axes.col(axis).z.abs() >= UPRIGHT)
+        let PlacedSolid::Box { half, .. } = &self.solid else { return None };
+        let is_upright = |axis: Vec3| {
+            axis.z.abs() >= UPRIGHT && axis.truncate().length() * half.length() <= UPRIGHT_ERROR_M
+        };
+        (0..3).rev().find(|&axis| is_upright(self.axes.col(axis)))
     }
 
     /// Where a segment enters it, before a share of the segment. A segment that begins inside does not enter.
@@ -183,10 +191,15 @@ impl Collider {
             }
             PlacedSolid::Mesh { mesh, scale } => {
                 let unit = Segment { from: local.from / *scale, way: local.way / *scale };
-                let hit = mesh.cast(&unit, most)?;
+                // Rounding grows with the distance: a ray from far away would slip through between two triangles of a thin prim, so that it begins beside it.
+                let is_far = unit.from.abs().max_element() > FAR_UNITS;
+                let skipped = if is_far { unit.entry(&mesh.bounds().grown(Vec3::ONE), most)? } else { 0.0 };
+                let near = Segment { from: unit.from + unit.way * skipped, way: unit.way };
+                let hit = mesh.cast(&near, most - skipped)?;
                 let [a, b, c] = mesh.corners(hit.triangle).map(|corner| self.axes * (corner * *scale));
                 let normal = (b - a).cross(c - a).normalize_or_zero();
-                Some(ColliderHit { share: hit.share, normal, face: mesh.faces()[hit.triangle] })
+                let share = skipped + hit.share;
+                Some(ColliderHit { share, normal, face: mesh.faces()[hit.triangle] })
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Memory: about 190 bytes a prim beside its shared mesh (box 24, collider 96, id and kind 8, index by id 30, four cells 32), 32 bytes a cell,
 //! 128 KiB for a region of 256 m, and 56 KiB for the last changes. Insertion, removal and relocation cost time in proportion to the cells that they touch, at most 25 fine
-//! or nine coarse ones, and to the colliders of those cells.
+//! ones, or coarse ones: 9 for a prim of 64 m, 64 for one of 256 m. It grows with the colliders of those cells.
 
 mod collider;
 mod grid;

@@ -159,7 +159,32 @@ fn placed() -> impl Strategy<Value = (bool, Placement)> {
         .prop_map(|(is_box, position, rotation, scale)| (is_box, Placement { position, rotation, scale }))
 }
 
+/// Sizes of prims, the least and the greatest ones among them.
+fn sizes() -> impl Strategy<Value = Vec3> {
+    let size = || prop::sample::select(vec![0.001_f32, 0.01, 0.5, 20.0, 256.0]);
+    [size(), size(), size()].prop_map(Vec3::from)
+}
+
 proptest! {
+    #[test]
+    fn a_ray_hits_a_thin_or_huge_solid_whose_middle_it_aims_at(
+        (is_box, placement) in placed(), scale in sizes(), away in placed(),
+    ) {
+        let mut cache = ShapeCache::default();
+        let geometry = if is_box { Geometry::BOX } else { cache.of_shape(&Shape::plain(ShapeKind::Sphere), Vec3::splat(4.0)) };
+        let mut colliders = Colliders::new(1_024);
+        let placement = Placement { position: Vec3::new(512.0, 512.0, 300.0), scale, ..placement };
+        insert(&mut colliders, 1, &geometry, &placement);
+        let from = placement.position + away.1.rotation * Vec3::X * 300.0;
+        let hit = colliders.cast_ray(from, placement.position, |_, _| true).expect("it aims at the middle");
+        prop_assert!(hit.normal.is_normalized());
+        let own = placement.rotation.inverse() * (hit.point - placement.position);
+        let beyond = (own.abs() - placement.scale / 2.0).max_element();
+        prop_assert!(beyond < 1e-3, "{} m beyond it", beyond);
+        prop_assert_eq!(colliders.ids_in(&Aabb { low: placement.position, high: placement.position }), [LocalId(1)]);
+        prop_assert!(colliders.remove(LocalId(1)) && colliders.is_empty());
+    }
+
     #[test]
     fn queries_find_what_a_search_of_all_finds(
         prims in prop::collection::vec(placed(), 1..30), moves in prop::collection::vec((0_usize..30, placed()), 0..30),
@@ -238,4 +263,23 @@ fn changes_are_remembered_with_their_places_before_and_after_them() {
     }
     assert_eq!(since(&colliders, seen), None, "too long ago");
     assert_eq!(since(&colliders, seen + 3).map(|changes| changes.len()), Some(CHANGES_MAX));
+}
+
+#[test]
+fn a_box_that_is_nearly_upright_is_upright_while_its_corners_show_no_difference() {
+    let upright_axis = |size: f32, tilt: f32| {
+        let placement = block(Vec3::splat(128.0), Vec3::splat(size));
+        let placement = Placement { rotation: Quat::from_rotation_x(tilt), ..placement };
+        Collider::new(&Geometry::BOX, &placement).expect("a place").expect("a solid").upright_axis()
+    };
+    for (size, tilt, expected) in [
+        (1.0, 3e-4, Some(2)),
+        (64.0, 3e-4, Some(2)),
+        (256.0, 3e-4, None),
+        (256.0, 1e-4, Some(2)),
+        (256.0, 0.0, Some(2)),
+        (0.001, 2e-3, None),
+    ] {
+        assert_eq!(upright_axis(size, tilt), expected, "{size} m, {tilt} rad");
+    }
 }

@@ -90,7 +90,7 @@ fn convert(form: &SolidForm, geometry: &Geometry, dents: Dents) -> (ColliderBuil
         SolidForm::Triangles { vertices } => {
             let surface = match dents {
                 Dents::Filled => None,
-                Dents::Kept => triangles(vertices, geometry),
+                Dents::Kept => triangles(&thickened(vertices), geometry),
             };
             surface.map_or_else(|| hull(vertices), |surface| (surface, here))
         }
@@ -112,8 +112,51 @@ fn hull(points: &[Vec3]) -> (ColliderBuilder, Pose) {
     hull.map_or_else(|| block(bounds.centre(), bounds.half()), |hull| (hull, here))
 }
 
+/// Points spread along the axes along which they are flatter than the thinnest solid: triangles of some millimetres have no normals. Points in a plane
+/// stay there.
+fn thickened(points: &[Vec3]) -> Vec<Vec3> {
+    let bounds = Aabb::around(points.iter().copied());
+    let (centre, half) = (bounds.centre(), bounds.half());
+    let factor = |half: f32| if half > 0.0 { (HALF_MIN_M / half).max(1.0) } else { 1.0 };
+    let factors = Vec3::new(factor(half.x), factor(half.y), factor(half.z));
+    if factors == Vec3::ONE {
+        return points.to_vec();
+    }
+    points.iter().map(|&point| centre + (point - centre) * factors).collect()
+}
+
 fn triangles(vertices: &[Vec3], geometry: &Geometry) -> Option<ColliderBuilder> {
     let Geometry::Mesh(mesh) = geometry else { return None };
     let indices = mesh.triangles().iter().map(|triangle| triangle.map(u32::from)).collect();
     ColliderBuilder::trimesh(vertices.iter().copied().map(to_vector).collect(), indices).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::ShapeCache;
+    use prim::Shape;
+
+    #[test]
+    fn a_thin_frame_keeps_its_opening_and_is_as_thick_as_the_thinnest_solid() {
+        let frame = Shape { profile_hollow: 47_500, ..Shape::BOX };
+        for scale in [
+            [4.0_f32, 3.0, 0.001],
+            [4.0, 3.0, 0.005],
+            [4.0, 0.001, 3.0],
+            [0.001; 3],
+            [4.0, 3.0, 0.5],
+            [256.0; 3],
+        ] {
+            let scale = Vec3::from(scale);
+            let geometry = ShapeCache::default().of_shape(&frame, scale);
+            let placement = Placement { position: Vec3::splat(128.0), rotation: Quat::IDENTITY, scale };
+            let solid = collider_at(&geometry, &placement, Dents::Kept).expect("a solid");
+            assert!(solid.shape.as_trimesh().is_some(), "{scale}: its opening is there");
+            let bounds = solid.shape.compute_local_aabb();
+            let (low, high) = (from_vector(bounds.mins), from_vector(bounds.maxs));
+            let expected = scale.max(Vec3::splat(2.0 * HALF_MIN_M));
+            assert!((high - low).abs_diff_eq(expected, 1e-3), "{scale}: {low} to {high}");
+        }
+    }
 }

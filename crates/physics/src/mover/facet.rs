@@ -13,6 +13,9 @@ const LEVEL: f32 = 1e-3;
 /// A facet whose normal has a smaller part along z is upright: it carries nothing, and is no ceiling.
 const UPRIGHT: f32 = 1e-3;
 
+/// Square of the length from which an edge is long, m²: on shorter ones the rounding of squares moves the border of a foot by 1 cm at most.
+const LONG_EDGE_M2: f32 = 16_384.0;
+
 /// Slack of the test of a plane against an area: rounding.
 const PLANE_SLACK_M: f32 = 1e-3;
 
@@ -215,6 +218,17 @@ fn share_in_disc(from: Vec2, way: Vec2, radius: f32) -> Option<(f32, f32)> {
     let (a, b, c) = (way.length_squared(), from.dot(way), from.length_squared() - radius * radius);
     if a == 0.0 {
         return (c <= 0.0).then_some((0.0, 0.0));
+    }
+    if a > LONG_EDGE_M2 {
+        // From the nearest point on, whose distance loses nothing to squares of the length.
+        let nearest = -b / a;
+        let rest = radius * radius - (from + way * nearest).length_squared();
+        if rest < 0.0 {
+            return None;
+        }
+        let half = libm::sqrtf(rest / a);
+        let (first, last) = ((nearest - half).max(0.0), (nearest + half).min(1.0));
+        return (first <= last).then_some((first, last));
     }
     let discriminant = b * b - a * c;
     if discriminant < 0.0 {

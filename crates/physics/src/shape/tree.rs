@@ -93,13 +93,18 @@ pub(crate) struct Segment {
 impl Segment {
     /// True if the part up to a share of it meets a box.
     pub(crate) fn meets(&self, bounds: &Aabb, most: f32) -> bool {
+        self.entry(bounds, most).is_some()
+    }
+
+    /// Share at which it enters a box, 0 if it begins inside; `None` if the part up to `most` does not meet it.
+    pub(crate) fn entry(&self, bounds: &Aabb, most: f32) -> Option<f32> {
         let (mut enter, mut leave) = (0.0_f32, most);
         for axis in 0..3 {
             let (low, high) = (bounds.low[axis] - self.from[axis], bounds.high[axis] - self.from[axis]);
             let way = self.way[axis];
             if way == 0.0 {
                 if low > 0.0 || high < 0.0 {
-                    return false;
+                    return None;
                 }
                 continue;
             }
@@ -108,7 +113,7 @@ impl Segment {
             enter = enter.max(a.min(b));
             leave = leave.min(a.max(b) * (1.0 + 4.0 * f32::EPSILON) + 1e-7);
         }
-        enter <= leave
+        (enter <= leave).then_some(enter)
     }
 }
 

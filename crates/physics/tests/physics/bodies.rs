@@ -40,6 +40,19 @@ fn a_body_falls_onto_a_prim_and_rests_there() {
 }
 
 #[test]
+fn a_body_rests_on_floors_of_a_millimetre_and_of_256_metres() {
+    for size in [Vec3::new(4.0, 4.0, 0.001), Vec3::new(256.0, 256.0, 0.5), Vec3::splat(256.0)] {
+        let mut stage = Stage::new();
+        let top = 300.0;
+        stage.region.block(Vec3::new(128.0, 128.0, top - size.z / 2.0), size);
+        let body = stage.moving_box(Vec3::new(128.5, 127.5, top + 2.0), Vec3::splat(0.5));
+        stage.settle(400);
+        let at = stage.region.at(body);
+        assert!((at.z - top - 0.25).abs() < SLOP_M, "{at} on {size}");
+    }
+}
+
+#[test]
 fn a_body_falls_through_a_tube_and_not_through_its_wall() {
     let mut stage = Stage::new();
     let tube = Shape { profile_hollow: 45_000, ..Shape::BOX };

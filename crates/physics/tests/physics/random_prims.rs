@@ -1,8 +1,9 @@
 //! Avatars that fall onto prims of any shape, turn and size.
 
 use crate::scene::{Random, Scene, Walker};
-use glam::{Vec2, Vec3};
+use glam::{Quat, Vec2, Vec3};
 use physics::{Aabb, Geometry, OrientedBox, Placement, Support};
+use std::f32::consts::TAU;
 
 /// Triangles of a prim in the region.
 fn triangles(geometry: &Geometry, placement: &Placement) -> Vec<[Vec3; 3]> {
@@ -141,4 +142,32 @@ fn no_avatar_falls_or_walks_into_the_prims_of_a_heap() {
         }
     }
     assert!(on_prims > 1_700, "{on_prims} ticks on prims");
+}
+
+#[test]
+fn avatars_land_on_thin_and_huge_boxes() {
+    let mut random = Random(7);
+    for n in 0..600 {
+        let mut pick = |sizes: &[f32]| sizes[(random.share() * sizes.len() as f32) as usize];
+        let wide = [1.0, 8.0, 64.0, 256.0];
+        let scale = Vec3::new(pick(&wide), pick(&wide), pick(&[0.001, 0.01, 0.5, 64.0, 256.0]));
+        let rotation = Quat::from_rotation_z(random.between(0.0, TAU))
+            * Quat::from_rotation_x(random.between(-0.5, 0.5));
+        let placement = Placement { position: Vec3::new(128.0, 128.0, 300.0), rotation, scale };
+        let mut scene = Scene::new();
+        let prim = scene.prim(&prim::Shape::BOX, placement);
+        let near = scale.min(Vec3::splat(64.0));
+        let own =
+            Vec3::new(random.between(-0.3, 0.3) * near.x, random.between(-0.3, 0.3) * near.y, scale.z / 2.0);
+        let top = placement.position + rotation * own;
+        let mut walker = Walker::new(top.truncate(), top.z + random.between(0.2, 3.0));
+        walker.on = Support::Air;
+        while walker.on == Support::Air {
+            walker.step(&scene, Vec2::ZERO);
+        }
+        assert_eq!(walker.on, Support::Object(prim), "box {n}: {placement:?}");
+        // The highest point under a foot of 0.15 m, on a slope of up to half a radian.
+        let above = walker.soles() - top.z;
+        assert!((-0.01..0.1).contains(&above), "box {n}: {above} m above its top, {placement:?}");
+    }
 }

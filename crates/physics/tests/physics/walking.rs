@@ -166,9 +166,13 @@ fn an_avatar_lands_on_a_roof_and_falls_off_its_edge() {
 
 #[test]
 fn no_floor_is_too_thin_and_no_wall_for_any_speed_in_use() {
+    [0.01, 0.001].into_iter().for_each(check_thin_prims);
+}
+
+fn check_thin_prims(thickness: f32) {
     let mut scene = Scene::new();
-    let floor = scene.block(HERE.extend(20.0), Vec3::new(10.0, 10.0, 0.01));
-    scene.block(at(3.0, 0.0).extend(25.0), Vec3::new(0.01, 10.0, 10.0));
+    let floor = scene.block(HERE.extend(20.0), Vec3::new(10.0, 10.0, thickness));
+    scene.block(at(3.0, 0.0).extend(25.0), Vec3::new(thickness, 10.0, 10.0));
     let step = |from: Vec3, velocity: Vec3| AvatarStep {
         from,
         wish: velocity / STEPS_PER_S,

@@ -126,3 +126,19 @@ fn facets_without_a_part_in_the_area_are_left_out() {
     assert!(reaches([[2.8, 0.0, 0.0], [0.0, 2.8, 0.0], [0.0, 0.0, 2.8]]));
     assert!(!reaches([[0.1, 0.1, 0.1], [0.2, 0.2, 0.2], [0.3, 0.3, 0.3]]), "without area");
 }
+
+#[test]
+fn an_edge_of_any_length_meets_a_disc_at_the_same_distance() {
+    const RADIUS_M: f32 = 0.15;
+    for length in [1.0_f32, 60.0, 128.0, 200.0, 440.0] {
+        for degrees in (0_u16..360).step_by(7) {
+            let along = Vec2::from_angle(f32::from(degrees).to_radians());
+            let edge = |distance: f32| (along.perp() * distance - along * (0.7 * length), along * length);
+            let (from, way) = edge(0.13);
+            let (first, last) = share_in_disc(from, way, RADIUS_M).expect("it passes through the disc");
+            assert!(((first + last) / 2.0 - 0.7).abs() < 1e-4, "{length} m at {degrees}°");
+            let (from, way) = edge(0.17);
+            assert_eq!(share_in_disc(from, way, RADIUS_M), None, "{length} m at {degrees}°");
+        }
+    }
+}
