@@ -148,7 +148,7 @@ mod tests {
         let names = Names { name: "Lampe".into(), description: "zwei\nZeilen".into(), ..Names::default() };
         let plain = body(number.into());
         let contents = Some(Arc::new(Contents { serial: 0, items }));
-        let (ownership, scale) = (Arc::new(item(1, "").ownership), Vec3::new(0.5, 2.0, 0.01));
+        let (ownership, scale) = (Arc::new(item(1, "").ownership), Vec3::new(0.001, 2.0, 200.0));
         let full = Body { names, contents, ownership, scale, ..(*plain.body).clone() };
         let (place, _) = part(number, plain.clone());
         let place = PrimMotion { flags: PrimFlags::PHANTOM, ..place };

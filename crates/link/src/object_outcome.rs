@@ -63,11 +63,13 @@ pub enum EditRefusal {
     NoItem,
     /// The prim has as many items as it may have, or the region as many in all of its prims.
     ContentsFull,
+    /// A prim that physics would move is thinner or larger than physical ones are.
+    PhysicalSize,
 }
 
 impl EditRefusal {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::NotBuiltOn,
         Self::Unknown,
         Self::Rights,
@@ -96,6 +98,7 @@ impl EditRefusal {
         Self::NotSaved,
         Self::NoItem,
         Self::ContentsFull,
+        Self::PhysicalSize,
     ];
 
     /// A sentence for the acting user.
@@ -130,6 +133,7 @@ impl EditRefusal {
             }
             Self::NoItem => "That item is not in the object any more.",
             Self::ContentsFull => "There is no room for more items in objects.",
+            Self::PhysicalSize => "Each part of a physical object has to be 0.01 to 64 metres wide.",
             Self::HeldFull => "The server holds as many objects for their owner as it can. They stay here.",
         }
     }
@@ -166,6 +170,7 @@ impl EditRefusal {
             Self::HeldFull => "held_full",
             Self::NoItem => "no_item",
             Self::ContentsFull => "contents_full",
+            Self::PhysicalSize => "physical_size",
         }
     }
 }
@@ -195,5 +200,12 @@ mod tests {
         assert!(EditRefusal::ALL.into_iter().enumerate().all(|(number, reason)| reason as usize == number));
         let names: BTreeSet<&str> = EditRefusal::ALL.map(EditRefusal::label).into();
         assert_eq!(names.len(), EditRefusal::ALL.len());
+    }
+
+    #[test]
+    fn the_sizes_of_physical_prims_are_named() {
+        let (least, most) = prim::body::PHYSICAL_SIZE_RANGE_M;
+        let sizes = format!("{least} to {most} metres");
+        assert!(EditRefusal::PhysicalSize.text().contains(&sizes), "{sizes}");
     }
 }

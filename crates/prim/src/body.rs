@@ -23,8 +23,10 @@ use std::hash::Hash as _;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Least and most metres of a prim along an axis.
-pub const SIZE_RANGE_M: (f32, f32) = (0.01, 64.0);
+/// Least and most metres of a prim along an axis: those of OpenSimulator, whose archives have prims of any size in between.
+pub const SIZE_RANGE_M: (f32, f32) = (0.001, 256.0);
+/// The same of a prim that physics moves.
+pub const PHYSICAL_SIZE_RANGE_M: (f32, f32) = (0.01, 64.0);
 /// Bytes of a texture entry: those of 45 faces that differ in everything take fewer.
 pub const TEXTURE_ENTRY_MAX: usize = 2_048;
 /// Bytes of a hover text.
@@ -291,6 +293,13 @@ impl Body {
             carried: None,
             worn_item: None,
         }
+    }
+
+    /// True if physics moves prims of its size: [`PHYSICAL_SIZE_RANGE_M`].
+    #[must_use]
+    pub fn has_physical_size(&self) -> bool {
+        let (least, most) = PHYSICAL_SIZE_RANGE_M;
+        self.scale.min_element() >= least && self.scale.max_element() <= most
     }
 
     /// Number of its items.

@@ -34,7 +34,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(shape) = shape.clamped() else { return };
     assert_eq!(shape.clamped(), Ok(shape));
     let mut body = Body::new(Uuid::from_u128(1), shape, [].into(), AgentId(Uuid::from_u128(2)), 0);
-    body.scale = Vec3::new(0.01, 1.0, 64.0);
+    body.scale = Vec3::new(0.001, 1.0, 256.0);
     let mut cache = ShapeCache::new(1 << 20);
     let form = cache.of_body(&body);
     assert_eq!(cache.of_body(&body), form, "the cache gives what it was given");

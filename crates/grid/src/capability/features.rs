@@ -3,6 +3,7 @@
 //! A feature that is not built yet is not claimed: viewers hide the controls of missing ones.
 
 use crate::login::AGENT_GROUPS_MAX;
+use prim::body::{PHYSICAL_SIZE_RANGE_M, SIZE_RANGE_M};
 use wire::llsd::Llsd;
 
 /// Properties of the host's grid.
@@ -34,6 +35,10 @@ pub fn simulator_features(features: &SimulatorFeatures) -> Llsd {
         ("say-range", features.say_m.into()),
         ("shout-range", features.shout_m.into()),
         ("ExportSupported", false.into()),
+        ("MinPrimScale", f64::from(SIZE_RANGE_M.0).into()),
+        ("MaxPrimScale", f64::from(SIZE_RANGE_M.1).into()),
+        ("MinPhysPrimScale", f64::from(PHYSICAL_SIZE_RANGE_M.0).into()),
+        ("MaxPhysPrimScale", f64::from(PHYSICAL_SIZE_RANGE_M.1).into()),
     ];
     extras.extend(features.map_server_url.as_deref().map(|url| ("map-server-url", url.into())));
     Llsd::map([
@@ -79,6 +84,10 @@ mod tests {
         assert_eq!(extras.get("GridName").as_str(), Some("Throng"));
         assert_eq!(extras.get("shout-range").as_i32(), Some(100));
         assert!(extras.get("map-server-url").is_undef());
+        // Viewers compute with 32 bits, and offer these sizes in their build tools.
+        let sizes = ["MinPrimScale", "MaxPrimScale", "MinPhysPrimScale", "MaxPhysPrimScale"];
+        let sizes = sizes.map(|key| extras.get(key).as_f64().map(|size| size as f32));
+        assert_eq!(sizes, [Some(0.001), Some(256.0), Some(0.01), Some(64.0)]);
         assert_eq!(simulator_features(&features).get("MaxAgentAttachments").as_i32(), Some(20));
         features.map_server_url = Some("http://127.0.0.1:9000/map/".into());
         assert!(simulator_features(&features).get("OpenSimExtras").get("map-server-url").as_str().is_some());

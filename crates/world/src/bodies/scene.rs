@@ -62,6 +62,10 @@ impl Neighbourhood for BodyScene<'_> {
         for id in objects.linkset(root) {
             let Some((part, versioned)) = objects.motion(id).zip(objects.body(id)) else { continue };
             let body = &*versioned.body;
+            // From an archive or an inventory: no edit makes it physical.
+            if !body.has_physical_size() {
+                return false;
+            }
             let geometry = self.geometry(body);
             if geometry == Geometry::Empty {
                 continue;

@@ -242,11 +242,16 @@ prop_compose! {
     }
 }
 
+/// A size along an axis, often one of the least or the greatest.
+fn any_size() -> impl Strategy<Value = f32> {
+    prop_oneof![Just(0.001_f32), 0.001_f32..0.01, 0.01_f32..64.0, 64.0_f32..256.0, Just(256.0_f32)]
+}
+
 prop_compose! {
     fn any_body()(
         looks in any_looks(), (id, code) in (any_id(), prop::sample::select(vec![9_u8, 95, 111, 255])),
         (state, material, click_action) in (any::<u8>(), 0_u8..8, 0_u8..10),
-        scale in [0.01_f32..64.0, 0.01_f32..64.0, 0.01_f32..64.0],
+        scale in [any_size(), any_size(), any_size()],
         names in [any_text(63), any_text(127), any_text(63), any_text(63)], ownership in any_ownership(),
         created_us in any::<u64>(), sale in any_sale(), physics in any_physics(),
         seat in prop::option::of((any_vector(300.0), any_rotation())), contents in prop::option::of(any_contents()),

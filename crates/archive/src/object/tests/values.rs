@@ -51,7 +51,7 @@ fn a_nul_behind_a_text_is_kept_beside_it() {
 fn values_out_of_range_are_clamped_and_named() {
     let long = "ä".repeat(40);
     let text = one_box(&[
-        ("Scale", "<X>0</X><Y>1</Y><Z>256</Z>"),
+        ("Scale", "<X>0</X><Y>1</Y><Z>256.5</Z>"),
         ("Density", "100000"),
         ("SalePrice", "-1"),
         ("ClickAction", "12"),
@@ -73,9 +73,21 @@ fn values_out_of_range_are_clamped_and_named() {
         ]
     );
     let root = read_one(&text).root;
-    assert_eq!((root.body.scale, root.place.rotation), (Vec3::new(0.01, 1.0, 64.0), Quat::IDENTITY));
+    assert_eq!((root.body.scale, root.place.rotation), (Vec3::new(0.001, 1.0, 256.0), Quat::IDENTITY));
     assert_eq!((root.body.names.name.len(), root.body.click_action, root.body.sale.price), (62, 0, 0));
     assert_eq!(root.body.ownership.permissions.owner, prim::Mask::NONE);
+}
+
+#[test]
+fn sizes_that_opensimulator_has_stay_as_they_are() {
+    let sizes =
+        [("0.001", 0.001), ("0.005", 0.005), ("0.01", 0.01), ("64.5", 64.5), ("200", 200.0), ("256", 256.0)];
+    for (text, size) in sizes {
+        let scale = format!("<X>{text}</X><Y>1</Y><Z>{text}</Z>");
+        let text = one_box(&[("Scale", scale.as_str())]);
+        assert_eq!(problems(&text), [] as [&str; 0], "{scale}");
+        assert_eq!(read_one(&text).root.body.scale, Vec3::new(size, 1.0, size));
+    }
 }
 
 #[test]

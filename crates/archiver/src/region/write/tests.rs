@@ -135,6 +135,25 @@ fn a_region_comes_back_from_its_archive_and_its_archive_from_that() {
 }
 
 #[test]
+fn parts_of_a_millimetre_and_of_200_metres_come_back_with_their_sizes() {
+    let sized = |n: u128, position: Vec3, scale: Vec3| {
+        prim(&with(part(n, position), |body| {
+            body.scale = scale;
+        }))
+    };
+    let sizes =
+        [Vec3::new(0.001, 4.0, 200.0), Vec3::new(200.0, 0.001, 0.005), Vec3::new(256.0, 64.5, 0.0099)];
+    let places = [Vec3::splat(100.0), Vec3::X, Vec3::Y];
+    let linkset = (60..).zip(places).zip(sizes).map(|((n, place), size)| sized(n, place, size));
+    let mut sample = Sample::new();
+    sample.linksets.push(linkset.collect());
+    let (file, ..) = sample.write(&options());
+    let (linksets, _) = load(&file);
+    let scales: Vec<Vec3> = linksets[2].iter().map(|(_, versioned)| versioned.body.scale).collect();
+    assert_eq!(scales, sizes);
+}
+
+#[test]
 fn published_archives_have_no_owners_and_archives_for_other_grids_have_homes() {
     let sample = Sample::new();
     let (file, ..) = sample.write(&RegionWriteOptions { is_published: true, ..options() });

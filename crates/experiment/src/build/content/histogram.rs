@@ -2,6 +2,7 @@
 
 use super::Content;
 use ids::LocalId;
+use prim::body::SIZE_RANGE_M;
 use prim::{ExtraParam, ShapeKind};
 use replicate::objects::ObjectBlock;
 use report::{Column, Section, Table};
@@ -10,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Upper edges of classes of linksets, prims.
 const LINKSET_EDGES: [usize; 6] = [1, 5, 20, 60, 200, 256];
 /// Upper edges of classes of sizes along the longest axis, metres.
-const SIZE_EDGES_M: [f32; 6] = [0.25, 0.5, 1.0, 2.0, 5.0, 64.0];
+const SIZE_EDGES_M: [f32; 6] = [0.25, 0.5, 1.0, 2.0, 5.0, SIZE_RANGE_M.1];
 
 /// Figures of content.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -115,7 +116,7 @@ impl Content {
         let mut counts = [0; SIZE_EDGES_M.len()];
         for (.., versioned) in self.prims() {
             let longest_m = versioned.body.scale.max_element();
-            let class = SIZE_EDGES_M.iter().position(|&most| longest_m <= most).expect("64 m at most");
+            let class = SIZE_EDGES_M.iter().position(|&most| longest_m <= most).expect("no prim is longer");
             counts[class] += 1;
         }
         SIZE_EDGES_M.iter().map(f32::to_string).zip(counts).collect()

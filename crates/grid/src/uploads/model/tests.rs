@@ -152,10 +152,10 @@ fn fields_that_no_part_can_have_are_named() {
         let refused = read(resources(vec![part(0.0, &[]), part(0.0, &[(field, value)])])).unwrap_err();
         assert_eq!(refused, BadModel::Part { part: 2, field: named });
     }
-    let large = read(resources(vec![part(0.0, &[("scale", Llsd::array([1.0, 1.0, 64.5]))])]));
-    assert_eq!(large.unwrap_err().to_string(), "part 1 is larger than 64 m");
-    let flat = read(resources(vec![part(0.0, &[("scale", Llsd::array([1.0, 1.0, 0.001]))])])).unwrap();
-    assert_eq!(flat.parts[0].scale, Vec3::new(1.0, 1.0, 0.01), "as thin as prims can be");
+    let large = read(resources(vec![part(0.0, &[("scale", Llsd::array([1.0, 1.0, 256.5]))])]));
+    assert_eq!(large.unwrap_err().to_string(), "part 1 is larger than 256 m");
+    let flat = read(resources(vec![part(0.0, &[("scale", Llsd::array([1.0, 256.0, 0.0001]))])])).unwrap();
+    assert_eq!(flat.parts[0].scale, Vec3::new(1.0, 256.0, 0.001), "as thin as prims can be");
 }
 
 fn any_value() -> impl Strategy<Value = Llsd> {

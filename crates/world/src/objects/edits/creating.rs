@@ -1,6 +1,6 @@
 //! New prims and copies of linksets.
 
-use super::editor::{ObjectEditor, bounded_size, hand_over, unit_rotation};
+use super::editor::{ObjectEditor, bounded_size, hand_over, size_range_m, unit_rotation};
 use ids::{LocalId, Uuid};
 use link::{
     CopyPlace, Duplicates, EditRefusal, Motion, NewObject, PrimFlags, PrimMotion, VersionedBody,
@@ -41,15 +41,15 @@ impl ObjectEditor<'_> {
             rotation: unit_rotation(new.rotation)?,
             ..Motion::default()
         };
+        let flags = PrimFlags::INVENTORY_EMPTY.with(NEW_FLAGS, new.flags);
         let mut body = Body {
             p_code,
             state: if p_code == PCode::Prim { 0 } else { new.state },
             material,
-            scale: bounded_size(new.scale)?,
+            scale: bounded_size(new.scale, size_range_m(flags))?,
             ..Body::new(new.id, shape, Arc::clone(&PLYWOOD), owner, new.created_us)
         };
         Arc::make_mut(&mut body.ownership).group = new.group;
-        let flags = PrimFlags::INVENTORY_EMPTY.with(NEW_FLAGS, new.flags);
         let prim = PrimMotion { motion, flags, ..PrimMotion::NONE };
         self.add(vec![(prim, VersionedBody { version: 1, body: Arc::new(body) })], new.is_selected)
     }

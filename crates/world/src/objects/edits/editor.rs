@@ -12,7 +12,7 @@ use link::{
     CEILING_M, EditRefusal, Event, ObjectCommand, ObjectLimits, ObjectMask, PrimFlags, PrimMotion, Transfer,
     VersionedBody,
 };
-use prim::body::SIZE_RANGE_M;
+use prim::body::{PHYSICAL_SIZE_RANGE_M, SIZE_RANGE_M};
 use prim::{Body, ItemDrop, LinksetPermissions, Mask, MediaUsers, Role, Sale, SaleKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -290,8 +290,13 @@ impl ObjectEditor<'_> {
         if is_too_many { Err(EditRefusal::TooManyPhysical) } else { Ok(()) }
     }
 
-    /// As [`Self::check_physical`], for these prims as physical ones.
+    /// As [`Self::check_physical`], for these prims as physical ones. Refused, too, if one of them is too thin or too large for that.
     pub(super) fn check_physical_prims(&self, prims: &[LocalId]) -> Result<(), EditRefusal> {
+        let has_size =
+            |id: &LocalId| self.store.body(*id).is_some_and(|versioned| versioned.body.has_physical_size());
+        if !prims.iter().all(has_size) {
+            return Err(EditRefusal::PhysicalSize);
+        }
         let is_new =
             |id: &&LocalId| self.store.motion(**id).is_some_and(|prim| !prim.flags.any(PrimFlags::PHYSICS));
         self.check_physical(prims.iter().filter(is_new).count())
@@ -372,9 +377,13 @@ pub(super) fn unit_rotation(rotation: Quat) -> Result<Quat, EditRefusal> {
     if has_direction { Ok(rotation.normalize()) } else { Err(EditRefusal::BadNumber) }
 }
 
-/// The nearest possible size of a prim.
-pub(super) fn bounded_size(size: Vec3) -> Result<Vec3, EditRefusal> {
-    let (least, most) = SIZE_RANGE_M;
+/// Least and most metres along an axis of a prim with these flags.
+pub(super) const fn size_range_m(flags: PrimFlags) -> (f32, f32) {
+    if flags.any(PrimFlags::PHYSICS) { PHYSICAL_SIZE_RANGE_M } else { SIZE_RANGE_M }
+}
+
+/// The nearest size in a range.
+pub(super) fn bounded_size(size: Vec3, (least, most): (f32, f32)) -> Result<Vec3, EditRefusal> {
     Ok(finite(size)?.clamp(Vec3::splat(least), Vec3::splat(most)))
 }
 

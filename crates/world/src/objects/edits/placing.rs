@@ -10,7 +10,7 @@
 //! | no | – | the named prim alone; the parts of a root stay where they are |
 
 use super::editor::{
-    Judgement, OFFSET_MAX_M, ObjectEditor, bounded_size, finite, is_temporary, unit_rotation,
+    Judgement, OFFSET_MAX_M, ObjectEditor, bounded_size, finite, is_temporary, size_range_m, unit_rotation,
 };
 use super::history::{Direction, KnownPlace};
 use crate::objects::relative_to;
@@ -18,7 +18,6 @@ use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, Uuid};
 use link::{EditRefusal, Motion, ObjectMask, Placement};
 use prim::Edit;
-use prim::body::SIZE_RANGE_M;
 
 /// Place of a prim, relative to its root for a part, and its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,8 +32,10 @@ impl ObjectEditor<'_> {
     pub(super) fn place(&mut self, id: LocalId, request: Placement) -> Result<(), EditRefusal> {
         let position = request.position.map(finite).transpose()?;
         let rotation = request.rotation.map(unit_rotation).transpose()?;
-        let scale = request.scale.map(bounded_size).transpose()?;
+        let scale = request.scale.map(finite).transpose()?;
         let judged = self.judge(id)?;
+        let range = self.size_range_of(&judged)?;
+        let scale = scale.map(|scale| bounded_size(scale, range)).transpose()?;
         let is_of_linkset = request.is_linked_set && (scale.is_none() || request.is_uniform);
         let is_moved = position.is_some() || rotation.is_some();
         // To move one prim of a linkset takes the right to modify.
@@ -51,7 +52,7 @@ impl ObjectEditor<'_> {
         first.position = position.unwrap_or(first.position);
         first.rotation = rotation.unwrap_or(first.rotation);
         match scale {
-            Some(scale) if is_of_linkset => scale_all(&mut places, scale),
+            Some(scale) if is_of_linkset => scale_all(&mut places, scale, range),
             _ => places[0].scale = scale.unwrap_or(former[0].scale),
         }
         if touches_parts && !is_of_linkset {
@@ -111,7 +112,12 @@ impl ObjectEditor<'_> {
         if !judged.allows(Edit::Move) || is_changed && !judged.allows(Edit::Modify) {
             return Err(EditRefusal::Rights);
         }
+        let range = self.size_range_of(&judged)?;
         for (wanted, former) in wanted.iter().zip(&former) {
+            // It may have become physical since.
+            if wanted.scale != former.scale && bounded_size(wanted.scale, range)? != wanted.scale {
+                return Err(EditRefusal::PhysicalSize);
+            }
             if wanted.id == judged.root && !judged.is_attached {
                 if self.in_region(wanted.position)? != wanted.position {
                     return Err(EditRefusal::Outside);
@@ -123,6 +129,11 @@ impl ObjectEditor<'_> {
         self.own.history_mut().record_reverse(direction, object, before);
         wanted.iter().for_each(|place| self.put(place));
         Ok(())
+    }
+
+    /// Least and most metres along an axis of the prims of a linkset.
+    fn size_range_of(&self, judged: &Judgement) -> Result<(f32, f32), EditRefusal> {
+        Ok(size_range_m(self.store.motion(judged.root).ok_or(EditRefusal::Unknown)?.flags))
     }
 
     /// Owner and prims of a linkset, as they count on land.
@@ -174,9 +185,8 @@ impl ObjectEditor<'_> {
 }
 
 /// Scales a linkset so that its root has this size, or as near to it as all prims can have one.
-fn scale_all(places: &mut [PrimPlace], size: Vec3) {
+fn scale_all(places: &mut [PrimPlace], size: Vec3, (least, most): (f32, f32)) {
     let factors = size / places[0].scale;
-    let (least, most) = SIZE_RANGE_M;
     let wanted: Vec<Vec3> = places.iter().map(|place| place.scale * factors).collect();
     let shrink = wanted.iter().map(|size| most / size.max_element()).fold(1.0, f32::min);
     let grow = wanted.iter().map(|size| least / size.min_element()).fold(1.0, f32::max);
@@ -206,6 +216,7 @@ fn hold_parts(former_root: &PrimPlace, places: &mut [PrimPlace]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prim::body::{PHYSICAL_SIZE_RANGE_M, SIZE_RANGE_M};
 
     fn place(position: Vec3, scale: Vec3) -> PrimPlace {
         PrimPlace { id: LocalId(1), position, rotation: Quat::IDENTITY, scale }
@@ -213,18 +224,25 @@ mod tests {
 
     #[test]
     fn a_linkset_grows_until_its_largest_prim_has_the_largest_size() {
-        let mut places = [place(Vec3::ZERO, Vec3::ONE), place(Vec3::X, Vec3::splat(16.0))];
-        scale_all(&mut places, Vec3::splat(2.0));
-        assert_eq!(places[1], place(2.0 * Vec3::X, Vec3::splat(32.0)));
-        scale_all(&mut places, Vec3::splat(8.0));
-        assert_eq!(places, [place(Vec3::ZERO, Vec3::splat(4.0)), place(4.0 * Vec3::X, Vec3::splat(64.0))]);
+        for (range, largest) in [(SIZE_RANGE_M, 256.0), (PHYSICAL_SIZE_RANGE_M, 64.0)] {
+            let mut places = [place(Vec3::ZERO, Vec3::ONE), place(Vec3::X, Vec3::splat(16.0))];
+            scale_all(&mut places, Vec3::splat(2.0), range);
+            assert_eq!(places[1], place(2.0 * Vec3::X, Vec3::splat(32.0)));
+            scale_all(&mut places, Vec3::splat(32.0), range);
+            let root = largest / 16.0;
+            let expected =
+                [place(Vec3::ZERO, Vec3::splat(root)), place(root * Vec3::X, Vec3::splat(largest))];
+            assert_eq!(places, expected);
+        }
     }
 
     #[test]
     fn a_linkset_shrinks_until_its_smallest_prim_has_the_smallest_size() {
-        let mut places = [place(Vec3::ZERO, Vec3::ONE), place(Vec3::X, Vec3::splat(0.02))];
-        scale_all(&mut places, Vec3::splat(0.25));
-        assert!((places[0].scale - Vec3::splat(0.5)).length() < 1e-5, "{places:?}");
-        assert_eq!(places[1].scale, Vec3::splat(0.01));
+        for (range, least) in [(SIZE_RANGE_M, 0.001), (PHYSICAL_SIZE_RANGE_M, 0.01)] {
+            let mut places = [place(Vec3::ZERO, Vec3::ONE), place(Vec3::X, Vec3::splat(2.0 * least))];
+            scale_all(&mut places, Vec3::splat(0.25), range);
+            assert!((places[0].scale - Vec3::splat(0.5)).length() < 1e-5, "{places:?}");
+            assert_eq!(places[1].scale, Vec3::splat(least));
+        }
     }
 }

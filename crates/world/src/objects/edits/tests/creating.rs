@@ -25,7 +25,7 @@ fn a_new_prim_is_its_makers_and_the_maker_learns_its_local_id() {
     let object = NewObject {
         position: Vec3::new(10.0, 20.0, 30.0),
         rotation: Quat::from_xyzw(0.0, 0.0, 2.0, 2.0),
-        scale: Vec3::new(0.0, 1.0, 99.0),
+        scale: Vec3::new(0.0, 1.0, 300.0),
         group: Uuid::from_u128(5),
         state: 7,
         ..new_object(9, Vec3::ZERO)
@@ -38,7 +38,7 @@ fn a_new_prim_is_its_makers_and_the_maker_learns_its_local_id() {
     let body = stage.body(id);
     assert_eq!((body.ownership.owner, body.ownership.creator), (agent_of(ADA), agent_of(ADA)));
     assert_eq!((body.ownership.group, body.ownership.permissions), (Uuid::from_u128(5), Permissions::NEW));
-    assert_eq!((body.scale, body.state), (Vec3::new(0.01, 1.0, 64.0), 0));
+    assert_eq!((body.scale, body.state), (Vec3::new(0.001, 1.0, 256.0), 0));
     let motion = stage.store().motion(id).unwrap();
     assert_eq!(motion.motion.position, Vec3::new(10.0, 20.0, 30.0));
     assert!(motion.motion.rotation.is_normalized());

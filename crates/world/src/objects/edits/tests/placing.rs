@@ -70,7 +70,7 @@ fn a_uniform_scale_is_that_of_the_linkset_and_any_other_of_the_prim() {
     stage.ask(ADA, place(prims[0], alone)).done();
     stage.ask(ADA, place(prims[1], scaled(Vec3::new(1e9, -1.0, 2.0)))).done();
     assert_eq!(stage.body(prims[0]).scale, Vec3::splat(4.0));
-    assert_eq!(stage.body(prims[1]).scale, Vec3::new(64.0, 0.01, 2.0));
+    assert_eq!(stage.body(prims[1]).scale, Vec3::new(256.0, 0.001, 2.0));
     assert!(is_near(stage.position(prims[1]), root + 2.0 * offset));
 }
 
@@ -90,7 +90,7 @@ fn a_place_beyond_the_border_is_refused_and_a_height_is_cut() {
     assert_eq!(stage.position(ids[1]).z, -100.0);
     let denormal = Vec3::splat(f32::MIN_POSITIVE / 4.0);
     stage.ask(ADA, place(ids[1], Placement { scale: Some(denormal), ..linked(denormal) })).done();
-    assert_eq!((stage.position(ids[1]), stage.body(ids[1]).scale), (denormal, Vec3::splat(0.01)));
+    assert_eq!((stage.position(ids[1]), stage.body(ids[1]).scale), (denormal, Vec3::splat(0.001)));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use link::{
     HeldObject, LandCommand, LandEdit, LandState, Motion, NewObject, ObjectCommand, ObjectLimits, Parcel,
     PrimFlags, StoredLand, StoredObjects, Terrain, Transfer, WornTransfer,
 };
+use prim::body::SIZE_RANGE_M;
 use prim::{Body, Shape, check_texture_entry};
 use std::ops::Range;
 use std::sync::Arc;
@@ -345,7 +346,7 @@ pub(super) fn check(world: &World) {
         assert_eq!(store.local_id(body.id), Some(id));
         assert!(place.position.is_finite() && place.rotation.is_normalized(), "{id:?}: {place:?}");
         assert!(
-            body.scale.min_element() >= 0.01 && body.scale.max_element() <= 64.0,
+            body.scale.min_element() >= SIZE_RANGE_M.0 && body.scale.max_element() <= SIZE_RANGE_M.1,
             "{id:?}: {}",
             body.scale
         );
