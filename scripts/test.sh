@@ -63,10 +63,27 @@ step_test() {
   return $status
 }
 
-# The same tests of the store on its other engine, and what only a real server can show.
+# The same tests of the store on its other engine, and what only a real server can show. Beside them, with a database server of its own, step keep's SIGKILLs.
 step_postgres() {
   need_node
-  scripts/postgres.sh bash -c "$(declare -f run_test_binaries); set -o pipefail; run_test_binaries postgres --ignored"
+  build_throng
+  local status=0 status_kills=0 kills log=$target/experiments-crashes/keep-postgres.log
+  mkdir -p "${log%/*}"
+  kills_on_postgres >"$log" 2>&1 &
+  kills=$!
+  scripts/postgres.sh bash -c "$(declare -f run_test_binaries); set -o pipefail; run_test_binaries postgres --ignored" || status=$?
+  wait "$kills" || status_kills=$?
+  cat "$log"
+  if [ $status -eq 0 ]; then status=$status_kills; fi
+  return $status
+}
+
+# kills_on_postgres: bots carry things and the server is killed, as many times as KILLS, or 20; all rows are on PostgreSQL, which goes on. On loopback: a server in
+# a network of its own does not reach a database.
+kills_on_postgres() {
+  # shellcheck disable=SC2016 # The address is known within.
+  scripts/postgres.sh bash -c '"$@" --store "$THRONG_TEST_POSTGRES"' kills \
+    "$target/debug/throng" experiment run keep-kills --quick --kills "${KILLS:-20}" --sink lo --out "$target/experiments-crashes/keep-postgres"
 }
 
 # The server under a limit of the kernel's.
@@ -188,11 +205,12 @@ crashes() {
   return $status
 }
 
-# What takes hours. Not in the default list: 200 kills of a server in which bots build, and of one in which they carry things, and a thousand seeds of the
-# simulator's building site and of a viewer that keeps objects.
+# What takes hours. Not in the default list: 200 kills of a server in which bots build, and of one in which they carry things, with either database, and a thousand
+# seeds of the simulator's building site and of a viewer that keeps objects.
 step_long() {
   KILLS=200 step_kills
   KILLS=200 step_keep
+  KILLS=200 kills_on_postgres
   cargo test --release -p gateway --lib --locked viewer_cache -- --ignored
   cargo run --release -p sim --locked -- --site --clients 12 --storm-s 20 --seeds 1000 --faults rough --restores 4
   cargo run --release -p sim --locked -- --site --clients 12 --storm-s 20 --seeds 200 --faults panics --hosts 2 --moves

@@ -154,6 +154,30 @@ pub(crate) fn remove_dir(path: &Path) -> Result<(), FileFailure> {
     }
 }
 
+/// Removes all that is in a directory, which stays.
+pub(crate) fn empty_dir(path: &Path) -> Result<(), FileFailure> {
+    for entry in fs::read_dir(path).map_err(failed("read", path))? {
+        let entry = entry.map_err(failed("read", path))?;
+        let found = entry.path();
+        // A link is removed, and not what it leads to.
+        let is_dir = entry.file_type().map_err(failed("read", &found))?.is_dir();
+        let removed = if is_dir { remove_dir(&found) } else { remove_file(&found) };
+        removed?;
+    }
+    Ok(())
+}
+
+/// True if there is anything in a directory, by a name of any form; none if it is missing.
+pub(crate) fn has_entries(path: &Path) -> Result<Option<bool>, FileFailure> {
+    match fs::read_dir(path) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+        entries => {
+            let first = entries.map_err(failed("read", path))?.next().transpose();
+            Ok(Some(first.map_err(failed("read", path))?.is_some()))
+        }
+    }
+}
+
 /// Names in a directory in their order; none if it is missing. Names that are not text are left out: none of ours is like that.
 pub(crate) fn names_in(path: &Path) -> Result<Vec<String>, FileFailure> {
     let read = || -> io::Result<Vec<String>> {

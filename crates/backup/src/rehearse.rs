@@ -5,11 +5,12 @@ use crate::date::date;
 use crate::directory::{BackupDir, BackupDirError};
 use crate::driver::{WorkDriver, WorkEnded};
 use crate::error::in_full;
-use crate::files::{FileFailure, failed, remove_dir};
+use crate::files::{FileFailure, empty_dir, failed, has_entries, remove_dir};
 use crate::rehearsal::Rehearsal;
 use crate::restore::{FilesMode, RestoreError, RestoreOrder, RestoreReport, choose, restore_entry};
 use crate::verify::FaultList;
 use assets::{AssetHash, content_path};
+use data_dir::DataDirError;
 use serde_json::{Value, json};
 use std::fs;
 use std::io;
@@ -30,7 +31,7 @@ pub enum RehearsalError {
     Directory(#[from] BackupDirError),
     /// The backup, or the scratch directory.
     #[error(transparent)]
-    Restore(RestoreError),
+    Restore(#[from] RestoreError),
     /// A file or folder.
     #[error(transparent)]
     File(#[from] FileFailure),
@@ -88,12 +89,34 @@ impl RehearsalReport {
     }
 }
 
+/// The directory that a backup is restored into, and all of which is removed at the end: nothing of others may be in it.
+struct ScratchDir<'a> {
+    data: &'a Path,
+    /// It was there before, and stays there.
+    is_kept: bool,
+}
+
+impl<'a> ScratchDir<'a> {
+    /// A directory that is missing or empty. Also one that a restore has left half is refused: it may be wanted.
+    fn new(data: &'a Path) -> Result<Self, RehearsalError> {
+        match has_entries(data)? {
+            Some(true) => Err(RestoreError::from(DataDirError::NotEmpty(data.to_owned())).into()),
+            found => Ok(Self { data, is_kept: found.is_some() }),
+        }
+    }
+
+    /// Removes what was restored.
+    fn remove(self) -> Result<(), FileFailure> {
+        if self.is_kept { empty_dir(self.data) } else { remove_dir(self.data) }
+    }
+}
+
 /// Restores a backup into a scratch directory, compares everything with its sums, has the worlds started, and keeps the outcome. Contents that are found
-/// damaged are set aside, so that the next backup copies them anew. The scratch directory is `scratch`, which has to be missing or empty, or one in the
-/// directory of backups; it is removed.
+/// damaged are set aside, so that the next backup copies them anew. The scratch directory is `scratch`, which has to be missing or empty and is so again at the
+/// end, or one in the directory of backups, which is removed. After an error the copy stays.
 ///
 /// # Errors
-/// [`RehearsalError`].
+/// [`RehearsalError`]; before anything else, if `scratch` is not empty.
 pub fn rehearse(
     dir: &BackupDir,
     name: Option<&str>,
@@ -104,8 +127,9 @@ pub fn rehearse(
     let own = dir.scratch();
     // Of an interrupted one.
     remove_dir(&own)?;
-    let (chosen, manifest) = choose(dir.path(), dir.list()?, name).map_err(RehearsalError::Restore)?;
-    let data = scratch.unwrap_or(&own);
+    let scratch = ScratchDir::new(scratch.unwrap_or(&own))?;
+    let (chosen, manifest) = choose(dir.path(), dir.list()?, name)?;
+    let data = scratch.data;
     let order = RestoreOrder {
         from: dir.path(),
         name: Some(&chosen.name),
@@ -114,14 +138,15 @@ pub fn rehearse(
         mode: FilesMode::Link,
     };
     let cut_s = manifest.cut_s;
-    let outcome = match restore_entry(&order, &chosen, manifest, driver) {
+    let (outcome, faults, is_restored) = match restore_entry(&order, &chosen, manifest, driver) {
         Ok((report, damaged)) => {
             set_aside(dir, &damaged)?;
             let started = start_worlds(data, driver)?;
-            outcome_of(report, started, driver.unix_s())
+            let (outcome, faults) = outcome_of(report, started, driver.unix_s());
+            (outcome, faults, true)
         }
         Err(RestoreError::Ended(why)) => return Err(why.into()),
-        // It is the backup that failed, which is the outcome.
+        // It is the backup that failed, which is the outcome. Nothing was restored then.
         Err(why) if why.is_damage() => {
             let outcome = Rehearsal {
                 at_s: driver.unix_s(),
@@ -130,13 +155,14 @@ pub fn rehearse(
                 failure: Some(in_full(&why)),
                 ..Rehearsal::default()
             };
-            (outcome, FaultList::default())
+            (outcome, FaultList::default(), false)
         }
-        Err(why) => return Err(RehearsalError::Restore(why)),
+        Err(why) => return Err(why.into()),
     };
-    let (outcome, faults) = outcome;
     dir.keep_rehearsal(&chosen.name, &outcome)?;
-    remove_dir(data)?;
+    if is_restored {
+        scratch.remove()?;
+    }
     Ok(RehearsalReport { name: chosen.name, cut_s, outcome, faults })
 }
 

@@ -86,7 +86,7 @@ mod tests {
         let numbers = [0x00FF_FFFE, 2, 0x00FF_FFFF, 1];
         for first in 0..numbers.len() {
             let mut expired = Expired::default();
-            numbers.map(|sequence| expired.push(sequence, SENT_AT));
+            numbers.iter().for_each(|&sequence| expired.push(sequence, SENT_AT));
             assert_eq!(expired.on_ack(0x0100_0001), None, "no number of ours");
             for n in 0..numbers.len() {
                 assert_eq!(expired.on_ack(numbers[(first + n) % numbers.len()]), Some(SENT_AT));

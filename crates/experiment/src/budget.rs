@@ -72,14 +72,14 @@ impl FigureList {
         limited.chain(self.others.iter().copied()).map(str::to_owned).collect()
     }
 
-    /// Judges a run; of a part alone, the figures that it has yielded.
+    /// Judges a run; of parts alone, the figures that they have yielded.
     pub(crate) fn judge(&self, run: &Run, findings: &mut Findings) {
-        let limits = self.judged(run.part.is_some(), &findings.figures);
+        let limits = self.judged(run.is_partial(), &findings.figures);
         judge(run, limits, findings);
     }
 
-    fn judged(&self, is_part: bool, figures: &BTreeMap<String, f64>) -> Vec<&'static FigureLimit> {
-        self.limits().filter(|limit| !is_part || figures.contains_key(limit.figure)).collect()
+    fn judged(&self, is_partial: bool, figures: &BTreeMap<String, f64>) -> Vec<&'static FigureLimit> {
+        self.limits().filter(|limit| !is_partial || figures.contains_key(limit.figure)).collect()
     }
 }
 

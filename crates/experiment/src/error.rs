@@ -22,6 +22,15 @@ pub enum ExperimentError {
         /// The experiment.
         name: String,
     },
+    /// A database for the servers of a run that is none, or cannot be theirs.
+    #[error("--store {reason}")]
+    Store {
+        /// The reason for the refusal.
+        reason: String,
+    },
+    /// This database does not answer as it should.
+    #[error("cannot use the database of the run")]
+    Database(#[source] Box<store::StoreError>),
     /// Runs that cannot be put together.
     #[error("{reason}")]
     Summary {

@@ -9,6 +9,7 @@
 //! | the machine's speed meanwhile | `references`, sampled between windows |
 //! | a process that takes a part of a core | [`burner`] |
 //! | processes that end with us | [`child`], `server`, `bots`, `foreign` |
+//! | a database of the servers outside of their data directory | [`RunStore`] |
 //! | their resources | `usage`, `metrics`, together in `meter`; `stages` of a ping's way |
 //! | a file system without unsynchronised data; slow synchronisations; the disk's own time | `image`, `tracer`, `disk` |
 //! | results | `findings`, `budget`, `outcome`; of several runs together, `summary` |
@@ -51,6 +52,7 @@ mod outcome;
 mod preflight;
 mod recorder;
 mod references;
+mod run_store;
 mod server;
 pub mod sink;
 mod stages;
@@ -60,7 +62,9 @@ mod usage;
 mod worlds;
 
 pub use error::ExperimentError;
+pub use keep::ArchiveFacts;
 pub use outcome::ExperimentReport;
+pub use run_store::RunStore;
 pub use sink::SinkKind;
 pub use summary::{MedianBudget, RunsSummary, Spread, summarize};
 
@@ -136,6 +140,8 @@ pub struct RunParameters {
     pub kills: Option<u32>,
     /// The one part of `build` or `keep` to run; all when `None`.
     pub part: Option<String>,
+    /// An empty database for the servers of `keep-kills`; a file in their data directory when `None`.
+    pub store: Option<RunStore>,
     /// The executable that is server and bots.
     pub executable: PathBuf,
     /// The command line, for the report.
@@ -154,6 +160,7 @@ struct Run {
     starve: Option<f64>,
     kills: Option<u32>,
     part: Option<String>,
+    store: Option<RunStore>,
     sink: Arc<Sink>,
     references: References,
 }
@@ -162,6 +169,11 @@ impl Run {
     /// One of two values: of a whole run, or of a quick one.
     const fn pick<T: Copy>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
+    }
+
+    /// True if parts of the experiment are left out, and their figures with them.
+    const fn is_partial(&self) -> bool {
+        self.part.is_some() || self.store.is_some()
     }
 
     /// L of this run so far, microseconds.
@@ -185,17 +197,7 @@ pub fn run(request: &RunParameters) -> Result<ExperimentReport, ExperimentError>
         .iter()
         .find(|experiment| experiment.name == request.name)
         .ok_or_else(|| ExperimentError::Unknown { name: request.name.clone(), known: names() })?;
-    if request.starve.is_some() && request.name != crowd::EXPERIMENT.name {
-        return Err(ExperimentError::Option { option: "--starve", name: request.name.clone() });
-    }
-    let kills = [build::KILLS.name, keep::EXPERIMENT.name, keep::KILLS.name];
-    if request.kills.is_some() && !kills.contains(&request.name.as_str()) {
-        return Err(ExperimentError::Option { option: "--kills", name: request.name.clone() });
-    }
-    let in_parts = [build::EXPERIMENT.name, keep::EXPERIMENT.name];
-    if request.part.is_some() && !in_parts.contains(&request.name.as_str()) {
-        return Err(ExperimentError::Option { option: "--part", name: request.name.clone() });
-    }
+    check_options(request)?;
     // This precedes all writing: a request for an unavailable sink leaves no files.
     let sink = Arc::new(Sink::open(request.sink, &request.executable)?);
     let out = request.out.clone().unwrap_or_else(|| usual_out(experiment.name));
@@ -210,6 +212,7 @@ pub fn run(request: &RunParameters) -> Result<ExperimentReport, ExperimentError>
         starve: request.starve.map(|percent| f64::from(percent) / 100.0),
         kills: request.kills,
         part: request.part.clone(),
+        store: request.store.clone(),
         sink,
         references,
     };
@@ -224,8 +227,7 @@ pub fn run(request: &RunParameters) -> Result<ExperimentReport, ExperimentError>
             .push(format!("the calibrator lost {percent} % of its datagrams, so that L is too small"));
     }
     for name in (experiment.figures)() {
-        if run.part.is_some()
-            || run.quick && OF_WHOLE_RUNS.iter().any(|beginning| name.starts_with(beginning))
+        if run.is_partial() || run.quick && OF_WHOLE_RUNS.iter().any(|beginning| name.starts_with(beginning))
         {
             continue;
         }
@@ -236,6 +238,26 @@ pub fn run(request: &RunParameters) -> Result<ExperimentReport, ExperimentError>
     let outcome = ExperimentReport::new(experiment, request, &run, &calibration, findings);
     outcome.write()?;
     Ok(outcome)
+}
+
+/// Refuses options that the experiment does not have, and a database that its servers do not reach.
+fn check_options(request: &RunParameters) -> Result<(), ExperimentError> {
+    let options: [(_, _, &[&str]); 4] = [
+        ("--starve", request.starve.is_some(), &[crowd::EXPERIMENT.name]),
+        ("--kills", request.kills.is_some(), &[build::KILLS.name, keep::EXPERIMENT.name, keep::KILLS.name]),
+        ("--part", request.part.is_some(), &[build::EXPERIMENT.name, keep::EXPERIMENT.name]),
+        ("--store", request.store.is_some(), &[keep::KILLS.name]),
+    ];
+    for (option, is_given, names) in options {
+        if is_given && !names.contains(&request.name.as_str()) {
+            return Err(ExperimentError::Option { option, name: request.name.clone() });
+        }
+    }
+    if request.store.is_some() && request.sink == SinkKind::Tun {
+        let reason = "needs --sink lo: servers in a network of their own do not reach it".to_owned();
+        return Err(ExperimentError::Store { reason });
+    }
+    Ok(())
 }
 
 /// Default folder of an experiment's reports.

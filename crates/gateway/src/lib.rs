@@ -17,6 +17,7 @@ pub mod mail;
 pub mod map_boxes;
 mod map_layers;
 pub mod map_scene;
+mod object_items;
 pub mod places;
 pub mod region_map;
 pub mod sessions;

@@ -169,7 +169,7 @@ pub enum ToShard {
         /// False if it was refused.
         is_stored: bool,
     },
-    /// An item of the inventory has not come into a prim, for a reason outside of the world.
+    /// An item of the inventory has not come into a prim, or the object of an item not out of it.
     NotPut {
         /// The circuit.
         circuit: CircuitKey,

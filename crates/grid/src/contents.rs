@@ -1,17 +1,19 @@
-//! Contents of an object as clients read them: a file of lines, and LLSD.
+//! Contents of an object as clients read them: a file of lines, LLSD, and the content of items ([`may_read`]).
 //!
 //! The file has the text form in which viewers import inventories: keys and values between tabs, in braces, an `inv_object` for the contents as a whole and an
 //! `inv_item` for each item. A bar ends a text of more than one word.
 //!
 //! Ids of assets are shown as OpenSimulator does: null for a reader that may not change the object, and for an item whose content its owner may not read.
 
-use ids::Uuid;
+use ids::{AgentId, Uuid};
 use prim::{ContentItem, Contents, Mask, Ownership, Permissions, SaleKind};
 use std::fmt::Write as _;
 use wire::llsd::Llsd;
 
 /// Kinds of assets whose content shows how they are made, beside notecards: scripts, settings, materials.
 const RECIPES: [i8; 3] = [10, 56, 57];
+/// Kind of the asset of an object, which no client reads: it is rezzed.
+const ASSET_OBJECT: i8 = 6;
 /// Kind of the asset of a notecard.
 const NOTECARD: i8 = 7;
 /// Name of a kind that has none.
@@ -130,13 +132,47 @@ impl ShownContents<'_> {
 
     /// The id of an item's asset, if the reader may know it.
     fn asset_of(&self, item: &ContentItem) -> Uuid {
-        let rights = item.owner_rights();
-        let is_readable = match item.asset_type {
-            NOTECARD => rights.has(Mask::MODIFY) || rights.has(Mask::COPY),
-            kind if RECIPES.contains(&kind) => rights.has(Mask::MODIFY | Mask::COPY),
-            _ => true,
-        };
-        if self.may_modify && is_readable { item.asset } else { Uuid::nil() }
+        if self.may_modify && is_open_to_owner(item) { item.asset } else { Uuid::nil() }
+    }
+}
+
+/// A user who reads the content of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemReader {
+    /// The user.
+    pub agent: AgentId,
+    /// True if the user may change the object.
+    pub may_modify: bool,
+}
+
+/// True if a user may read the content of an item in an object, as viewers open it there.
+///
+/// | item | reader |
+/// |---|---|
+/// | script, settings, material that its owner may change and copy | may change the object |
+/// | notecard that its owner may change or copy | may change the object, or owns it |
+/// | texture, sound, … | likewise |
+/// | any of the latter two that everyone may copy | all users |
+/// | object | none |
+#[must_use]
+pub fn may_read(item: &ContentItem, reader: ItemReader) -> bool {
+    if item.asset_type == ASSET_OBJECT {
+        return false;
+    }
+    let is_recipe = RECIPES.contains(&item.asset_type);
+    let Ownership { owner, permissions, .. } = item.ownership;
+    let is_free = !is_recipe && (permissions.everyone & permissions.base).has(Mask::COPY);
+    let has_access = reader.may_modify || !is_recipe && owner == reader.agent;
+    is_free || has_access && is_open_to_owner(item)
+}
+
+/// True if the owner's rights to an item let its content be read.
+fn is_open_to_owner(item: &ContentItem) -> bool {
+    let rights = item.owner_rights();
+    match item.asset_type {
+        NOTECARD => rights.has(Mask::MODIFY) || rights.has(Mask::COPY),
+        kind if RECIPES.contains(&kind) => rights.has(Mask::MODIFY | Mask::COPY),
+        _ => true,
     }
 }
 
@@ -247,7 +283,6 @@ const fn shown_kind(kind: i8) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ids::AgentId;
     use prim::{Carried, Sale};
     use proptest::prelude::*;
     use std::sync::Arc;
@@ -366,6 +401,39 @@ mod tests {
         }
         assert!(shown(texture, Mask::NONE, true) && shown(NOTECARD, Mask::COPY, true));
         assert!(!shown(NOTECARD, Mask::TRANSFER, true) && !shown(script, Mask::COPY, true));
+    }
+
+    /// Base and everyone mask of an item, and for each reader an `x` if it may read a notecard, a texture, a script, an object.
+    ///
+    /// Readers: the owner with the right to change the object, the owner without it, a friend with that right, a stranger.
+    #[rustfmt::skip]
+    const READERS: &[(Mask, Mask, [&str; 4])] = &[
+        (Mask::ALL, Mask::NONE, ["xxx.", "xx..", "xxx.", "...."]),
+        (Mask::ALL, Mask::COPY, ["xxx.", "xx..", "xxx.", "xx.."]),
+        (Mask::ALL, Mask::MODIFY, ["xxx.", "xx..", "xxx.", "...."]),
+        (Mask::COPY, Mask::NONE, ["xx..", "xx..", "xx..", "...."]),
+        (Mask::MODIFY, Mask::NONE, ["xx..", "xx..", "xx..", "...."]),
+        // A grant beyond the base has no effect.
+        (Mask::MODIFY, Mask::COPY, ["xx..", "xx..", "xx..", "...."]),
+        (Mask::TRANSFER, Mask::NONE, [".x..", ".x..", ".x..", "...."]),
+    ];
+
+    #[test]
+    fn the_table_of_readers_holds() {
+        let [owner, other] = [4, 7].map(|n| AgentId(Uuid::from_u128(n)));
+        for (base, everyone, rows) in READERS {
+            let readers = [(owner, true), (owner, false), (other, true), (other, false)];
+            for ((agent, may_modify), expected) in readers.into_iter().zip(rows) {
+                let may = |kind| {
+                    let mut item = item(kind, "a");
+                    (item.ownership.permissions.base, item.ownership.permissions.everyone) =
+                        (*base, *everyone);
+                    if may_read(&item, ItemReader { agent, may_modify }) { 'x' } else { '.' }
+                };
+                let row: String = [NOTECARD, 0, 10, ASSET_OBJECT].map(may).iter().collect();
+                assert_eq!(row, *expected, "{base:?}, {everyone:?}, {agent:?}, {may_modify}");
+            }
+        }
     }
 
     #[test]

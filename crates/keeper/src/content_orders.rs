@@ -1,6 +1,6 @@
 //! Orders to give items of prims other content: on to the world, again after lost frames, and answered once the region on the disk has what the world made of them.
 //!
-//! They have no effect in the store beside the rows of their prims, and need no ticket: a repeated order finds its content in the item. All go out in the
+//! They have no effect in the store beside the rows of their prims, and need no ticket: the world answers a repeated order as before. All go out in the
 //! order in which they came, so that of two for one item the later one counts.
 
 use crate::escrow::{OrderKey, RestoreError, RestoreOutcome};

@@ -11,9 +11,10 @@ use crate::rows::{RowError, held_object, push_held};
 use crate::worn::{TrackedWorn, WornEffect, WornObject, arrival};
 use ids::{AgentId, HeldKey, Instant, Ticket, Uuid, WorldId};
 use link::{
-    Action, ContentReplacement, EditRefusal, Event, HeldItem, HeldObject, ItemRestoration, Restoration,
-    RestorePlace, Transfer, WornTransfer,
+    Action, ContentReplacement, ContentRezzing, EditRefusal, Event, HeldItem, HeldObject, ItemRestoration,
+    Restoration, RestorePlace, Transfer, WornTransfer,
 };
+use prim::ContentItem;
 use recent::{RecentTransfers, RecentWorn, RecentWornChange, Undone};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -51,6 +52,15 @@ pub enum RestoreSource {
     },
     /// That of an item that stays.
     Copy(Arc<HeldObject>),
+    /// That of an item in a prim of the region, as in [`ContentRezzing`].
+    Content {
+        /// Id of the prim.
+        holder: Uuid,
+        /// The item as it is there.
+        item: Arc<ContentItem>,
+        /// The object, as its user would have it.
+        object: Arc<HeldObject>,
+    },
 }
 
 /// An order for an item that goes into a prim: [`Keeper::order_item`](crate::Keeper::order_item).
@@ -111,7 +121,7 @@ impl RestoreOrder {
         match &self.source {
             RestoreSource::Held(row) => OrderKey::Marked(row.key),
             RestoreSource::Item { key, .. } => OrderKey::Marked(*key),
-            RestoreSource::Copy(_) => OrderKey::Copy(self.ids),
+            RestoreSource::Copy(_) | RestoreSource::Content { .. } => OrderKey::Copy(self.ids),
         }
     }
 }
@@ -158,6 +168,8 @@ pub(crate) struct Escrow {
     outcomes: VecDeque<RestoreOutcome>,
     /// The world is to be told that all up to `stored` is on the disk.
     is_settle_due: bool,
+    /// Ticket by which the world has reported that it has gone back, until the order to settle it is sent. The world carries out no other order before.
+    undone: Option<Ticket>,
 }
 
 #[derive(Debug)]
@@ -183,7 +195,7 @@ enum Former {
     Row(HeldRow),
     /// An item of this owner's that goes.
     Item(AgentId, Box<Item>),
-    /// An item that stays.
+    /// An item that stays, or one in a prim: the world has that again when it goes back.
     Copy,
 }
 
@@ -200,6 +212,7 @@ impl Escrow {
             recent: RecentTransfers::default(),
             outcomes: VecDeque::new(),
             is_settle_due: false,
+            undone: None,
         }
     }
 
@@ -221,7 +234,7 @@ impl Escrow {
     }
 
     /// Takes all transfers that the world has not forgotten, after a gap or in a later epoch. Orders that have no answer among them may be lost, and go
-    /// out again: the world carries each out once.
+    /// out again: the world carries each out once. One that has gone back ignores those that come before this is settled.
     pub(crate) fn take_snapshot(
         &mut self,
         now: Instant,
@@ -230,6 +243,10 @@ impl Escrow {
     ) {
         self.is_settle_due |= transfers.first().is_some_and(|(ticket, _)| *ticket <= self.stored);
         for (ticket, transfer) in transfers {
+            // Known already, if the world has lost the order to settle it.
+            if matches!(transfer, Transfer::Undone { .. }) {
+                self.undone = self.undone.max(Some(*ticket));
+            }
             self.take(now, *ticket, transfer, worn);
         }
         self.orders.values_mut().for_each(|order| order.is_sent = false);
@@ -281,18 +298,27 @@ impl Escrow {
         let key = order.key();
         let item = match &order.source {
             RestoreSource::Item { item, .. } => Some(item.id),
-            RestoreSource::Held(_) | RestoreSource::Copy(_) => None,
+            RestoreSource::Held(_) | RestoreSource::Copy(_) | RestoreSource::Content { .. } => None,
         };
         self.check_order(key, item)?;
         let RestoreOrder { source, place, ids } = order;
-        let (mark, object, former) = match source {
-            RestoreSource::Held(row) => (Some(row.key), Arc::new(held_object(&row)?), Former::Row(row)),
+        let (mark, object, former, content) = match source {
+            RestoreSource::Held(row) => (Some(row.key), Arc::new(held_object(&row)?), Former::Row(row), None),
             RestoreSource::Item { key, owner, item, object } => {
-                (Some(key), object, Former::Item(owner, item))
+                (Some(key), object, Former::Item(owner, item), None)
             }
-            RestoreSource::Copy(object) => (None, object, Former::Copy),
+            RestoreSource::Copy(object) => (None, object, Former::Copy, None),
+            RestoreSource::Content { holder, item, object } => {
+                (None, object, Former::Copy, Some((holder, item)))
+            }
         };
-        let action = Action::Restore(Box::new(Restoration { key: mark, object, place, ids }));
+        let restoration = Restoration { key: mark, object, place, ids };
+        let action = match content {
+            None => Action::Restore(Box::new(restoration)),
+            Some((holder, item)) => {
+                Action::RezContent(Box::new(ContentRezzing { restoration, holder, item }))
+            }
+        };
         self.orders.insert(key, Ordered { former, action, is_sent: false });
         Ok(())
     }
@@ -321,17 +347,25 @@ impl Escrow {
         Ok(())
     }
 
-    /// Hands out the commands that are due, until there is no room for more.
+    /// Hands out the order to settle what is on the disk, if it is due. False if no other order may go out: there is no room, or the world has gone back and ignores it until
+    /// that is settled.
+    pub(crate) fn send_settlement(&mut self, mut send: impl FnMut(Action) -> bool) -> bool {
+        if self.is_settle_due {
+            if !send(Action::Settle(self.stored)) {
+                return false;
+            }
+            self.is_settle_due = false;
+            let stored = self.stored;
+            self.undone = self.undone.filter(|undone| *undone > stored);
+        }
+        self.undone.is_none()
+    }
+
+    /// Hands out the orders that are due, until there is no room for more.
     ///
     /// An order waits until the last transfer of its object is settled: until then the world ignores it as answered. Such an order exists if the store
     /// carried out a save that counts as failed.
     pub(crate) fn send_orders(&mut self, mut send: impl FnMut(Action) -> bool) {
-        if self.is_settle_due {
-            if !send(Action::Settle(self.stored)) {
-                return;
-            }
-            self.is_settle_due = false;
-        }
         let answers = self.log.iter().filter_map(|logged| logged.outcome.as_ref());
         let unsettled: Vec<OrderKey> = answers.map(|outcome| outcome.order).collect();
         for (key, order) in &mut self.orders {
@@ -437,6 +471,7 @@ impl Escrow {
     /// An order for an item that had come by one of these tickets is refused: the region has the object. So is a later one, since the disk has the item until the
     /// undo is saved.
     fn undo(&mut self, now: Instant, first: Ticket, last: Ticket, tracked: &mut TrackedWorn) {
+        self.undone = Some(self.last);
         self.log(now, HeldChange::Undo { first, last }, None);
         let undone = first..=last;
         let Undone { made, restored, worn } = self.recent.take(&undone);

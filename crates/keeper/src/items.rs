@@ -206,9 +206,27 @@ fn item_rights(object: &HeldObject) -> u32 {
 
 /// An item of a prim that leaves it for an inventory. Its asset exists.
 pub(crate) fn content_transfer(origin: ItemOrigin, held: &HeldItem) -> ItemTransfer {
-    let item = &held.item;
+    let item = inventory_item(&held.item);
+    // Folders of a type are for assets of the same number.
+    let folder = FolderChoice { wanted: held.folder, type_default: item.asset_type };
+    let new_folder = held.new_folder.as_deref().map(String::from);
+    ItemTransfer { origin, folder, new_folder, item, asset: None, replaces: None, row: None }
+}
+
+/// An item of a prim as a user would have it in an inventory, without a folder and an id: one of another owner with the masks of the next one.
+#[must_use]
+pub fn item_of_content(user: AgentId, content: &ContentItem) -> Item {
+    if content.ownership.owner == user {
+        inventory_item(content)
+    } else {
+        inventory_item(&content.for_next_owner(user, Uuid::nil()))
+    }
+}
+
+/// An item of a prim as its owner has it in an inventory.
+fn inventory_item(item: &ContentItem) -> Item {
     let masks = &item.ownership.permissions;
-    let item = Item {
+    Item {
         id: Uuid::nil(),
         folder: Uuid::nil(),
         asset: item.asset,
@@ -230,11 +248,7 @@ pub(crate) fn content_transfer(origin: ItemOrigin, held: &HeldItem) -> ItemTrans
             next_owner: masks.next_owner.bits(),
         },
         sale: Sale { kind: item.sale.kind as u8, price: item.sale.price },
-    };
-    // Folders of a type are for assets of the same number.
-    let folder = FolderChoice { wanted: held.folder, type_default: item.asset_type };
-    let new_folder = held.new_folder.as_deref().map(String::from);
-    ItemTransfer { origin, folder, new_folder, item, asset: None, replaces: None, row: None }
+    }
 }
 
 /// An item of an inventory as it is in a prim, with this id there. Its owner is that of the inventory: the world gives it to the owner of the prim.

@@ -367,8 +367,8 @@ impl Keeper {
         self.is_ordered = true;
     }
 
-    /// Orders the world to insert an object: one that the store has marked for this region, or that of an item that stays. [`Self::send_orders`] sends the order,
-    /// again after lost frames, and [`Self::poll_outcome`] returns its outcome.
+    /// Orders the world to insert an object: one that the store has marked for this region, that of an item that stays, or that of an item in a prim.
+    /// [`Self::send_orders`] sends the order, again after lost frames, and [`Self::poll_outcome`] returns its outcome.
     ///
     /// # Errors
     /// [`RestoreError`]; then this order is not under way. The object's mark is to be taken back, but for [`RestoreError::Twice`].
@@ -398,7 +398,12 @@ impl Keeper {
 
     /// Hands out commands of the node for the world, until `send` has no room for one; the rest comes with the next call. To be called after each frame,
     /// each saved batch and each order.
+    ///
+    /// A world that has gone back to a checkpoint gets orders again once that is on the disk, and all of those that have no answer.
     pub fn send_orders(&mut self, mut send: impl FnMut(Action) -> bool) {
+        if !self.escrow.send_settlement(&mut send) {
+            return;
+        }
         self.escrow.send_orders(&mut send);
         self.contents.send(&mut send);
         self.worn.send_orders(send);

@@ -38,7 +38,7 @@ mod worn;
 pub use check::{FlawedObject, RegionCheck, check_held, check_region, check_worn};
 pub use escrow::{ItemOrder, Order, OrderKey, RestoreError, RestoreOrder, RestoreOutcome, RestoreSource};
 pub use import::{Imported, Linkset, NoRoom, import, linksets};
-pub use items::{AssetBytes, Itemized, content_of, itemize};
+pub use items::{AssetBytes, Itemized, content_of, item_of_content, itemize};
 pub use keeper::{Batch, Following, Keeper, KeeperConfig, is_saved_as};
 pub use load::{DamagedObject, LoadError, LoadedRegion, RegionIds};
 pub use load_land::{DamagedLand, NewLand};

@@ -9,7 +9,9 @@ use crate::land_command::LandCommand;
 use crate::object_command::{EditRights, ObjectCommand, ObjectLimits};
 use crate::solid::KnownSolid;
 use crate::touch::TouchCommand;
-use crate::transfer::{ContentReplacement, ItemRestoration, Restoration, TakeOffOrder, WearOrder};
+use crate::transfer::{
+    ContentReplacement, ContentRezzing, ItemRestoration, Restoration, TakeOffOrder, WearOrder,
+};
 use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, SessionKey, Ticket, Uuid};
 use serde::{Deserialize, Serialize};
@@ -138,7 +140,8 @@ pub enum Action {
     /// [`Transfer::Restored`]: crate::Transfer::Restored
     /// [`Transfer::Refused`]: crate::Transfer::Refused
     Restore(Box<Restoration>),
-    /// The effects of this transfer and of those before it are on the disk: the world forgets them.
+    /// The effects of this transfer and of those before it are on the disk: the world forgets them. One that has gone back to a checkpoint ignores orders until its
+    /// transfer on that is settled ([`crate::Transfer::Undone`]): those to put something into the world, to wear and to take off.
     Settle(Ticket),
     /// The store holds as many objects for this user as it may, or does so no more.
     HeldFull {
@@ -157,6 +160,8 @@ pub enum Action {
     TakeOff(Box<TakeOffOrder>),
     /// Give an item of a prim other content. The answer is [`crate::Event::Rezzed`], and [`crate::Event::Contents`] for its user.
     ReplaceContent(Box<ContentReplacement>),
+    /// Put the object of an item in a prim into the world. The answer is [`crate::Event::Rezzed`], and [`crate::Event::Contents`] for its user if the item has left.
+    RezContent(Box<ContentRezzing>),
 }
 
 impl Action {
@@ -179,6 +184,7 @@ impl Action {
                 | Self::Wear(_)
                 | Self::TakeOff(_)
                 | Self::ReplaceContent(_)
+                | Self::RezContent(_)
         )
     }
 
@@ -400,7 +406,7 @@ mod tests {
             Action::Land(Box::new(LandCommand { at_s: 7, edit: LandEdit::Ground(GroundEdit::Undo) })),
             Action::Restore(Box::new(Restoration {
                 key: Some(HeldKey { region: WorldId(1), ticket: Ticket(7) }),
-                object,
+                object: Arc::clone(&object),
                 place: RestorePlace::At(position),
                 ids: Uuid::from_u128(8),
             })),
@@ -418,7 +424,7 @@ mod tests {
                 key: Some(HeldKey { region: HeldKey::ITEMS, ticket: Ticket(7) }),
                 session: SessionKey(4),
                 object: Uuid::from_u128(6),
-                item: Arc::new(item),
+                item: Arc::new(item.clone()),
             })),
             Action::PutSolid(Box::new(KnownSolid {
                 key: SolidKey { asset: Uuid::from_u128(9), part: SolidPart::MeshHull },
@@ -435,6 +441,16 @@ mod tests {
                 item: Uuid::from_u128(7),
                 asset_type: -1,
                 asset: Uuid::from_u128(9),
+            })),
+            Action::RezContent(Box::new(ContentRezzing {
+                restoration: Restoration {
+                    key: None,
+                    object,
+                    place: RestorePlace::At(position),
+                    ids: Uuid::from_u128(8),
+                },
+                holder: Uuid::from_u128(6),
+                item: Arc::new(item),
             })),
         ];
         for (action, sequence) in actions.into_iter().zip(1..) {

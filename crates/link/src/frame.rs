@@ -223,7 +223,7 @@ pub enum Event {
         /// Their local ids as the client named them; none if the request named none, or was refused as a whole.
         ids: Vec<LocalId>,
     },
-    /// A transfer between the world and the store, whose effect on the objects is in this frame. Tickets of a world rise by one.
+    /// A transfer between the world and the store, whose effect on the objects is in this frame. Tickets of a world rise by one, but for those that an undo names.
     Transfer(Ticket, Transfer),
     /// Result of a request of the node to change objects, one for each.
     ObjectsChanged {
@@ -264,8 +264,8 @@ pub enum Event {
     Effect(Arc<EffectEvent>),
     /// Outcome of a request for an item of a prim, for its author.
     Contents(Arc<ContentsEvent>),
-    /// Answer to an order for an object or an item that the store has not marked ([`crate::Restoration::key`], [`crate::ItemRestoration::key`]), or for other content of
-    /// an item ([`crate::ContentReplacement`]).
+    /// Answer to an order for an object or an item that the store has not marked ([`crate::Restoration::key`], [`crate::ItemRestoration::key`]), for the object of an
+    /// item in a prim ([`crate::ContentRezzing`]), or for other content of an item ([`crate::ContentReplacement`]).
     Rezzed {
         /// [`crate::Restoration::ids`] of the order, or the id of the item, or of the asset.
         order: Uuid,

@@ -85,8 +85,8 @@ pub use stored_objects::{RestingIds, StoredObjects};
 pub use terrain::{CEILING_M, Terrain, TerrainError, is_region_size};
 pub use touch::{SurfacePoint, Touch, TouchCommand, TouchPhase};
 pub use transfer::{
-    ATTACHMENT_POINT_ADDS, ATTACHMENT_POINT_DEFAULT, ATTACHMENT_POINT_MAX, ContentReplacement, HeldItem,
-    HeldObject, ItemRestoration, PlacedLinkset, Restoration, RestorePlace, Rezzing, StoredTransfers,
-    TakeOffOrder, Transfer, WORN_MAX, WearOrder, WornChange, WornItems, WornTransfer,
+    ATTACHMENT_POINT_ADDS, ATTACHMENT_POINT_DEFAULT, ATTACHMENT_POINT_MAX, AnsweredOrder, ContentReplacement,
+    ContentRezzing, HeldItem, HeldObject, ItemRestoration, PlacedLinkset, Restoration, RestorePlace, Rezzing,
+    StoredTransfers, TakeOffOrder, Transfer, WORN_MAX, WearOrder, WornChange, WornItems, WornTransfer,
 };
 pub use travel::{CircuitKey, Passage, PassageRefusal, TravelOrder};

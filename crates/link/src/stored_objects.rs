@@ -1,7 +1,7 @@
 //! Objects of a world as they are stored, with everything beside them that a later start of the world must know.
 
 use crate::object::ObjectPage;
-use crate::transfer::StoredTransfers;
+use crate::transfer::{AnsweredOrder, StoredTransfers};
 use serde::{Deserialize, Serialize};
 
 /// Objects of a world as they are stored, and the local ids that must not be used yet.
@@ -20,6 +20,9 @@ pub struct StoredObjects {
     pub version_floor: u32,
     /// Transfers between the world and the store.
     pub transfers: StoredTransfers,
+    /// Orders of the node that were answered without a ticket, the oldest first. Snapshots have a record of their own for them.
+    #[serde(skip)]
+    pub orders: Vec<AnsweredOrder>,
 }
 
 impl StoredObjects {

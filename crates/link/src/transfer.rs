@@ -147,13 +147,23 @@ pub struct StoredTransfers {
     pub full: Vec<AgentId>,
 }
 
+/// An order of the node that a world has answered without a ticket: [`Restoration`] and [`ItemRestoration`] without a key, [`ContentReplacement`], [`WearOrder`]. A world
+/// that gets the order again gives the same answer, and does nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnsweredOrder {
+    /// [`Restoration::ids`], [`WearOrder::ids`], the id of the item, or of the asset.
+    pub id: Uuid,
+    /// The reason for which it was refused; `None` if it was carried out.
+    pub refusal: Option<EditRefusal>,
+}
+
 /// Order to put an object into the world.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Restoration {
     /// Its key in the store, which has marked it, so that it is given to one world only: the answer is a transfer. A world that has answered an order for it gives
     /// no second answer before the first one is settled.
     ///
-    /// `None` for a copy of an item that stays, which has no effect in the store: the answer is [`crate::Event::Rezzed`].
+    /// `None` for a copy of an item that stays, which has no effect in the store: the answer is [`crate::Event::Rezzed`], the same one for each time that the order comes.
     #[serde(with = "key_or_none")]
     pub key: Option<HeldKey>,
     /// The object.
@@ -173,6 +183,18 @@ impl Restoration {
     }
 }
 
+/// Order to put the object of an item that lies in a prim into the world, for a user. The item leaves the prim in the same tick if its owner must not copy it, and it
+/// stays if the object is refused. The answer is [`crate::Event::Rezzed`] with [`Restoration::ids`], for each time that the order comes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContentRezzing {
+    /// The object, as the user would have it, and its place. Without a key: world and store change in one batch of the region.
+    pub restoration: Restoration,
+    /// Id of the prim.
+    pub holder: Uuid,
+    /// The item as it was when the object was made of it. The order is refused if it is another one by now.
+    pub item: Arc<ContentItem>,
+}
+
 /// Order to put an item of an inventory into a prim, for a user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ItemRestoration {
@@ -188,7 +210,8 @@ pub struct ItemRestoration {
     pub item: Arc<ContentItem>,
 }
 
-/// Order to give an item of a prim other content, for a user. The answer is [`crate::Event::Rezzed`] with the id of the asset, for each time that the order comes.
+/// Order to give an item of a prim other content, for a user. The answer is [`crate::Event::Rezzed`] with the id of the asset, the same one for each time that the order
+/// comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentReplacement {
     /// The user's session, which has to be in the world.

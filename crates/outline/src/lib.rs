@@ -27,7 +27,9 @@ mod words;
 
 pub use fault::TextFault;
 pub use nesting::{NodeText, Outline};
-pub use problem::{FileReport, PROBLEMS_MAX, Problem, ProblemReport, Problems, position, shown, suggestion};
+pub use problem::{
+    FileReport, PROBLEMS_MAX, Problem, ProblemReport, Problems, nearest, position, shown, suggestion,
+};
 pub use text::{Lexeme, TextLine, Token, is_name, lines};
 pub use words::Words;
 

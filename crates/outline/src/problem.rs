@@ -178,7 +178,8 @@ pub fn shown(word: &str) -> String {
 }
 
 /// The nearest of the known words, with at most a third of its letters different.
-fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+#[must_use]
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     // A comparison costs the product of the lengths; a word this long was no slip.
     if word.len() > 4 * SHOWN_MAX {
         return None;

@@ -7,9 +7,10 @@ use glam::{Quat, Vec2, Vec3};
 use golden_name::{golden_name, parts};
 use ids::{AgentId, Epoch, SessionKey, Tick, Uuid, WorldId};
 use link::{
-    Action, Brush, Command, Enter, Estate, ExtraParamEdit, Frame, GroundEdit, InsertedLinkset, Insertion,
-    KnownSolid, LandCommand, LandEdit, LandRect, LandState, Motion, NewObject, ObjectCommand, Placement,
-    PrimFlags, PrimMotion, StoredLand, StoredObjects, Stroke, StrokeArea, Terrain, plain_texture,
+    Action, Brush, Command, ContentReplacement, EditRefusal, Enter, Estate, Event, ExtraParamEdit, Frame,
+    GroundEdit, InsertedLinkset, Insertion, KnownSolid, LandCommand, LandEdit, LandRect, LandState, Motion,
+    NewObject, ObjectCommand, Placement, PrimFlags, PrimMotion, StoredLand, StoredObjects, Stroke,
+    StrokeArea, Terrain, plain_texture,
 };
 use prim::{AssetSolid, Body, Profile, Shape, SolidKey, SolidPart};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,9 @@ const SESSION: SessionKey = SessionKey(1);
 const HEAP: u32 = 200;
 /// Golden files of earlier builds.
 const EARLIER: [&str; 1] = ["snapshot-7"];
+/// The newest golden file with answered orders: one that was carried out, one that was refused.
+const ORDERED: &str = "snapshot-7-orders";
+const REFUSED: Uuid = Uuid::from_u128(0x0DE2);
 /// Records that only a world that is built on has.
 const PARTS: [&str; 7] = ["ASOL", "BODY", "EDIT", "LAND", "OBJS", "SEAT", "SOLI"];
 
@@ -214,6 +218,36 @@ fn a_snapshot_of_an_earlier_build_is_upgraded_to_what_this_build_writes() {
             World::upgrade_snapshot(&bytes).unwrap().expect("a part of it has another version now");
         let world = World::restore(config(), &bytes).unwrap();
         assert!(world.snapshot() == upgraded, "{name}");
+    }
+}
+
+#[test]
+fn answered_orders_are_read_and_written_alike_and_have_their_answers() {
+    let bytes = std::fs::read(directory().join(ORDERED)).unwrap();
+    assert_eq!(parts("snapshot", &bytes).get("ORDR"), Some(&1));
+    let world = World::restore(config(), &bytes).unwrap();
+    assert!(world.snapshot() == bytes, "the snapshot's bytes have changed");
+    let without = World::restore(config(), &golden()).unwrap();
+    assert_ne!(world.state_hash(), without.state_hash());
+    let order = ContentReplacement {
+        session: SESSION,
+        object: Uuid::from_u128(1),
+        item: Uuid::from_u128(1),
+        asset_type: 7,
+        asset: REFUSED,
+    };
+    let mut frame = Frame::empty();
+    for (mut world, refusal) in [(world, EditRefusal::NoOwner), (without, EditRefusal::NoItem)] {
+        let action = Action::ReplaceContent(Box::new(order));
+        world.step(
+            Tick(100),
+            TICK,
+            1.0,
+            &mut vec![Command::by_node(SessionKey::NODE, 1, action)],
+            &mut frame,
+        );
+        let answer = Event::Rezzed { order: REFUSED, refusal: Some(refusal) };
+        assert!(frame.events.contains(&answer), "{:?}", frame.events);
     }
 }
 

@@ -1,7 +1,10 @@
 //! Accounts: names, password hashes, bans, and last places.
+//!
+//! A row has three checksums. An account that does not match its own is not used, and lists leave it out; a damaged place is none.
 
 use crate::engine::{Conflict, EngineError, Parameter, Row, Sql, Value, values};
 use crate::inventory::{insert_folder, insert_item};
+use crate::seals::{self, Seal};
 use crate::{Folder, Item, Store, StoreError};
 use glam::Vec3;
 use ids::{AgentId, RegionHandle};
@@ -76,7 +79,8 @@ macro_rules! select_accounts {
         concat!(
             "SELECT agent, first_name, last_name, password_hash, created_s, ban_reason, \
              last_region, last_handle, last_x, last_y, last_z, last_look_x, last_look_y, last_look_z, \
-             home_region, home_handle, home_x, home_y, home_z, home_look_x, home_look_y, home_look_z \
+             home_region, home_handle, home_x, home_y, home_z, home_look_x, home_look_y, home_look_z, \
+             checksum, last_checksum, home_checksum \
              FROM accounts ",
             $rest
         )
@@ -84,9 +88,15 @@ macro_rules! select_accounts {
 }
 
 const INSERT: Sql = Sql::same(
-    "INSERT INTO accounts (agent, first_name, last_name, password_hash, created_s) VALUES ($1, $2, $3, $4, $5)",
+    "INSERT INTO accounts (agent, first_name, last_name, password_hash, created_s, checksum, last_checksum, home_checksum) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
 );
 const BY_ID: Sql = Sql::same(select_accounts!("WHERE agent = $1"));
+/// One that is to be changed. In SQLite the transaction itself holds other writers off.
+const BY_ID_TO_CHANGE: Sql = Sql {
+    sqlite: select_accounts!("WHERE agent = $1"),
+    postgres: select_accounts!("WHERE agent = $1 FOR NO KEY UPDATE"),
+};
 // SQLite compares and orders the columns of names without regard to case; PostgreSQL's index is on their `lower`.
 const BY_NAME: Sql = Sql {
     sqlite: select_accounts!("WHERE first_name = $1 AND last_name = $2"),
@@ -113,15 +123,15 @@ const SEARCH: Sql = Sql {
          ORDER BY lower(first_name), lower(last_name) LIMIT $2 OFFSET $3"
     ),
 };
-const SET_PASSWORD_HASH: Sql = Sql::same("UPDATE accounts SET password_hash = $1 WHERE agent = $2");
-const SET_BAN: Sql = Sql::same("UPDATE accounts SET ban_reason = $1 WHERE agent = $2");
+const CHANGE: Sql =
+    Sql::same("UPDATE accounts SET password_hash = $1, ban_reason = $2, checksum = $3 WHERE agent = $4");
 const SET_LAST_LOCATION: Sql = Sql::same(
     "UPDATE accounts SET last_region = $1, last_handle = $2, last_x = $3, last_y = $4, last_z = $5, \
-     last_look_x = $6, last_look_y = $7, last_look_z = $8 WHERE agent = $9",
+     last_look_x = $6, last_look_y = $7, last_look_z = $8, last_checksum = $9 WHERE agent = $10",
 );
 const SET_HOME: Sql = Sql::same(
     "UPDATE accounts SET home_region = $1, home_handle = $2, home_x = $3, home_y = $4, home_z = $5, \
-     home_look_x = $6, home_look_y = $7, home_look_z = $8 WHERE agent = $9",
+     home_look_x = $6, home_look_y = $7, home_look_z = $8, home_checksum = $9 WHERE agent = $10",
 );
 
 impl Store {
@@ -132,7 +142,16 @@ impl Store {
     pub fn create_account(&self, new: &NewAccount) -> Result<(), StoreError> {
         let NewAccount { agent, first, last, password_hash, created_s, folders, items } = new;
         let made = self.write(|session| {
-            session.execute(INSERT, values![agent.0, first, last, password_hash.0, created_s])?;
+            let sum =
+                seals::ACCOUNT.of(values![agent.0, first, last, password_hash.0, created_s, None::<String>]);
+            let (last_sum, home_sum) = (
+                place_checksum(&seals::LAST_PLACE, *agent, None),
+                place_checksum(&seals::HOME, *agent, None),
+            );
+            session.execute(
+                INSERT,
+                values![agent.0, first, last, password_hash.0, created_s, sum, last_sum, home_sum],
+            )?;
             folders.iter().try_for_each(|folder| insert_folder(session, *agent, folder))?;
             items.iter().try_for_each(|item| insert_item(session, *agent, item))
         });
@@ -145,32 +164,53 @@ impl Store {
     /// The account with this id.
     ///
     /// # Errors
-    /// [`StoreError::Query`].
+    /// [`StoreError::DamagedRow`], [`StoreError::Query`].
     pub fn account(&self, agent: AgentId) -> Result<Option<Account>, StoreError> {
-        self.read(|session| session.query_row(BY_ID, values![agent.0], read_account))
-            .map_err(StoreError::query("reading the account", agent.0))
+        let found =
+            self.read(|session| session.query_row(BY_ID, values![agent.0], |row| Ok(read_account(&row))));
+        let found = found.map_err(StoreError::query("reading the account", agent.0))?;
+        found.map(|account| account.ok_or_else(|| damaged(agent.0))).transpose()
     }
 
     /// The account with this name, in any capitals.
     ///
     /// # Errors
-    /// [`StoreError::Query`].
+    /// [`StoreError::DamagedRow`], [`StoreError::Query`].
     pub fn account_by_name(&self, first: &str, last: &str) -> Result<Option<Account>, StoreError> {
-        self.read(|session| session.query_row(BY_NAME, values![first, last], read_account))
-            .map_err(StoreError::query("reading the account", format_args!("{first} {last}")))
+        let name = || format!("{first} {last}");
+        let found = self
+            .read(|session| session.query_row(BY_NAME, values![first, last], |row| Ok(read_account(&row))));
+        let found = found.map_err(StoreError::query("reading the account", name()))?;
+        found.map(|account| account.ok_or_else(|| damaged(name()))).transpose()
     }
 
-    /// Up to `max` accounts in order of their names, beginning behind the name `after`: one page of a list.
+    /// Up to `max` accounts in order of their names, beginning behind the name `after`: one page of a list, without damaged accounts.
     ///
     /// # Errors
     /// [`StoreError::Query`].
     pub fn accounts(&self, after: Option<(&str, &str)>, max: u32) -> Result<Vec<Account>, StoreError> {
-        let (first, last) = after.unwrap_or_default();
-        self.read(|session| session.query(PAGE, values![first, last, max], read_account))
-            .map_err(StoreError::query("listing", "accounts"))
+        let listed = self.read(|session| {
+            let (first, last) = after.unwrap_or_default();
+            let mut name = (first.to_owned(), last.to_owned());
+            let mut accounts = Vec::new();
+            // Others take the places of damaged ones: a short page is the last.
+            loop {
+                let wanted = max.saturating_sub(accounts.len() as u32);
+                let read = |row: Row<'_>| Ok((read_name(&row), read_account(&row)));
+                let rows = session.query(PAGE, values![name.0, name.1, wanted], read)?;
+                let is_last = rows.len() < wanted as usize || wanted == 0;
+                let next = rows.last().and_then(|(name, _)| name.clone());
+                accounts.extend(rows.into_iter().filter_map(|(_, account)| account));
+                match next {
+                    Some(next) if !is_last && accounts.len() < max as usize => name = next,
+                    _ => return Ok(accounts),
+                }
+            }
+        });
+        listed.map_err(StoreError::query("listing", "accounts"))
     }
 
-    /// Up to `max` accounts whose first, last or full name begins with `words`, ordered by name, without the first `skip`.
+    /// Up to `max` accounts whose first, last or full name begins with `words`, ordered by name, without the first `skip`. Damaged ones among these are left out.
     ///
     /// # Errors
     /// [`StoreError::Query`].
@@ -180,24 +220,26 @@ impl Store {
             return Ok(Vec::new());
         }
         let pattern = like_prefix(words);
-        self.read(|session| session.query(SEARCH, values![pattern, max, skip], read_account))
-            .map_err(StoreError::query("searching accounts for", words))
+        let found = self
+            .read(|session| session.query(SEARCH, values![pattern, max, skip], |row| Ok(read_account(&row))));
+        let found = found.map_err(StoreError::query("searching accounts for", words))?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// Replaces the hash of the password.
     ///
     /// # Errors
-    /// [`StoreError::UnknownAccount`], [`StoreError::Query`].
+    /// [`StoreError::UnknownAccount`], [`StoreError::DamagedRow`], [`StoreError::Query`].
     pub fn set_password_hash(&self, agent: AgentId, hash: &PasswordHash) -> Result<(), StoreError> {
-        self.update_account(agent, SET_PASSWORD_HASH, hash.0.as_value())
+        self.change_account(agent, |account| account.password_hash = hash.clone())
     }
 
     /// Bans the account for this reason, or lifts the ban with `None`.
     ///
     /// # Errors
-    /// [`StoreError::UnknownAccount`], [`StoreError::Query`].
+    /// [`StoreError::UnknownAccount`], [`StoreError::DamagedRow`], [`StoreError::Query`].
     pub fn set_ban(&self, agent: AgentId, reason: Option<&str>) -> Result<(), StoreError> {
-        self.update_account(agent, SET_BAN, reason.as_value())
+        self.change_account(agent, |account| account.ban_reason = reason.map(str::to_owned))
     }
 
     /// Remembers where accounts are now, all in one transaction: a server that stops writes thousands at once, and
@@ -206,7 +248,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`]; then no location was written.
     pub fn save_last_locations(&self, locations: &[(AgentId, Location)]) -> Result<(), StoreError> {
-        self.save_locations(SET_LAST_LOCATION, locations)
+        self.save_locations(SET_LAST_LOCATION, &seals::LAST_PLACE, locations)
     }
 
     /// Sets the place that an account returns to.
@@ -214,16 +256,22 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`]. An unknown account is ignored.
     pub fn save_home(&self, agent: AgentId, home: Location) -> Result<(), StoreError> {
-        self.save_locations(SET_HOME, &[(agent, home)])
+        self.save_locations(SET_HOME, &seals::HOME, &[(agent, home)])
     }
 
-    fn save_locations(&self, sql: Sql, locations: &[(AgentId, Location)]) -> Result<(), StoreError> {
+    fn save_locations(
+        &self,
+        sql: Sql,
+        seal: &Seal,
+        locations: &[(AgentId, Location)],
+    ) -> Result<(), StoreError> {
         let saved = self.write(|session| {
             for (agent, location) in locations {
+                let sum = place_checksum(seal, *agent, Some(location));
                 let Location { region, handle, position: at, look_at: look } = location;
                 // The engines' integers are signed; the handle's bits go through unchanged.
                 let handle = handle.0.cast_signed();
-                let values = values![region, handle, at.x, at.y, at.z, look.x, look.y, look.z, agent.0];
+                let values = values![region, handle, at.x, at.y, at.z, look.x, look.y, look.z, sum, agent.0];
                 session.execute(sql, values)?;
             }
             Ok(())
@@ -231,29 +279,55 @@ impl Store {
         saved.map_err(StoreError::query("writing locations of", format_args!("{} accounts", locations.len())))
     }
 
-    fn update_account(&self, agent: AgentId, sql: Sql, value: Value<'_>) -> Result<(), StoreError> {
-        let changed = self
-            .write(|session| session.execute(sql, &[value, agent.0.as_value()]))
-            .map_err(StoreError::query("changing the account", agent.0))?;
-        if changed == 0 { Err(StoreError::UnknownAccount(agent)) } else { Ok(()) }
+    /// Changes the hash of the password or the ban. A damaged account is not sealed anew.
+    fn change_account(&self, agent: AgentId, change: impl Fn(&mut Account)) -> Result<(), StoreError> {
+        let changed = self.write(|session| {
+            let found = session.query_row(BY_ID_TO_CHANGE, values![agent.0], |row| Ok(read_account(&row)))?;
+            let Some(found) = found else { return Ok(Err(StoreError::UnknownAccount(agent))) };
+            let Some(mut account) = found else { return Ok(Err(damaged(agent.0))) };
+            change(&mut account);
+            let Account { password_hash, ban_reason, .. } = &account;
+            session.execute(CHANGE, values![password_hash.0, ban_reason, checksum(&account), agent.0])?;
+            Ok(Ok(()))
+        });
+        changed.map_err(StoreError::query("changing the account", agent.0))?
     }
 }
 
-fn read_account(row: Row<'_>) -> Result<Account, EngineError> {
-    Ok(Account {
-        agent: AgentId(row.get(0)?),
-        first: row.get(1)?,
-        last: row.get(2)?,
-        password_hash: PasswordHash(row.get(3)?),
-        created_s: row.get(4)?,
-        ban_reason: row.get(5)?,
-        last_location: read_location(row, 6)?,
-        home: read_location(row, 14)?,
-    })
+fn damaged(subject: impl fmt::Display) -> StoreError {
+    StoreError::damaged_row("accounts", subject)
+}
+
+/// An account; none if it is damaged.
+fn read_account(row: &Row<'_>) -> Option<Account> {
+    let agent = AgentId(row.get(0).ok()?);
+    let account = Account {
+        agent,
+        first: row.get(1).ok()?,
+        last: row.get(2).ok()?,
+        password_hash: PasswordHash(row.get(3).ok()?),
+        created_s: row.get(4).ok()?,
+        ban_reason: row.get(5).ok()?,
+        last_location: read_place(row, agent, &seals::LAST_PLACE, [6, 23]),
+        home: read_place(row, agent, &seals::HOME, [14, 24]),
+    };
+    (row.get(22).ok() == Some(checksum(&account))).then_some(account)
+}
+
+/// First and last name, of a damaged account as well.
+fn read_name(row: &Row<'_>) -> Option<(String, String)> {
+    Some((row.get(1).ok()?, row.get(2).ok()?))
+}
+
+/// The place in eight columns from `at` on, with the checksum in another one; none if it is damaged.
+fn read_place(row: &Row<'_>, agent: AgentId, seal: &Seal, [at, sum_at]: [usize; 2]) -> Option<Location> {
+    let place = read_location(row, at).ok()?;
+    let sum = place_checksum(seal, agent, place.as_ref());
+    place.filter(|_| row.get(sum_at).ok() == Some(sum))
 }
 
 /// Eight columns from `at` on; NULL in the first means that there is no place.
-fn read_location(row: Row<'_>, at: usize) -> Result<Option<Location>, EngineError> {
+fn read_location(row: &Row<'_>, at: usize) -> Result<Option<Location>, EngineError> {
     let Some(region) = row.get::<Option<String>>(at)? else { return Ok(None) };
     let vector =
         |from: usize| Ok::<_, EngineError>(Vec3::new(row.get(from)?, row.get(from + 1)?, row.get(from + 2)?));
@@ -263,6 +337,22 @@ fn read_location(row: Row<'_>, at: usize) -> Result<Option<Location>, EngineErro
         position: vector(at + 2)?,
         look_at: vector(at + 5)?,
     }))
+}
+
+/// Of an account without its places.
+fn checksum(account: &Account) -> i64 {
+    let Account { agent, first, last, password_hash, created_s, ban_reason, .. } = account;
+    seals::ACCOUNT.of(values![agent.0, first, last, password_hash.0, created_s, ban_reason])
+}
+
+/// Of a place of an account, or of none.
+fn place_checksum(seal: &Seal, agent: AgentId, place: Option<&Location>) -> i64 {
+    let Some(Location { region, handle, position: at, look_at: look }) = place else {
+        let mut cells = [Value::Null; 9];
+        cells[0] = agent.0.as_value();
+        return seal.of(&cells);
+    };
+    seal.of(values![agent.0, region, handle.0.cast_signed(), at.x, at.y, at.z, look.x, look.y, look.z])
 }
 
 /// LIKE pattern of texts that begin with `words`, with a client's wildcards escaped.
@@ -282,7 +372,7 @@ fn like_prefix(words: &str) -> String {
 pub(crate) mod tests {
     use super::*;
     use crate::inventory::tests::{folder, item};
-    use crate::testing::{TestDatabase, on_both_engines};
+    use crate::testing::{TestDatabase, on_both_engines, tamper};
     use uuid::Uuid;
 
     on_both_engines! {
@@ -293,6 +383,8 @@ pub(crate) mod tests {
         changes_reach_the_account_or_say_that_there_is_none,
         a_list_is_read_page_by_page_in_order_of_names,
         a_search_matches_beginnings_and_takes_wildcards_literally,
+        a_damaged_account_is_refused_and_left_out_of_lists,
+        a_damaged_place_is_none,
     }
 
     pub(crate) fn new_account(id: u128, first: &str, last: &str) -> NewAccount {
@@ -412,5 +504,43 @@ pub(crate) mod tests {
     #[test]
     fn hashes_stay_out_of_logs() {
         assert_eq!(format!("{:?}", PasswordHash("$argon2id$secret".into())), "PasswordHash(…)");
+    }
+
+    fn a_damaged_account_is_refused_and_left_out_of_lists(database: &TestDatabase) {
+        let store = database.open();
+        let agents = ["Ada", "Bob", "Cyd"].map(|first| {
+            let id = u128::from(first.as_bytes()[0]) << 16;
+            create(&store, id, first, "Lovelace")
+        });
+        tamper(&store, Sql::same("UPDATE accounts SET ban_reason = 'spam' WHERE first_name = 'Bob'"), &[]);
+        let errors = [
+            store.account(agents[1]).unwrap_err(),
+            store.account_by_name("bob", "lovelace").unwrap_err(),
+            store.set_ban(agents[1], None).unwrap_err(),
+            store.set_password_hash(agents[1], &PasswordHash("other".into())).unwrap_err(),
+        ];
+        for error in errors {
+            assert!(matches!(error, StoreError::DamagedRow { table: "accounts", .. }), "{error}");
+        }
+        let listed = |found: Vec<Account>| found.into_iter().map(|account| account.first).collect::<Vec<_>>();
+        assert_eq!(listed(store.accounts(None, 9).unwrap()), ["Ada", "Cyd"]);
+        // A page is as long as it can be: a short one is the last.
+        assert_eq!(listed(store.accounts(None, 2).unwrap()), ["Ada", "Cyd"]);
+        assert_eq!(listed(store.accounts(Some(("Ada", "Lovelace")), 1).unwrap()), ["Cyd"]);
+        assert_eq!(listed(store.search_accounts("", 0, 9).unwrap()), ["Ada", "Cyd"]);
+        store.set_ban(agents[0], Some("spam")).unwrap();
+        assert_eq!(store.account(agents[0]).unwrap().unwrap().ban_reason.as_deref(), Some("spam"));
+    }
+
+    fn a_damaged_place_is_none(database: &TestDatabase) {
+        let store = database.open();
+        let agent = create(&store, 1, "Ada", "Lovelace");
+        store.save_last_locations(&[(agent, place("Plaza", 12.5))]).unwrap();
+        store.save_home(agent, place("Hills", 1.0)).unwrap();
+        tamper(&store, Sql::same("UPDATE accounts SET last_x = 13.5"), &[]);
+        let account = store.account(agent).unwrap().unwrap();
+        assert_eq!((account.last_location, account.home), (None, Some(place("Hills", 1.0))));
+        store.save_last_locations(&[(agent, place("Plaza", 14.5))]).unwrap();
+        assert_eq!(store.account(agent).unwrap().unwrap().last_location, Some(place("Plaza", 14.5)));
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::damage::first_half;
 use crate::engine::{EngineError, Row, Session, Sql, values};
+use crate::seals;
 use crate::{Store, StoreError};
 use ids::AgentId;
 use uuid::Uuid;
@@ -71,18 +72,19 @@ const PAGE: Sql = Sql::same(
      WHERE agent > $1 ORDER BY agent LIMIT $2",
 );
 const REMOVE_BAKES: Sql = Sql::same("DELETE FROM appearance_bakes WHERE agent = $1");
-const SAVE_BAKE: Sql =
-    Sql::same("INSERT INTO appearance_bakes (agent, face, cache_id, asset) VALUES ($1, $2, $3, $4)");
+const SAVE_BAKE: Sql = Sql::same(
+    "INSERT INTO appearance_bakes (agent, face, cache_id, asset, checksum) VALUES ($1, $2, $3, $4, $5)",
+);
 /// Those whose assets are there.
 const READ_BAKES: Sql = Sql::same(
-    "SELECT b.face, b.cache_id, b.asset FROM appearance_bakes b JOIN assets a ON a.asset = b.asset \
+    "SELECT b.face, b.cache_id, b.asset, b.checksum FROM appearance_bakes b JOIN assets a ON a.asset = b.asset \
      WHERE b.agent = $1 ORDER BY b.face",
 );
 const SAVE_WEARABLES: Sql = Sql::same(
-    "INSERT INTO avatar_wearables (agent, worn) VALUES ($1, $2) \
-     ON CONFLICT (agent) DO UPDATE SET worn = excluded.worn",
+    "INSERT INTO avatar_wearables (agent, worn, checksum) VALUES ($1, $2, $3) \
+     ON CONFLICT (agent) DO UPDATE SET worn = excluded.worn, checksum = excluded.checksum",
 );
-const READ_WEARABLES: Sql = Sql::same("SELECT worn FROM avatar_wearables WHERE agent = $1");
+const READ_WEARABLES: Sql = Sql::same("SELECT worn, checksum FROM avatar_wearables WHERE agent = $1");
 
 impl Store {
     /// Keeps the newest appearances of accounts, in one transaction. Those of accounts that do not exist are left out.
@@ -95,7 +97,7 @@ impl Store {
         saved.map_err(StoreError::query("keeping appearances:", all.len()))
     }
 
-    /// The appearance of an account, with those of its baked textures that are there. A damaged one is removed.
+    /// The appearance of an account, with those of its baked textures that are there and not damaged. A damaged appearance is removed.
     ///
     /// # Errors
     /// [`StoreError::Query`].
@@ -111,8 +113,10 @@ impl Store {
                 other => return Ok(other),
             };
             let bakes = session.query(READ_BAKES, values![agent.0], |row| {
-                Ok(StoredBake { face: row.get(0)?, cache_id: row.get(1)?, asset: row.get(2)? })
+                let bake = StoredBake { face: row.get(0)?, cache_id: row.get(1)?, asset: row.get(2)? };
+                Ok((row.get::<i64>(3)? == bake_checksum(agent, &bake)).then_some(bake))
             })?;
+            let bakes = bakes.into_iter().flatten().collect();
             Ok(Some(Ok(StoredAppearance { bakes, ..look })))
         });
         let found = found.map_err(failed())?;
@@ -140,20 +144,26 @@ impl Store {
             if !is_account(session, agent)? {
                 return Ok(false);
             }
-            session.execute(SAVE_WEARABLES, values![agent.0, bytes]).map(|_| true)
+            let sum = seals::WEARABLES.of(values![agent.0, bytes]);
+            session.execute(SAVE_WEARABLES, values![agent.0, bytes, sum]).map(|_| true)
         });
         let is_saved = saved.map_err(StoreError::query("keeping the outfit of", agent.0))?;
         if is_saved { Ok(()) } else { Err(StoreError::UnknownAccount(agent)) }
     }
 
-    /// The wearables of an account's outfit, as they were kept last; none before. Their items may be gone.
+    /// The wearables of an account's outfit, as they were kept last; none before, and none of a damaged row. Their items may be gone.
     ///
     /// # Errors
     /// [`StoreError::Query`].
     pub fn wearables(&self, agent: AgentId) -> Result<Vec<StoredWearable>, StoreError> {
-        let bytes = self
-            .read(|session| session.query_row(READ_WEARABLES, values![agent.0], |row| row.get::<Vec<u8>>(0)));
-        let bytes = bytes.map_err(StoreError::query("reading the outfit of", agent.0))?.unwrap_or_default();
+        let bytes = self.read(|session| {
+            session.query_row(READ_WEARABLES, values![agent.0], |row| {
+                let (bytes, sum) = (row.get::<Vec<u8>>(0)?, row.get::<i64>(1)?);
+                Ok((seals::WEARABLES.of(values![agent.0, bytes]) == sum).then_some(bytes))
+            })
+        });
+        let bytes = bytes.map_err(StoreError::query("reading the outfit of", agent.0))?;
+        let bytes = bytes.flatten().unwrap_or_default();
         let (rows, _) = bytes.as_chunks::<WEARABLE_LEN>();
         let wearable = |row: &[u8; WEARABLE_LEN]| {
             let (item, kind) = row.split_first_chunk().expect("17 bytes");
@@ -171,10 +181,17 @@ fn save(session: &mut Session<'_>, agent: AgentId, look: &StoredAppearance) -> R
     let sum = checksum(agent, look);
     session.execute(SAVE, values![agent.0, *height_m, texture_entry, visual_params, sum])?;
     session.execute(REMOVE_BAKES, values![agent.0])?;
-    for StoredBake { face, cache_id, asset } in bakes.iter().take(BAKES_MAX) {
-        session.execute(SAVE_BAKE, values![agent.0, *face, cache_id, asset])?;
+    for bake in bakes.iter().take(BAKES_MAX) {
+        let StoredBake { face, cache_id, asset } = bake;
+        let sum = bake_checksum(agent, bake);
+        session.execute(SAVE_BAKE, values![agent.0, *face, cache_id, asset, sum])?;
     }
     Ok(())
+}
+
+fn bake_checksum(agent: AgentId, bake: &StoredBake) -> i64 {
+    let StoredBake { face, cache_id, asset } = bake;
+    seals::BAKE.of(values![agent.0, face, cache_id, asset])
 }
 
 /// Damaged rows behind that of an account, of a number of rows. The last account.

@@ -3,7 +3,9 @@
 //! Two ids with the same bytes share a content. An id keeps its content for ever: a row is added or removed, never changed, but for the last use of a temporary
 //! asset. A content whose bytes were found damaged is in quarantine until the same bytes arrive again.
 
+use crate::counter::{self, CounterValue};
 use crate::engine::{EngineError, Row, Session, Sql, values};
+use crate::seals;
 use crate::{Store, StoreError};
 use ids::AgentId;
 use std::fmt;
@@ -59,7 +61,7 @@ pub struct AssetRow {
 pub struct StoredAsset {
     /// Its row.
     pub row: AssetRow,
-    /// Evidence of damage, if its content is in quarantine.
+    /// Evidence of damage, if its content is in quarantine, or if a row is damaged.
     pub damage: Option<String>,
 }
 
@@ -101,24 +103,31 @@ pub struct AssetCount {
 }
 
 const ADD_CONTENT: Sql = Sql::same(
-    "INSERT INTO asset_contents (hash, length, damage) VALUES ($1, $2, NULL) \
-     ON CONFLICT (hash) DO UPDATE SET damage = NULL WHERE asset_contents.damage IS NOT NULL",
+    "INSERT INTO asset_contents (hash, length, damage, checksum, damage_checksum) VALUES ($1, $2, NULL, $3, $4) \
+     ON CONFLICT (hash) DO UPDATE SET damage = NULL, damage_checksum = excluded.damage_checksum \
+     WHERE asset_contents.damage IS NOT NULL",
 );
 const ADD_ASSET: Sql = Sql::same(
-    "INSERT INTO assets (asset, hash, kind, creator, created_s, origin, used_s) VALUES ($1, $2, $3, $4, $5, $6, $7) \
-     ON CONFLICT (asset) DO NOTHING",
+    "INSERT INTO assets (asset, hash, kind, creator, created_s, origin, used_s, checksum, used_checksum) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (asset) DO NOTHING",
 );
 const IDENTITY: Sql = Sql::same("SELECT hash, kind FROM assets WHERE asset = $1");
 const ASSET: Sql = Sql::same(
-    "SELECT assets.asset, assets.hash, kind, length, creator, created_s, origin, used_s, damage FROM assets \
+    "SELECT assets.asset, assets.hash, kind, length, creator, created_s, origin, used_s, damage, assets.checksum, \
+     used_checksum, asset_contents.checksum, damage_checksum FROM assets \
      JOIN asset_contents ON asset_contents.hash = assets.hash WHERE asset = $1",
 );
 const IS_SOUND: Sql = Sql::same("SELECT length FROM asset_contents WHERE hash = $1 AND damage IS NULL");
-const QUARANTINE: Sql = Sql::same("UPDATE asset_contents SET damage = $1 WHERE hash = $2 AND damage IS NULL");
-const USE: Sql = Sql::same("UPDATE assets SET used_s = $1 WHERE asset = $2 AND used_s < $1");
-const KEEP: Sql = Sql::same("UPDATE assets SET used_s = NULL WHERE asset = $1 AND used_s IS NOT NULL");
-const EXPIRED: Sql =
-    Sql::same("SELECT asset, hash FROM assets WHERE used_s < $1 ORDER BY used_s, asset LIMIT $2");
+const QUARANTINE: Sql = Sql::same(
+    "UPDATE asset_contents SET damage = $1, damage_checksum = $2 WHERE hash = $3 AND damage IS NULL",
+);
+const USE: Sql =
+    Sql::same("UPDATE assets SET used_s = $1, used_checksum = $2 WHERE asset = $3 AND used_s < $1");
+const KEEP: Sql =
+    Sql::same("UPDATE assets SET used_s = NULL, used_checksum = $1 WHERE asset = $2 AND used_s IS NOT NULL");
+const EXPIRED: Sql = Sql::same(
+    "SELECT asset, hash, used_s, used_checksum FROM assets WHERE used_s < $1 ORDER BY used_s, asset LIMIT $2",
+);
 /// One that is named by the appearance of an account.
 const BAKE: Sql = Sql::same("SELECT face FROM appearance_bakes WHERE asset = $1 LIMIT 1");
 /// Seconds until an expired asset is looked at again that an appearance names.
@@ -127,8 +136,9 @@ const REMOVE_EXPIRED: Sql = Sql::same("DELETE FROM assets WHERE asset = $1 AND u
 const REMOVE_UNNAMED_CONTENT: Sql = Sql::same(
     "DELETE FROM asset_contents WHERE hash = $1 AND NOT EXISTS (SELECT 1 FROM assets WHERE assets.hash = $1)",
 );
-const CONTENTS_AFTER: Sql =
-    Sql::same("SELECT hash, length, damage FROM asset_contents WHERE hash > $1 ORDER BY hash LIMIT $2");
+const CONTENTS_AFTER: Sql = Sql::same(
+    "SELECT hash, length, damage, checksum, damage_checksum FROM asset_contents WHERE hash > $1 ORDER BY hash LIMIT $2",
+);
 const NAMES_OF: Sql = Sql::same("SELECT asset FROM assets WHERE hash = $1 ORDER BY asset LIMIT $2");
 const COUNTS: Sql = Sql {
     sqlite: "SELECT kind, count(*), count(used_s), count(damage), sum(length) FROM assets \
@@ -139,10 +149,6 @@ const COUNTS: Sql = Sql {
 
 /// Row of the scrubber's place, in millionths of its way.
 const SCRUB: &str = "asset_scrub";
-const SET_SCRUB: Sql = Sql::same(
-    "INSERT INTO counters (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = $2",
-);
-const SCRUB_PLACE: Sql = Sql::same("SELECT value FROM counters WHERE name = $1");
 const COUNT_CONTENTS: Sql = Sql::same("SELECT count(*) FROM asset_contents");
 
 impl Store {
@@ -184,7 +190,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn quarantine_content(&self, hash: AssetHash, evidence: &str) -> Result<bool, StoreError> {
-        self.write(|session| session.execute(QUARANTINE, values![evidence, hash.0]).map(|n| n > 0))
+        let sum = damage_checksum(hash, Some(evidence));
+        self.write(|session| session.execute(QUARANTINE, values![evidence, sum, hash.0]).map(|n| n > 0))
             .map_err(StoreError::query("putting into quarantine the content", hash))
     }
 
@@ -193,25 +200,25 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn use_temporary_assets(&self, ids: &[Uuid], now_s: i64) -> Result<(), StoreError> {
-        let used = self.write(|session| {
-            ids.iter().try_for_each(|id| session.execute(USE, values![now_s, id]).map(drop))
-        });
+        let used = self.write(|session| ids.iter().try_for_each(|id| use_asset(session, *id, now_s)));
         used.map_err(StoreError::query("recording the use of assets:", ids.len()))
     }
 
-    /// Removes up to `max` temporary assets that were last used before a time, but for those that the appearance of an account names: they count as used. Returns the contents that no asset names any more: their bytes are to be deleted.
+    /// Removes up to `max` temporary assets that were last used before a time, but for those that the appearance of an account names: they count as used. One whose last use is damaged stays. Returns the contents that no asset names any more: their bytes are to be deleted.
     ///
     /// # Errors
     /// [`StoreError::Query`]; then none was removed.
     pub fn remove_expired_assets(&self, before_s: i64, max: u32) -> Result<Vec<AssetHash>, StoreError> {
         let removed = self.write(|session| {
             let expired = session.query(EXPIRED, values![before_s, max], |row| {
-                Ok((row.get::<Uuid>(0)?, AssetHash(row.get(1)?)))
+                let (id, used_s) = (row.get::<Uuid>(0)?, row.get::<i64>(2)?);
+                let is_whole = row.get::<i64>(3)? == used_checksum(id, Some(used_s));
+                Ok(is_whole.then_some((id, AssetHash(row.get(1)?))))
             })?;
             let mut unnamed = Vec::new();
-            for (id, hash) in expired {
+            for (id, hash) in expired.into_iter().flatten() {
                 if session.query_row(BAKE, values![id], |row| row.get::<i64>(0))?.is_some() {
-                    session.execute(USE, values![before_s.saturating_add(NAMED_S), id])?;
+                    use_asset(session, id, before_s.saturating_add(NAMED_S))?;
                     continue;
                 }
                 session.execute(REMOVE_EXPIRED, values![id, before_s])?;
@@ -266,10 +273,13 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn scrub_position(&self) -> Result<f64, StoreError> {
-        let place =
-            self.read(|session| session.query_row(SCRUB_PLACE, values![SCRUB], |row| row.get::<u32>(0)));
+        let place = self.read(|session| counter::read(session, SCRUB));
         let place = place.map_err(StoreError::query("reading", "the scrubber's place"))?;
-        Ok(place.map_or(0.0, |millionths| f64::from(millionths) / 1e6))
+        // Behind a damaged place it begins anew.
+        Ok(match place {
+            Some(CounterValue::Whole(millionths)) => u32::try_from(millionths).map_or(0.0, f64::from) / 1e6,
+            Some(CounterValue::Damaged) | None => 0.0,
+        })
     }
 
     /// Keeps the place of the scrubber, 0 to 1, for the next start.
@@ -278,8 +288,11 @@ impl Store {
     /// [`StoreError::Query`].
     pub fn keep_scrub_position(&self, position: f64) -> Result<(), StoreError> {
         let millionths = (position.clamp(0.0, 1.0) * 1e6) as u32;
-        self.write(|session| session.execute(SET_SCRUB, values![SCRUB, millionths]).map(drop))
-            .map_err(StoreError::query("keeping", "the scrubber's place"))
+        let kept = self.write(|session| {
+            counter::lock(session, SCRUB)?;
+            counter::set(session, SCRUB, millionths.into())
+        });
+        kept.map_err(StoreError::query("keeping", "the scrubber's place"))
     }
 }
 
@@ -294,7 +307,18 @@ pub(crate) fn asset_identity(
 
 /// Makes an asset lasting that was temporary, within a transaction.
 pub(crate) fn keep_asset(session: &mut Session<'_>, id: Uuid) -> Result<(), EngineError> {
-    session.execute(KEEP, values![id]).map(drop)
+    session.execute(KEEP, values![used_checksum(id, None), id]).map(drop)
+}
+
+/// Records the use of a temporary asset.
+fn use_asset(session: &mut Session<'_>, id: Uuid, now_s: i64) -> Result<(), EngineError> {
+    session.execute(USE, values![now_s, used_checksum(id, Some(now_s)), id]).map(drop)
+}
+
+/// Adds a content, or ends its quarantine: its bytes are on the disk.
+fn add_content(session: &mut Session<'_>, hash: AssetHash, length: u32) -> Result<(), EngineError> {
+    let (sum, damage_sum) = (content_checksum(hash, length), damage_checksum(hash, None));
+    session.execute(ADD_CONTENT, values![hash.0, length, sum, damage_sum]).map(drop)
 }
 
 /// Adds one asset within a transaction.
@@ -303,18 +327,19 @@ pub(crate) fn add_asset(session: &mut Session<'_>, row: &AssetRow) -> Result<Ass
         if (hash, kind) != (row.hash, row.kind) {
             return Ok(AssetAdded::Taken);
         }
-        session.execute(ADD_CONTENT, values![hash.0, row.length])?;
+        add_content(session, hash, row.length)?;
         match row.used_s {
-            Some(used_s) => session.execute(USE, values![used_s, row.id])?,
-            None => session.execute(KEEP, values![row.id])?,
-        };
+            Some(used_s) => use_asset(session, row.id, used_s)?,
+            None => keep_asset(session, row.id)?,
+        }
         return Ok(AssetAdded::Known);
     }
-    session.execute(ADD_CONTENT, values![row.hash.0, row.length])?;
+    add_content(session, row.hash, row.length)?;
     let creator = row.creator.0;
+    let (sum, used_sum) = (checksum(row), used_checksum(row.id, row.used_s));
     session.execute(
         ADD_ASSET,
-        values![row.id, row.hash.0, row.kind, creator, row.created_s, row.origin, row.used_s],
+        values![row.id, row.hash.0, row.kind, creator, row.created_s, row.origin, row.used_s, sum, used_sum],
     )?;
     Ok(AssetAdded::New)
 }
@@ -323,24 +348,61 @@ fn first_id(rows: &[AssetRow]) -> Uuid {
     rows.first().map_or(Uuid::nil(), |row| row.id)
 }
 
-fn read_asset(row: Row<'_>) -> Result<StoredAsset, EngineError> {
-    Ok(StoredAsset {
-        row: AssetRow {
-            id: row.get(0)?,
-            hash: AssetHash(row.get(1)?),
-            kind: row.get(2)?,
-            length: row.get(3)?,
-            creator: AgentId(row.get(4)?),
-            created_s: row.get(5)?,
-            origin: row.get(6)?,
-            used_s: row.get(7)?,
-        },
-        damage: row.get(8)?,
-    })
+/// The evidence of a row that does not match its checksum.
+const DAMAGED_ROW: &str = "the checksum of its row does not match";
+
+/// Of an asset without its last use.
+fn checksum(row: &AssetRow) -> i64 {
+    let AssetRow { id, hash, kind, creator, created_s, origin, .. } = row;
+    seals::ASSET.of(values![id, hash.0, kind, creator.0, created_s, origin])
 }
 
-fn read_content(row: Row<'_>) -> Result<AssetContent, EngineError> {
-    Ok(AssetContent { hash: AssetHash(row.get(0)?), length: row.get(1)?, damage: row.get(2)? })
+/// Of the last use of an asset.
+fn used_checksum(id: Uuid, used_s: Option<i64>) -> i64 {
+    seals::ASSET_USE.of(values![id, used_s])
+}
+
+/// Of a content without its quarantine.
+fn content_checksum(hash: AssetHash, length: u32) -> i64 {
+    seals::CONTENT.of(values![hash.0, length])
+}
+
+/// Of the quarantine of a content.
+pub(crate) fn damage_checksum(hash: AssetHash, damage: Option<&str>) -> i64 {
+    seals::QUARANTINE.of(values![hash.0, damage])
+}
+
+/// An asset with its content. One with a damaged row is as one in quarantine: its bytes are not handed out.
+fn read_asset(row: Row<'_>) -> Result<StoredAsset, EngineError> {
+    let asset = AssetRow {
+        id: row.get(0)?,
+        hash: AssetHash(row.get(1)?),
+        kind: row.get(2)?,
+        length: row.get(3)?,
+        creator: AgentId(row.get(4)?),
+        created_s: row.get(5)?,
+        origin: row.get(6)?,
+        used_s: row.get(7)?,
+    };
+    let damage: Option<String> = row.get(8)?;
+    let sums = [
+        checksum(&asset),
+        used_checksum(asset.id, asset.used_s),
+        content_checksum(asset.hash, asset.length),
+        damage_checksum(asset.hash, damage.as_deref()),
+    ];
+    let is_whole = (9..).zip(sums).all(|(at, sum)| row.get(at).ok() == Some(sum));
+    let damage = if is_whole { damage } else { damage.or_else(|| Some(DAMAGED_ROW.to_owned())) };
+    Ok(StoredAsset { row: asset, damage })
+}
+
+/// A content from its hash, its length, its damage and their checksums.
+pub(crate) fn read_content(row: Row<'_>) -> Result<AssetContent, EngineError> {
+    let (hash, length, damage) = (AssetHash(row.get(0)?), row.get(1)?, row.get::<Option<String>>(2)?);
+    let sums = [content_checksum(hash, length), damage_checksum(hash, damage.as_deref())];
+    let is_whole = (3..).zip(sums).all(|(at, sum)| row.get(at).ok() == Some(sum));
+    let damage = if is_whole { damage } else { damage.or_else(|| Some(DAMAGED_ROW.to_owned())) };
+    Ok(AssetContent { hash, length, damage })
 }
 
 fn read_count(row: Row<'_>) -> Result<AssetCount, EngineError> {

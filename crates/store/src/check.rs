@@ -10,6 +10,7 @@ use crate::object_damage::{ObjectDamage, ObjectPart};
 use crate::region;
 use crate::region_objects::{damage, read_rows};
 use crate::schema;
+use crate::seal_check::SealWalk;
 use crate::tables::{TableDigest, digest};
 use crate::worn_rows;
 use crate::{Store, StoreError, StoreUrl};
@@ -72,6 +73,7 @@ pub fn check(url: &StoreUrl) -> Result<CheckReport, StoreError> {
             problems.extend(object_problems(session)?);
             problems.extend(held_problems(session)?);
             problems.extend(avatar_problems(session)?);
+            problems.extend(seal_problems(session)?);
             // Cells that cannot be read are among the problems of the file.
             let tables =
                 if problems.is_empty() { digest(session)? } else { digest(session).unwrap_or_default() };
@@ -185,5 +187,17 @@ fn avatar_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError
         };
     }
     problems.truncate(n_worn + PROBLEMS_MAX);
+    Ok(problems)
+}
+
+/// Damaged rows of the tables that have seals. Damaged pages are among the problems of the file.
+fn seal_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> {
+    let (mut walk, mut problems) = (SealWalk::default(), Vec::new());
+    while let Some(page) = walk.next_page(session)?
+        && problems.len() < PROBLEMS_MAX
+    {
+        problems.extend(page.damages.iter().map(ToString::to_string));
+    }
+    problems.truncate(PROBLEMS_MAX);
     Ok(problems)
 }

@@ -3,7 +3,7 @@
 //! The database is read once, from one unchanging view on a connection of its own, while servers and commands go on writing. The file is void until its
 //! writer has brought it to the disk and read it back ([`read_back`]): unlike a [copy](crate::copy()), an interrupted cut is not continued.
 
-use crate::asset::AssetHash;
+use crate::asset::{AssetHash, damage_checksum};
 use crate::engine::{EngineError, Session, Sql, values};
 use crate::region;
 use crate::schema;
@@ -151,10 +151,13 @@ pub fn remove_from_cut(file: &Path, contents: &[AssetHash]) -> Result<(), StoreE
 /// # Errors
 /// [`StoreError`].
 pub fn end_quarantine(file: &Path, contents: &[AssetHash]) -> Result<(), StoreError> {
-    const HEAL: Sql = Sql::same("UPDATE asset_contents SET damage = NULL WHERE hash = $1");
+    const HEAL: Sql =
+        Sql::same("UPDATE asset_contents SET damage = NULL, damage_checksum = $1 WHERE hash = $2");
     let store = Store::open_scratch(file)?;
     let healed = store.write(|session| {
-        contents.iter().try_for_each(|hash| session.execute(HEAL, values![hash.0]).map(drop))
+        contents.iter().try_for_each(|hash| {
+            session.execute(HEAL, values![damage_checksum(*hash, None), hash.0]).map(drop)
+        })
     });
     healed.map_err(StoreError::query("ending the quarantine of contents in", file.display()))
 }

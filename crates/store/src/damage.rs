@@ -1,6 +1,7 @@
 //! Damaged parts of stored instances: checksums that detect them, and the table into which they are moved.
 
 use crate::engine::{EngineError, Session, Sql, values};
+use crate::seals::{self, seal_numbered};
 use std::fmt;
 
 /// Damaged items kept for the operator; the oldest are dropped first.
@@ -52,24 +53,24 @@ pub struct Damage {
 const SET_ROW_ASIDE: Sql = Sql {
     sqlite: "INSERT INTO instances_set_aside (instance, part, why, content) \
              SELECT instance, $1, $2, CAST(template || char(10) || name || char(10) || coalesce(hex(owner), '') \
-             || char(10) || created_s AS BLOB) FROM instances WHERE instance = $3",
+             || char(10) || created_s AS BLOB) FROM instances WHERE instance = $3 RETURNING number",
     postgres: "INSERT INTO instances_set_aside (instance, part, why, content) \
                SELECT instance, $1, $2, convert_to(template || chr(10) || name || chr(10) \
                || coalesce(upper(encode(owner, 'hex')), '') || chr(10) || created_s, 'UTF8') \
-               FROM instances WHERE instance = $3",
+               FROM instances WHERE instance = $3 RETURNING number",
 };
 // Damage may have changed the type of a cell, and SQLite's tables are strict.
 const SET_IMAGE_ASIDE: Sql = Sql {
     sqlite: "INSERT INTO instances_set_aside (instance, part, why, content) \
-             SELECT instance, $1, $2, coalesce(CAST(state AS BLOB), X'') FROM instance_images WHERE instance = $3",
+             SELECT instance, $1, $2, coalesce(CAST(state AS BLOB), X'') FROM instance_images WHERE instance = $3 RETURNING number",
     postgres: "INSERT INTO instances_set_aside (instance, part, why, content) \
-               SELECT instance, $1, $2, state FROM instance_images WHERE instance = $3",
+               SELECT instance, $1, $2, state FROM instance_images WHERE instance = $3 RETURNING number",
 };
 const SET_JOURNAL_ASIDE: Sql = Sql {
     sqlite: "INSERT INTO instances_set_aside (instance, part, why, content) \
-             SELECT instance, $1, $2, coalesce(CAST(state AS BLOB), X'') FROM instance_journal WHERE instance = $3",
+             SELECT instance, $1, $2, coalesce(CAST(state AS BLOB), X'') FROM instance_journal WHERE instance = $3 RETURNING number",
     postgres: "INSERT INTO instances_set_aside (instance, part, why, content) \
-               SELECT instance, $1, $2, state FROM instance_journal WHERE instance = $3",
+               SELECT instance, $1, $2, state FROM instance_journal WHERE instance = $3 RETURNING number",
 };
 const REMOVE_ROW: Sql = Sql::same("DELETE FROM instances WHERE instance = $1");
 const REMOVE_IMAGE: Sql = Sql::same("DELETE FROM instance_images WHERE instance = $1");
@@ -91,7 +92,8 @@ pub(crate) fn set_aside(
         Part::Journal => (SET_JOURNAL_ASIDE, REMOVE_JOURNAL),
         Part::Visit => unreachable!("a damaged visit is dropped"),
     };
-    session.execute(copy, values![part.as_str(), why, key])?;
+    let numbers: Vec<i64> = session.query(copy, values![part.as_str(), why, key], |row| row.get(0))?;
+    seal_numbered(session, &seals::INSTANCE_ASIDE, &numbers)?;
     session.execute(remove, values![key])?;
     session.execute(FORGET_OLDEST, values![SET_ASIDE_MAX]).map(drop)
 }

@@ -131,6 +131,16 @@ pub enum StoreError {
         /// The last number.
         max: u16,
     },
+    /// A row does not match its checksum, and is not used.
+    #[error(
+        "the row of {subject} in table {table} is damaged: its checksum does not match; `throng verify` names all damage"
+    )]
+    DamagedRow {
+        /// The table.
+        table: &'static str,
+        /// Key of the row: an account, a token.
+        subject: String,
+    },
     /// The account to be changed does not exist.
     #[error("there is no account with the id {}", .0.0)]
     UnknownAccount(AgentId),
@@ -149,6 +159,11 @@ impl StoreError {
         subject: impl std::fmt::Display,
     ) -> impl FnOnce(EngineError) -> Self {
         move |source| Self::Query { doing, subject: subject.to_string(), source: source.into() }
+    }
+
+    /// A damaged row.
+    pub(crate) fn damaged_row(table: &'static str, subject: impl std::fmt::Display) -> Self {
+        Self::DamagedRow { table, subject: subject.to_string() }
     }
 
     /// Wraps the failure of a claim with the address.

@@ -11,6 +11,7 @@ use crate::held_items::{ChangedInventories, ItemEffect, ItemOrigin, ItemTransfer
 use crate::held_row::HeldRow;
 use crate::inventory::{Item, marks};
 use crate::object_damage::{ObjectDamage, ObjectPart, key_of, object_of, set_aside};
+use crate::seals;
 use crate::worn_objects::{WornArrival, WornSave};
 use crate::worn_rows::WornRow;
 use crate::{Store, StoreError};
@@ -121,27 +122,31 @@ pub enum TakeHeld {
 }
 
 const INSERT: Sql = Sql {
-    sqlite: "INSERT INTO held_objects (held, owner, kind, author, held_s, value, checksum) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7) \
+    sqlite: "INSERT INTO held_objects (held, owner, kind, author, held_s, value, checksum, taken_checksum) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
              ON CONFLICT (held) DO UPDATE SET owner = excluded.owner, kind = excluded.kind, author = excluded.author, \
-             held_s = excluded.held_s, value = excluded.value, checksum = excluded.checksum, taken_by = NULL",
-    postgres: "INSERT INTO held_objects (held, owner, kind, author, held_s, value, checksum) \
+             held_s = excluded.held_s, value = excluded.value, checksum = excluded.checksum, taken_by = NULL, \
+             taken_checksum = excluded.taken_checksum",
+    postgres: "INSERT INTO held_objects (held, owner, kind, author, held_s, value, checksum, taken_checksum) \
                SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], \
-               $7::bigint[]) \
+               $7::bigint[], $8::bigint[]) \
                ON CONFLICT (held) DO UPDATE SET owner = excluded.owner, kind = excluded.kind, author = excluded.author, \
-               held_s = excluded.held_s, value = excluded.value, checksum = excluded.checksum, taken_by = NULL",
+               held_s = excluded.held_s, value = excluded.value, checksum = excluded.checksum, taken_by = NULL, \
+               taken_checksum = excluded.taken_checksum",
 };
 const REMOVE: Sql = Sql::same("DELETE FROM held_objects WHERE held = $1");
 const REMOVE_FREE: Sql = Sql::same("DELETE FROM held_objects WHERE held = $1 AND taken_by IS NULL");
 const REMOVE_RANGE: Sql = Sql::same("DELETE FROM held_objects WHERE held >= $1 AND held <= $2");
-const TAKE: Sql = Sql::same("UPDATE held_objects SET taken_by = $1 WHERE held = $2 AND taken_by IS NULL");
-const RELEASE: Sql = Sql::same("UPDATE held_objects SET taken_by = NULL WHERE held = $1");
-/// Keys in the order of the table. A PostgreSQL server mends its own files, and its planner knows no such hint: there these are few.
-const KEYS: Sql = Sql {
-    sqlite: "SELECT held FROM held_objects NOT INDEXED ORDER BY held",
-    postgres: "SELECT held FROM held_objects WHERE taken_by IS NOT NULL ORDER BY held",
+const TAKE: Sql = Sql::same(
+    "UPDATE held_objects SET taken_by = $1, taken_checksum = $2 WHERE held = $3 AND taken_by IS NULL",
+);
+const RELEASE: Sql =
+    Sql::same("UPDATE held_objects SET taken_by = NULL, taken_checksum = $1 WHERE held = $2");
+/// Keys in the order of the table, with their marks. SQLite would take an index for the keys unless it is told otherwise.
+const MARKS: Sql = Sql {
+    sqlite: "SELECT held, taken_by, taken_checksum FROM held_objects NOT INDEXED ORDER BY held",
+    postgres: "SELECT held, taken_by, taken_checksum FROM held_objects ORDER BY held",
 };
-const RELEASE_ALL: Sql = Sql::same("UPDATE held_objects SET taken_by = NULL WHERE taken_by IS NOT NULL");
 const READ: Sql = Sql::same(
     "SELECT held, owner, kind, author, held_s, value, checksum, taken_by FROM held_objects WHERE held = $1",
 );
@@ -244,7 +249,8 @@ impl Store {
     /// When the number of a region is that of an instance.
     pub fn take_held(&self, held: HeldKey, by: WorldId) -> Result<TakeHeld, StoreError> {
         let taken = self.write(|session| {
-            let n = session.execute(TAKE, values![by.0, key(held)])?;
+            let sum = taken_checksum(key(held), Some(by));
+            let n = session.execute(TAKE, values![by.0, sum, key(held)])?;
             let entry = session.query_row(READ, values![key(held)], |row| read_row(&row))?;
             Ok(match entry {
                 None => TakeHeld::Unknown,
@@ -267,28 +273,34 @@ impl Store {
     /// # Panics
     /// When the number of the region is that of an instance.
     pub fn release_held(&self, held: HeldKey) -> Result<bool, StoreError> {
-        let n = self.write(|session| session.execute(RELEASE, values![key(held)]));
+        let n = self.write(|session| release(session, key(held)));
         n.map(|n| n > 0).map_err(StoreError::query("releasing the held object", held))
     }
 
-    /// Takes all marks back, of a server that begins: a region that had got the object would have removed the row with the same save. Their number. Each
-    /// page with keys is read.
+    /// Takes all marks back, of a server that begins, damaged ones too: a region that had got the object would have removed the row with the same save. Their number.
+    /// Each page with keys is read.
     ///
     /// # Errors
     /// [`StoreError::Query`]; then nothing has changed.
     pub fn release_all_held(&self) -> Result<usize, StoreError> {
         let n = self.write(|session| {
             let mut last = -1;
-            session.query(KEYS, &[], |row| {
+            let marked = session.query(MARKS, &[], |row| {
                 let key = row.get::<i64>(0)?;
                 // Rows of a page that was overwritten by another one of the table.
                 if key <= last {
                     return Err(EngineError::disorder());
                 }
                 last = key;
-                Ok(())
+                let is_free = matches!(row.value(1), Ok(Value::Null))
+                    && cell(&row, 2) == Some(taken_checksum(key, None));
+                Ok((!is_free).then_some(key))
             })?;
-            session.execute(RELEASE_ALL, &[])
+            let mut n = 0;
+            for key in marked.into_iter().flatten() {
+                n += release(session, key)?;
+            }
+            Ok(n)
         });
         n.map_err(StoreError::query("releasing", "held objects"))
     }
@@ -392,7 +404,7 @@ pub(crate) fn apply(
                 None
             }
             HeldChange::Release(held) => {
-                session.execute(RELEASE, values![key(*held)])?;
+                release(session, key(*held))?;
                 None
             }
             HeldChange::Undo { first, last } => {
@@ -425,6 +437,11 @@ pub(crate) fn apply(
         effects.extend(inventories.save_worn(session, Ticket(0), save)?);
     }
     Ok(effects)
+}
+
+/// Takes a mark back; the number of rows, one or none.
+fn release(session: &mut Session<'_>, key: i64) -> Result<usize, EngineError> {
+    session.execute(RELEASE, values![taken_checksum(key, None), key])
 }
 
 /// The user whose item gets another asset.
@@ -546,7 +563,7 @@ fn cell<T: ColumnValue>(row: &Row<'_>, at: usize) -> Option<T> {
 }
 
 /// Cells of a new row.
-fn cells(row: &HeldRow) -> [Value<'_>; 7] {
+fn cells(row: &HeldRow) -> [Value<'_>; 8] {
     [
         Value::Integer(key(row.key)),
         Value::Blob(row.owner.0.as_bytes()),
@@ -555,7 +572,13 @@ fn cells(row: &HeldRow) -> [Value<'_>; 7] {
         Value::Integer(row.held_s),
         Value::Blob(&row.value),
         Value::Integer(checksum(row)),
+        Value::Integer(taken_checksum(key(row.key), None)),
     ]
+}
+
+/// Of the mark of a row, beside the checksum of the rest. Readers pass over it: marks are as the running server has set them.
+fn taken_checksum(key: i64, taken_by: Option<WorldId>) -> i64 {
+    seals::TAKEN.of(values![key, taken_by.map(|region| region.0)])
 }
 
 fn checksum(row: &HeldRow) -> i64 {

@@ -5,6 +5,8 @@
 use crate::damage::{Damage, Part, first_half, hexadecimal, set_aside};
 use crate::engine::{EngineError, Row, Session, Sql, Value, values};
 use crate::instance_state::{SEQUENCE_MAX, highest_sequence};
+use crate::seals;
+use crate::token::world_checksum;
 use crate::{Store, StoreError};
 use ids::{AgentId, Uuid};
 
@@ -62,17 +64,18 @@ pub struct InstanceList {
 }
 
 const INSERT: Sql = Sql::same(
-    "INSERT INTO instances (instance, template, name, owner, created_s, born, checksum) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    "INSERT INTO instances (instance, template, name, owner, created_s, born, checksum, trouble_checksum) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
 );
 const REMOVE: Sql = Sql::same("DELETE FROM instances WHERE instance = $1");
 const ALL: Sql = Sql::same(
     "SELECT i.instance, i.template, i.name, i.owner, i.created_s, i.checksum, i.trouble, i.born, t.token, p.visited_s, \
-     p.checksum FROM instances i LEFT JOIN api_worlds t ON t.instance = i.instance \
+     p.checksum, t.checksum FROM instances i LEFT JOIN api_worlds t ON t.instance = i.instance \
      LEFT JOIN portal_instances p ON p.instance = i.instance ORDER BY i.created_s, i.instance",
 );
 const INSERT_MAKER: Sql = Sql::same(
-    "INSERT INTO api_worlds (instance, token) VALUES ($1, $2) ON CONFLICT (instance) DO UPDATE SET token = excluded.token",
+    "INSERT INTO api_worlds (instance, token, checksum) VALUES ($1, $2, $3) \
+     ON CONFLICT (instance) DO UPDATE SET token = excluded.token, checksum = excluded.checksum",
 );
 const REMOVE_MAKER: Sql = Sql::same("DELETE FROM api_worlds WHERE instance = $1");
 const INSERT_VISIT: Sql =
@@ -103,10 +106,13 @@ impl Store {
             [*created_s, born],
         );
         self.write(|session| {
-            session.execute(INSERT, values![id, template, name, owner, created_s, born, sum])?;
+            let trouble_sum = trouble_checksum(*id, None);
+            session.execute(INSERT, values![id, template, name, owner, created_s, born, sum, trouble_sum])?;
             match origin {
                 InstanceOrigin::Operator => session.execute(REMOVE_MAKER, values![id]),
-                InstanceOrigin::Token(token) => session.execute(INSERT_MAKER, values![id, token]),
+                InstanceOrigin::Token(token) => {
+                    session.execute(INSERT_MAKER, values![id, token, world_checksum(*id, token)])
+                }
                 InstanceOrigin::Portal { visited_s } => {
                     session.execute(REMOVE_MAKER, values![id])?;
                     session.execute(INSERT_VISIT, values![id, visited_s, visit_checksum(*id, *visited_s)])
@@ -218,9 +224,10 @@ fn read(row: Row<'_>) -> Result<(Listed, u64), &'static str> {
     let born = born.ok_or("the number of its birth is none")?;
     let id = Uuid::from_slice(key).map_err(|_| "the id is none")?;
     let owner = owner.map(Uuid::from_slice).transpose().map_err(|_| "the owner is none")?.map(AgentId);
-    // Nothing depends on this text.
+    // Nothing depends on this text; its checksum is looked at by checks only.
     let trouble = row.get(6).unwrap_or_else(|_| Some("It is in trouble.".to_owned()));
-    let maker = row.get(8).unwrap_or_default();
+    let maker = row.get::<Option<String>>(8).ok().flatten();
+    let maker = maker.filter(|token| row.get(11).ok() == Some(world_checksum(id, token)));
     let visit = row.get::<Option<i64>>(9).ok().flatten().zip(row.get::<Option<i64>>(10).ok().flatten());
     let visited_s = visit.filter(|&(s, sum)| sum == visit_checksum(id, s)).map(|(visited_s, _)| visited_s);
     let instance = Instance { id, template, name, owner, created_s };
@@ -261,6 +268,11 @@ fn checksum(
         hasher.update(&born.to_le_bytes());
     }
     first_half(&hasher.finalize())
+}
+
+/// Of the reason for which an instance's state is unavailable.
+pub(crate) fn trouble_checksum(id: Uuid, trouble: Option<&str>) -> i64 {
+    seals::TROUBLE.of(values![id, trouble])
 }
 
 fn visit_checksum(id: Uuid, visited_s: i64) -> i64 {

@@ -6,6 +6,7 @@
 
 use crate::damage::{Damage, Part, first_half, hexadecimal, set_aside};
 use crate::engine::{EngineError, Session, Sql, values};
+use crate::instance::trouble_checksum;
 use crate::{Store, StoreError};
 use ids::Uuid;
 
@@ -72,7 +73,8 @@ const STATES: Sql = Sql {
                UNION ALL SELECT 1::bigint, sequence, state, checksum FROM instance_journal WHERE instance = $1",
 };
 const HAS_IMAGE: Sql = Sql::same("SELECT sequence FROM instance_images WHERE instance = $1");
-const SET_TROUBLE: Sql = Sql::same("UPDATE instances SET trouble = $1 WHERE instance = $2");
+const SET_TROUBLE: Sql =
+    Sql::same("UPDATE instances SET trouble = $1, trouble_checksum = $2 WHERE instance = $3");
 const IMAGE_SEQUENCES: Sql = Sql::same("SELECT instance FROM instance_images ORDER BY sequence DESC");
 const JOURNAL_SEQUENCES: Sql = Sql::same("SELECT instance FROM instance_journal ORDER BY sequence DESC");
 
@@ -211,7 +213,7 @@ fn mark_and_set_aside(session: &mut Session<'_>, id: Uuid, part: Part, why: &str
     let is_all = part == Part::Image || session.query(HAS_IMAGE, values![id], |_| Ok(()))?.is_empty();
     if is_all {
         let trouble = format!("Its saved state is damaged and was set aside ({part}: {why}).");
-        session.execute(SET_TROUBLE, values![trouble, id])?;
+        session.execute(SET_TROUBLE, values![trouble, trouble_checksum(id, Some(trouble.as_str())), id])?;
     }
     set_aside(session, id.as_bytes(), part, why)
 }

@@ -1,5 +1,7 @@
 //! Inventories: folders and items, each belonging to one account.
 //!
+//! A row that does not match its checksum is damaged: it is left out of lists, and neither read nor changed by its id, which stays taken. It goes with its folder.
+//!
 //! Every read names the owner, which is the session's agent: an id of another owner is not found. Start with [`Store::change_inventory`] for writes; their
 //! rules are in `edit`, walks through folders in `tree`. [`Store::give`] changes the inventories of two users at once.
 
@@ -26,6 +28,7 @@ pub use offers::{OFFERS_MAX, OFFERS_WAITING_MAX, Offer, OfferAnswered, OfferKind
 pub use tree::FolderContents;
 
 use crate::engine::{EngineError, Row, Session, Sql, values};
+use crate::seals;
 use crate::{Store, StoreError};
 use ids::AgentId;
 use uuid::Uuid;
@@ -107,7 +110,7 @@ pub struct Sale {
 /// In the order of [`read_folder`].
 macro_rules! select_folders {
     ($rest:literal) => {
-        concat!("SELECT folder, parent, name, type_default, version FROM inventory_folders ", $rest)
+        concat!("SELECT folder, parent, name, type_default, version, checksum FROM inventory_folders ", $rest)
     };
 }
 
@@ -117,7 +120,7 @@ macro_rules! select_items {
         concat!(
             "SELECT item, folder, asset, asset_type, inventory_type, name, description, flags, created_s, \
              creator, last_owner, group_id, group_owned, base_mask, owner_mask, group_mask, everyone_mask, \
-             next_owner_mask, sale_type, sale_price FROM inventory_items ",
+             next_owner_mask, sale_type, sale_price, checksum FROM inventory_items ",
             $rest
         )
     };
@@ -146,33 +149,45 @@ const ITEMS_IN: Sql = Sql {
     postgres: select_items!("WHERE owner = $1 AND folder = $2 ORDER BY name, item LIMIT $3"),
 };
 const ITEM: Sql = Sql::same(select_items!("WHERE owner = $1 AND item = $2"));
+const HAS_FOLDER: Sql = Sql::same("SELECT version FROM inventory_folders WHERE owner = $1 AND folder = $2");
+const HAS_ITEM: Sql = Sql::same("SELECT flags FROM inventory_items WHERE owner = $1 AND item = $2");
 const COUNT_SOME_ITEMS: Sql =
     Sql::same("SELECT count(*) FROM (SELECT 1 FROM inventory_items WHERE owner = $1 LIMIT $2) AS found");
 const INSERT_FOLDER: Sql = Sql::same(
-    "INSERT INTO inventory_folders (owner, folder, parent, name, type_default, version) \
-     VALUES ($1, $2, $3, $4, $5, $6)",
+    "INSERT INTO inventory_folders (owner, folder, parent, name, type_default, version, checksum) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7)",
 );
 const INSERT_ITEM: Sql = Sql::same(
     "INSERT INTO inventory_items (owner, item, folder, asset, asset_type, inventory_type, name, description, flags, \
      created_s, creator, last_owner, group_id, group_owned, base_mask, owner_mask, group_mask, everyone_mask, \
-     next_owner_mask, sale_type, sale_price) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
+     next_owner_mask, sale_type, sale_price, checksum) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)",
 );
 /// All columns but the ids, the kinds and the time of creation.
 const UPDATE_ITEM: Sql = Sql::same(
     "UPDATE inventory_items SET folder = $1, asset = $2, name = $3, description = $4, flags = $5, creator = $6, \
      last_owner = $7, group_id = $8, group_owned = $9, base_mask = $10, owner_mask = $11, group_mask = $12, \
-     everyone_mask = $13, next_owner_mask = $14, sale_type = $15, sale_price = $16 WHERE owner = $17 AND item = $18",
+     everyone_mask = $13, next_owner_mask = $14, sale_type = $15, sale_price = $16, checksum = $17 \
+     WHERE owner = $18 AND item = $19",
 );
 
 impl Store {
     /// All folders of an inventory, root first, then by name: the skeleton that a login needs.
     ///
     /// # Errors
-    /// [`StoreError::Query`].
+    /// [`StoreError::DamagedRow`] if the root is damaged, [`StoreError::Query`].
     pub fn folders(&self, owner: AgentId) -> Result<Vec<Folder>, StoreError> {
-        self.read(|session| session.query(SKELETON, values![owner.0], read_folder))
-            .map_err(StoreError::query("reading the folders of", owner.0))
+        let rows = self
+            .read(|session| session.query(SKELETON, values![owner.0], |row| Ok(read_folder(owner, &row))))
+            .map_err(StoreError::query("reading the folders of", owner.0))?;
+        let n_rows = rows.len();
+        let folders = whole(rows);
+        // The others mean nothing without it.
+        if folders.len() < n_rows && folders.first().is_none_or(|first| !first.parent.is_nil()) {
+            let root = format!("the root of {}", owner.0);
+            return Err(StoreError::damaged_row("inventory_folders", root));
+        }
+        Ok(folders)
     }
 
     /// One folder, when the owner has it.
@@ -198,7 +213,9 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn folders_in(&self, owner: AgentId, parent: Uuid, max: u32) -> Result<Vec<Folder>, StoreError> {
-        self.read(|session| session.query(FOLDERS_IN, values![owner.0, parent, max], read_folder))
+        let read = |row: Row<'_>| Ok(read_folder(owner, &row));
+        self.read(|session| session.query(FOLDERS_IN, values![owner.0, parent, max], read))
+            .map(whole)
             .map_err(StoreError::query("reading the folders in", parent))
     }
 
@@ -207,7 +224,9 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn items_in(&self, owner: AgentId, folder: Uuid, max: u32) -> Result<Vec<Item>, StoreError> {
-        self.read(|session| session.query(ITEMS_IN, values![owner.0, folder, max], read_item))
+        let read = |row: Row<'_>| Ok(read_item(owner, &row));
+        self.read(|session| session.query(ITEMS_IN, values![owner.0, folder, max], read))
+            .map(whole)
             .map_err(StoreError::query("reading the items in", folder))
     }
 
@@ -239,11 +258,12 @@ pub(crate) fn insert_folder(
     folder: &Folder,
 ) -> Result<(), EngineError> {
     let Folder { id, parent, name, type_default, version } = folder;
-    session.execute(INSERT_FOLDER, values![owner.0, id, parent, name, type_default, version]).map(drop)
+    let sum = folder_checksum(owner, folder);
+    session.execute(INSERT_FOLDER, values![owner.0, id, parent, name, type_default, version, sum]).map(drop)
 }
 
 pub(crate) fn insert_item(session: &mut Session<'_>, owner: AgentId, item: &Item) -> Result<(), EngineError> {
-    let permissions = &item.permissions;
+    let (permissions, sum) = (&item.permissions, item_checksum(owner, item));
     let values = values![
         owner.0,
         item.id,
@@ -266,13 +286,48 @@ pub(crate) fn insert_item(session: &mut Session<'_>, owner: AgentId, item: &Item
         permissions.next_owner,
         item.sale.kind,
         item.sale.price,
+        sum,
     ];
     session.execute(INSERT_ITEM, values).map(drop)
 }
 
-/// Writes all of an item that may change.
-fn update_item(session: &mut Session<'_>, owner: AgentId, item: &Item) -> Result<(), EngineError> {
+/// The checksum of a folder's row.
+fn folder_checksum(owner: AgentId, folder: &Folder) -> i64 {
+    let Folder { id, parent, name, type_default, version } = folder;
+    seals::FOLDER.of(values![owner.0, id, parent, name, type_default, version])
+}
+
+/// The checksum of an item's row.
+fn item_checksum(owner: AgentId, item: &Item) -> i64 {
     let permissions = &item.permissions;
+    seals::ITEM.of(values![
+        owner.0,
+        item.id,
+        item.folder,
+        item.asset,
+        item.asset_type,
+        item.inventory_type,
+        item.name,
+        item.description,
+        item.flags,
+        item.created_s,
+        permissions.creator,
+        permissions.last_owner,
+        permissions.group,
+        permissions.group_owned,
+        permissions.base,
+        permissions.owner,
+        permissions.group_mask,
+        permissions.everyone,
+        permissions.next_owner,
+        item.sale.kind,
+        item.sale.price,
+    ])
+}
+
+/// Writes all of an item that may change. The rest has to be as it is stored.
+fn update_item(session: &mut Session<'_>, owner: AgentId, item: &Item) -> Result<(), EngineError> {
+    let (permissions, sum) = (&item.permissions, item_checksum(owner, item));
     let values = values![
         item.folder,
         item.asset,
@@ -290,26 +345,45 @@ fn update_item(session: &mut Session<'_>, owner: AgentId, item: &Item) -> Result
         permissions.next_owner,
         item.sale.kind,
         item.sale.price,
+        sum,
         owner.0,
         item.id,
     ];
     session.execute(UPDATE_ITEM, values).map(drop)
 }
 
+/// A folder; none if it is damaged, either.
 pub(crate) fn find_folder(
     session: &mut Session<'_>,
     owner: AgentId,
     folder: Uuid,
 ) -> Result<Option<Folder>, EngineError> {
-    session.query_row(FOLDER, values![owner.0, folder], read_folder)
+    let read = |row: Row<'_>| Ok(read_folder(owner, &row));
+    Ok(session.query_row(FOLDER, values![owner.0, folder], read)?.flatten())
 }
 
+/// An item; none if it is damaged, either.
 pub(crate) fn find_item(
     session: &mut Session<'_>,
     owner: AgentId,
     item: Uuid,
 ) -> Result<Option<Item>, EngineError> {
-    session.query_row(ITEM, values![owner.0, item], read_item)
+    let read = |row: Row<'_>| Ok(read_item(owner, &row));
+    Ok(session.query_row(ITEM, values![owner.0, item], read)?.flatten())
+}
+
+/// True for the id of a folder, damaged or not: it is taken.
+pub(crate) fn has_folder(
+    session: &mut Session<'_>,
+    owner: AgentId,
+    folder: Uuid,
+) -> Result<bool, EngineError> {
+    Ok(session.query_row(HAS_FOLDER, values![owner.0, folder], |_| Ok(()))?.is_some())
+}
+
+/// True for the id of an item, damaged or not: it is taken.
+pub(crate) fn has_item(session: &mut Session<'_>, owner: AgentId, item: Uuid) -> Result<bool, EngineError> {
+    Ok(session.query_row(HAS_ITEM, values![owner.0, item], |_| Ok(()))?.is_some())
 }
 
 fn find_folder_of_type(
@@ -317,48 +391,68 @@ fn find_folder_of_type(
     owner: AgentId,
     type_default: i8,
 ) -> Result<Option<Folder>, EngineError> {
-    session.query_row(FOLDER_OF_TYPE, values![owner.0, type_default], read_folder)
+    let read = |row: Row<'_>| Ok(read_folder(owner, &row));
+    Ok(session.query_row(FOLDER_OF_TYPE, values![owner.0, type_default], read)?.flatten())
+}
+
+/// True if a folder has this type, damaged or not.
+fn has_folder_of_type(
+    session: &mut Session<'_>,
+    owner: AgentId,
+    type_default: i8,
+) -> Result<bool, EngineError> {
+    Ok(session.query_row(FOLDER_OF_TYPE, values![owner.0, type_default], |_| Ok(()))?.is_some())
 }
 
 /// The folder that no other one holds.
 fn find_root(session: &mut Session<'_>, owner: AgentId) -> Result<Option<Folder>, EngineError> {
-    session.query_row(FOLDERS_IN, values![owner.0, Uuid::nil(), 1_u32], read_folder)
+    let read = |row: Row<'_>| Ok(read_folder(owner, &row));
+    Ok(session.query_row(FOLDERS_IN, values![owner.0, Uuid::nil(), 1_u32], read)?.flatten())
 }
 
-fn read_folder(row: Row<'_>) -> Result<Folder, EngineError> {
-    Ok(Folder {
-        id: row.get(0)?,
-        parent: row.get(1)?,
-        name: row.get(2)?,
-        type_default: row.get(3)?,
-        version: row.get(4)?,
-    })
+/// Rows without the damaged ones.
+fn whole<T>(rows: Vec<Option<T>>) -> Vec<T> {
+    rows.into_iter().flatten().collect()
 }
 
-fn read_item(row: Row<'_>) -> Result<Item, EngineError> {
-    Ok(Item {
-        id: row.get(0)?,
-        folder: row.get(1)?,
-        asset: row.get(2)?,
-        asset_type: row.get(3)?,
-        inventory_type: row.get(4)?,
-        name: row.get(5)?,
-        description: row.get(6)?,
-        flags: row.get(7)?,
-        created_s: row.get(8)?,
+/// A folder; none if it is damaged.
+fn read_folder(owner: AgentId, row: &Row<'_>) -> Option<Folder> {
+    let folder = Folder {
+        id: row.get(0).ok()?,
+        parent: row.get(1).ok()?,
+        name: row.get(2).ok()?,
+        type_default: row.get(3).ok()?,
+        version: row.get(4).ok()?,
+    };
+    (row.get(5).ok() == Some(folder_checksum(owner, &folder))).then_some(folder)
+}
+
+/// An item; none if it is damaged.
+fn read_item(owner: AgentId, row: &Row<'_>) -> Option<Item> {
+    let item = Item {
+        id: row.get(0).ok()?,
+        folder: row.get(1).ok()?,
+        asset: row.get(2).ok()?,
+        asset_type: row.get(3).ok()?,
+        inventory_type: row.get(4).ok()?,
+        name: row.get(5).ok()?,
+        description: row.get(6).ok()?,
+        flags: row.get(7).ok()?,
+        created_s: row.get(8).ok()?,
         permissions: Permissions {
-            creator: row.get(9)?,
-            last_owner: row.get(10)?,
-            group: row.get(11)?,
-            group_owned: row.get(12)?,
-            base: row.get(13)?,
-            owner: row.get(14)?,
-            group_mask: row.get(15)?,
-            everyone: row.get(16)?,
-            next_owner: row.get(17)?,
+            creator: row.get(9).ok()?,
+            last_owner: row.get(10).ok()?,
+            group: row.get(11).ok()?,
+            group_owned: row.get(12).ok()?,
+            base: row.get(13).ok()?,
+            owner: row.get(14).ok()?,
+            group_mask: row.get(15).ok()?,
+            everyone: row.get(16).ok()?,
+            next_owner: row.get(17).ok()?,
         },
-        sale: Sale { kind: row.get(18)?, price: row.get(19)? },
-    })
+        sale: Sale { kind: row.get(18).ok()?, price: row.get(19).ok()? },
+    };
+    (row.get(20).ok() == Some(item_checksum(owner, &item))).then_some(item)
 }
 
 #[cfg(test)]

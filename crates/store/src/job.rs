@@ -1,6 +1,7 @@
 //! Jobs of the operator with their outcomes. Their progress is in memory only.
 
-use crate::engine::{EngineError, Row, Sql, values};
+use crate::engine::{Row, Sql, values};
+use crate::seals;
 use crate::{Store, StoreError};
 
 /// A job as it is kept.
@@ -31,22 +32,23 @@ pub struct JobRow {
 /// All jobs that are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobList {
-    /// Readable rows, by their numbers.
+    /// Rows that are not damaged, by their numbers.
     pub rows: Vec<JobRow>,
-    /// The highest number, also of a row that cannot be read.
+    /// The highest number, also of a damaged row.
     pub last: u64,
 }
 
 const SAVE: Sql = Sql::same(
-    "INSERT INTO jobs (job, kind, subject, author, state, created_s, started_s, ended_s, outcome, result) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
+    "INSERT INTO jobs (job, kind, subject, author, state, created_s, started_s, ended_s, outcome, result, checksum) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
      ON CONFLICT (job) DO UPDATE SET kind = excluded.kind, subject = excluded.subject, author = excluded.author, \
      state = excluded.state, created_s = excluded.created_s, started_s = excluded.started_s, ended_s = excluded.ended_s, \
-     outcome = excluded.outcome, result = excluded.result",
+     outcome = excluded.outcome, result = excluded.result, checksum = excluded.checksum",
 );
 const REMOVE: Sql = Sql::same("DELETE FROM jobs WHERE job = $1");
 const ALL: Sql = Sql::same(
-    "SELECT job, kind, subject, author, state, created_s, started_s, ended_s, outcome, result FROM jobs ORDER BY job",
+    "SELECT job, kind, subject, author, state, created_s, started_s, ended_s, outcome, result, checksum FROM jobs \
+     ORDER BY job",
 );
 
 impl Store {
@@ -59,9 +61,10 @@ impl Store {
             for row in changed {
                 let JobRow { number, kind, subject, author, state, created_s, .. } = row;
                 let JobRow { started_s, ended_s, outcome, result, .. } = row;
-                let number = number.cast_signed();
+                let (number, sum) = (number.cast_signed(), checksum(row));
                 let values = values![
-                    number, kind, subject, author, state, created_s, started_s, ended_s, outcome, result
+                    number, kind, subject, author, state, created_s, started_s, ended_s, outcome, result,
+                    sum,
                 ];
                 session.execute(SAVE, values)?;
             }
@@ -72,12 +75,12 @@ impl Store {
         saved.map_err(StoreError::query("keeping", "jobs"))
     }
 
-    /// All jobs. Rows that cannot be read are left out.
+    /// All jobs. Damaged rows are left out.
     ///
     /// # Errors
     /// [`StoreError::Query`].
     pub fn jobs(&self) -> Result<JobList, StoreError> {
-        let numbered = |row: Row<'_>| Ok((row.get::<i64>(0)?, read(&row).ok()));
+        let numbered = |row: Row<'_>| Ok((row.get::<i64>(0)?, read(&row)));
         let rows = self.read(|session| session.query(ALL, &[], numbered));
         let rows = rows.map_err(StoreError::query("reading", "jobs"))?;
         let last = rows.last().map_or(0, |&(number, _)| number.cast_unsigned());
@@ -85,19 +88,29 @@ impl Store {
     }
 }
 
-fn read(row: &Row<'_>) -> Result<JobRow, EngineError> {
-    Ok(JobRow {
-        number: row.get::<i64>(0)?.cast_unsigned(),
-        kind: row.get(1)?,
-        subject: row.get(2)?,
-        author: row.get(3)?,
-        state: row.get(4)?,
-        created_s: row.get(5)?,
-        started_s: row.get(6)?,
-        ended_s: row.get(7)?,
-        outcome: row.get(8)?,
-        result: row.get(9)?,
-    })
+/// A job; none if it is damaged.
+fn read(row: &Row<'_>) -> Option<JobRow> {
+    let job = JobRow {
+        number: row.get::<i64>(0).ok()?.cast_unsigned(),
+        kind: row.get(1).ok()?,
+        subject: row.get(2).ok()?,
+        author: row.get(3).ok()?,
+        state: row.get(4).ok()?,
+        created_s: row.get(5).ok()?,
+        started_s: row.get(6).ok()?,
+        ended_s: row.get(7).ok()?,
+        outcome: row.get(8).ok()?,
+        result: row.get(9).ok()?,
+    };
+    (row.get(10).ok() == Some(checksum(&job))).then_some(job)
+}
+
+fn checksum(row: &JobRow) -> i64 {
+    let JobRow { number, kind, subject, author, state, created_s, .. } = row;
+    let JobRow { started_s, ended_s, outcome, result, .. } = row;
+    let number = number.cast_signed();
+    seals::JOB
+        .of(values![number, kind, subject, author, state, created_s, started_s, ended_s, outcome, result])
 }
 
 #[cfg(test)]

@@ -38,6 +38,8 @@ mod region_land;
 mod region_materials;
 mod region_objects;
 mod schema;
+mod seal_check;
+mod seals;
 mod tables;
 #[cfg(test)]
 mod testing;
@@ -80,6 +82,7 @@ pub use region_contents::RegionContent;
 pub use region_documents::{DocumentChanges, RegionDocument};
 pub use region_land::{LandChanges, LandKey, LandKind, LandRows};
 pub use region_objects::{RegionChanges, StoredRegion};
+pub use seal_check::{RowDamage, SealWalk, SealedPage};
 pub use tables::TableDigest;
 pub use token::{ApiToken, TOKEN_HASH_BYTES};
 pub use uploads::{ItemChange, UploadAdded, UploadRows};

@@ -2,6 +2,7 @@
 
 use crate::engine::{EngineError, Session, Sql, values};
 use crate::region_land::LandKey;
+use crate::seals::{self, seal_numbered};
 use ids::{LocalId, WorldId};
 use std::fmt;
 
@@ -78,33 +79,33 @@ impl fmt::Display for ObjectDamage {
 // Damage may have changed the type of a cell, and SQLite's tables are strict.
 const SET_REGION_ASIDE: Sql = Sql {
     sqlite: "INSERT INTO objects_set_aside (object, part, why, content) \
-             SELECT region * 4294967296, $1, $2, coalesce(CAST(state AS BLOB), X'') FROM regions WHERE region = $3",
+             SELECT region * 4294967296, $1, $2, coalesce(CAST(state AS BLOB), X'') FROM regions WHERE region = $3 RETURNING number",
     postgres: "INSERT INTO objects_set_aside (object, part, why, content) \
-               SELECT region * 4294967296, $1, $2, state FROM regions WHERE region = $3",
+               SELECT region * 4294967296, $1, $2, state FROM regions WHERE region = $3 RETURNING number",
 };
 const SET_BODY_ASIDE: Sql = Sql {
     sqlite: "INSERT INTO objects_set_aside (object, part, why, content) \
-             SELECT object, $1, $2, coalesce(CAST(value AS BLOB), X'') FROM object_bodies WHERE object = $3",
+             SELECT object, $1, $2, coalesce(CAST(value AS BLOB), X'') FROM object_bodies WHERE object = $3 RETURNING number",
     postgres: "INSERT INTO objects_set_aside (object, part, why, content) \
-               SELECT object, $1, $2, value FROM object_bodies WHERE object = $3",
+               SELECT object, $1, $2, value FROM object_bodies WHERE object = $3 RETURNING number",
 };
 const SET_STATE_ASIDE: Sql = Sql {
     sqlite: "INSERT INTO objects_set_aside (object, part, why, content) \
-             SELECT object, $1, $2, coalesce(CAST(value AS BLOB), X'') FROM object_states WHERE object = $3",
+             SELECT object, $1, $2, coalesce(CAST(value AS BLOB), X'') FROM object_states WHERE object = $3 RETURNING number",
     postgres: "INSERT INTO objects_set_aside (object, part, why, content) \
-               SELECT object, $1, $2, value FROM object_states WHERE object = $3",
+               SELECT object, $1, $2, value FROM object_states WHERE object = $3 RETURNING number",
 };
 const SET_HELD_ASIDE: Sql = Sql {
     sqlite: "INSERT INTO objects_set_aside (object, part, why, content) \
-             SELECT held, $1, $2, coalesce(CAST(value AS BLOB), X'') FROM held_objects WHERE held = $3",
+             SELECT held, $1, $2, coalesce(CAST(value AS BLOB), X'') FROM held_objects WHERE held = $3 RETURNING number",
     postgres: "INSERT INTO objects_set_aside (object, part, why, content) \
-               SELECT held, $1, $2, value FROM held_objects WHERE held = $3",
+               SELECT held, $1, $2, value FROM held_objects WHERE held = $3 RETURNING number",
 };
 const SET_LAND_ASIDE: Sql = Sql {
     sqlite: "INSERT INTO objects_set_aside (object, part, why, content) \
-             SELECT land, $1, $2, coalesce(CAST(value AS BLOB), X'') FROM region_land WHERE land = $3",
+             SELECT land, $1, $2, coalesce(CAST(value AS BLOB), X'') FROM region_land WHERE land = $3 RETURNING number",
     postgres: "INSERT INTO objects_set_aside (object, part, why, content) \
-               SELECT land, $1, $2, value FROM region_land WHERE land = $3",
+               SELECT land, $1, $2, value FROM region_land WHERE land = $3 RETURNING number",
 };
 const REMOVE_REGION: Sql = Sql::same("DELETE FROM regions WHERE region = $1");
 const REMOVE_BODY: Sql = Sql::same("DELETE FROM object_bodies WHERE object = $1");
@@ -136,7 +137,8 @@ pub(crate) fn set_aside(session: &mut Session<'_>, damages: &[ObjectDamage]) -> 
             ObjectPart::HeldObject => (SET_HELD_ASIDE, REMOVE_HELD, key_of(*region, *object)),
             ObjectPart::Land => (SET_LAND_ASIDE, REMOVE_LAND, key_of(*region, *object)),
         };
-        session.execute(copy, values![part.as_str(), why, key])?;
+        let numbers: Vec<i64> = session.query(copy, values![part.as_str(), why, key], |row| row.get(0))?;
+        seal_numbered(session, &seals::OBJECT_ASIDE, &numbers)?;
         session.execute(remove, values![key])?;
     }
     session.execute(FORGET_OLDEST, values![OBJECTS_SET_ASIDE_MAX]).map(drop)

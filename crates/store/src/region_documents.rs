@@ -1,17 +1,18 @@
 //! Documents of a region's archive as they were loaded: that of its settings, and that of each parcel. They have what the region itself has no place for, so
 //! that an archive that is saved later has it again. They come with the save of the region that has the rest of the archive.
 
-use crate::engine::{EngineError, Row, Session, Sql, values};
+use crate::engine::{EngineError, Session, Sql, values};
+use crate::seals;
 use crate::{Store, StoreError};
 use ids::{Uuid, WorldId};
 
 const PUT: Sql = Sql::same(
-    "INSERT INTO region_documents (region, document, value) VALUES ($1, $2, $3) \
-     ON CONFLICT (region, document) DO UPDATE SET value = excluded.value",
+    "INSERT INTO region_documents (region, document, value, checksum) VALUES ($1, $2, $3, $4) \
+     ON CONFLICT (region, document) DO UPDATE SET value = excluded.value, checksum = excluded.checksum",
 );
 const CLEAR: Sql = Sql::same("DELETE FROM region_documents WHERE region = $1");
 const READ_ALL: Sql =
-    Sql::same("SELECT document, value FROM region_documents WHERE region = $1 ORDER BY document");
+    Sql::same("SELECT document, value, checksum FROM region_documents WHERE region = $1 ORDER BY document");
 
 /// A document, by the id of its parcel; the null id is that of the settings.
 pub type RegionDocument = (Uuid, Vec<u8>);
@@ -52,24 +53,32 @@ pub(crate) fn save(
         session.execute(CLEAR, values![region.0])?;
     }
     for (document, value) in rows {
-        session.execute(PUT, values![region.0, document, value])?;
+        let sum = checksum(region, *document, value);
+        session.execute(PUT, values![region.0, document, value, sum])?;
     }
     Ok(())
 }
 
 impl Store {
-    /// All documents of a region.
+    /// All documents of a region but the damaged ones.
     ///
     /// # Errors
     /// [`StoreError::Query`].
     pub fn region_documents(&self, region: WorldId) -> Result<Vec<RegionDocument>, StoreError> {
-        self.read(|session| session.query(READ_ALL, values![region.0], read))
-            .map_err(StoreError::query("reading documents of region", region.0))
+        let found = self.read(|session| {
+            session.query(READ_ALL, values![region.0], |row| {
+                let (document, value): RegionDocument = (row.get(0)?, row.get(1)?);
+                let is_whole = row.get::<i64>(2)? == checksum(region, document, &value);
+                Ok(is_whole.then_some((document, value)))
+            })
+        });
+        let found = found.map_err(StoreError::query("reading documents of region", region.0))?;
+        Ok(found.into_iter().flatten().collect())
     }
 }
 
-fn read(row: Row<'_>) -> Result<RegionDocument, EngineError> {
-    Ok((row.get(0)?, row.get(1)?))
+fn checksum(region: WorldId, document: Uuid, value: &[u8]) -> i64 {
+    seals::DOCUMENT.of(values![region.0, document, value])
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ pub(crate) struct StoreTable {
     /// The key's columns, which are the first ones.
     n_keys: usize,
     n_columns: usize,
+    /// Names of all columns.
+    columns: Vec<&'static str>,
     /// Rows read at once; few where a row holds a whole state.
     page: usize,
     first: String,
@@ -32,43 +34,55 @@ const DESCRIPTIONS: &[(&str, &str, usize)] = &[
         "accounts",
         "agent; first_name, last_name, password_hash, created_s, ban_reason, last_region, last_handle, last_x, last_y, \
          last_z, last_look_x, last_look_y, last_look_z, home_region, home_handle, home_x, home_y, home_z, home_look_x, \
-         home_look_y, home_look_z",
+         home_look_y, home_look_z, checksum, last_checksum, home_checksum",
         SMALL,
     ),
-    ("inventory_folders", "owner, folder; parent, name, type_default, version", SMALL),
+    ("inventory_folders", "owner, folder; parent, name, type_default, version, checksum", SMALL),
     (
         "inventory_items",
         "owner, item; folder, asset, asset_type, inventory_type, name, description, flags, created_s, creator, \
          last_owner, group_id, group_owned, base_mask, owner_mask, group_mask, everyone_mask, next_owner_mask, \
-         sale_type, sale_price",
+         sale_type, sale_price, checksum",
         SMALL,
     ),
     ("worn_objects", "owner, item; point, revision, is_ahead, value, checksum", LARGE),
     ("avatar_appearances", "agent; height_m, texture_entry, visual_params, checksum", SMALL),
-    ("appearance_bakes", "agent, face; cache_id, asset", SMALL),
-    ("avatar_wearables", "agent; worn", SMALL),
-    ("inventory_offers", "receiver, offer; giver, transaction_id, kind, made_s, state", SMALL),
-    ("instances", "instance; template, name, owner, created_s, checksum, trouble, born", SMALL),
+    ("appearance_bakes", "agent, face; cache_id, asset, checksum", SMALL),
+    ("avatar_wearables", "agent; worn, checksum", SMALL),
+    (
+        "inventory_offers",
+        "receiver, offer; giver, transaction_id, kind, made_s, state, checksum, state_checksum",
+        SMALL,
+    ),
+    (
+        "instances",
+        "instance; template, name, owner, created_s, checksum, trouble, born, trouble_checksum",
+        SMALL,
+    ),
     ("portal_instances", "instance; visited_s, checksum", SMALL),
     ("instance_images", "instance; sequence, state, checksum", LARGE),
     ("instance_journal", "instance; sequence, state, checksum", LARGE),
-    ("instances_set_aside", "number; instance, part, why, content", LARGE),
-    ("api_tokens", "name; hash, scopes, created_s, expires_s, worlds_max", SMALL),
-    ("api_worlds", "instance; token", SMALL),
-    ("counters", "name; value", SMALL),
+    ("instances_set_aside", "number; instance, part, why, content, checksum", LARGE),
+    ("api_tokens", "name; hash, scopes, created_s, expires_s, worlds_max, checksum", SMALL),
+    ("api_worlds", "instance; token, checksum", SMALL),
+    ("counters", "name; value, checksum", SMALL),
     ("regions", "region; epoch, sequence, cache_id, state, checksum, name, ticket", LARGE),
     ("object_bodies", "object; value, checksum", SMALL),
     ("object_states", "object; value, checksum", SMALL),
     ("region_land", "land; value, checksum", SMALL),
-    ("held_objects", "held; owner, kind, author, held_s, value, checksum, taken_by", LARGE),
-    ("objects_set_aside", "number; object, part, why, content", SMALL),
-    ("region_materials", "region, material; value", SMALL),
-    ("region_documents", "region, document; value", LARGE),
-    ("asset_contents", "hash; length, damage", SMALL),
-    ("assets", "asset; hash, kind, creator, created_s, origin, used_s", SMALL),
-    ("jobs", "job; kind, subject, author, state, created_s, started_s, ended_s, outcome, result", LARGE),
-    ("item_marks", "held; owner, item, taken_by", SMALL),
-    ("database_identity", "number; id", SMALL),
+    ("held_objects", "held; owner, kind, author, held_s, value, checksum, taken_by, taken_checksum", LARGE),
+    ("objects_set_aside", "number; object, part, why, content, checksum", SMALL),
+    ("region_materials", "region, material; value, checksum", SMALL),
+    ("region_documents", "region, document; value, checksum", LARGE),
+    ("asset_contents", "hash; length, damage, checksum, damage_checksum", SMALL),
+    ("assets", "asset; hash, kind, creator, created_s, origin, used_s, checksum, used_checksum", SMALL),
+    (
+        "jobs",
+        "job; kind, subject, author, state, created_s, started_s, ended_s, outcome, result, checksum",
+        LARGE,
+    ),
+    ("item_marks", "held; owner, item, taken_by, checksum", SMALL),
+    ("database_identity", "number; id, checksum", SMALL),
 ];
 
 /// All tables with rows of their own.
@@ -89,6 +103,7 @@ impl StoreTable {
             name,
             n_keys,
             n_columns,
+            columns: description.split([';', ',']).map(str::trim).collect(),
             page,
             first: format!("SELECT {columns} FROM {name} ORDER BY {key} LIMIT {page}"),
             next: format!(
@@ -110,6 +125,19 @@ impl StoreTable {
     /// Changes that are made in one transaction.
     pub(crate) const fn page(&self) -> usize {
         self.page
+    }
+
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Names of the columns, those of the key first.
+    pub(crate) fn columns(&self) -> &[&'static str] {
+        &self.columns
+    }
+
+    pub(crate) const fn n_keys(&self) -> usize {
+        self.n_keys
     }
 
     pub(crate) fn insert(
@@ -144,10 +172,20 @@ impl StoreTable {
             let cells = (0..self.n_columns).map(|at| Ok(TableCell::from(row.value(at)?)));
             Ok(TableRow { cells: cells.collect::<Result<_, EngineError>>()?, n_keys: self.n_keys })
         };
+        self.query_page(session, after.map(TableRow::key), read)
+    }
+
+    /// A page of rows behind a key, as `read` makes them.
+    pub(crate) fn query_page<T>(
+        &'static self,
+        session: &mut Session<'_>,
+        after: Option<&[TableCell]>,
+        read: impl FnMut(Row<'_>) -> Result<T, EngineError>,
+    ) -> Result<Vec<T>, EngineError> {
         match after {
             None => session.query(Sql::same(&self.first), &[], read),
-            Some(row) => {
-                let key: Vec<Value<'_>> = row.key().iter().map(TableCell::value).collect();
+            Some(key) => {
+                let key: Vec<Value<'_>> = key.iter().map(TableCell::value).collect();
                 session.query(Sql::same(&self.next), &key, read)
             }
         }
@@ -198,8 +236,9 @@ pub(crate) struct TableRow {
     n_keys: usize,
 }
 
+/// A cell of such a row.
 #[derive(Clone, Debug, PartialEq)]
-enum TableCell {
+pub(crate) enum TableCell {
     Null,
     Integer(i64),
     Real(f64),
@@ -208,13 +247,22 @@ enum TableCell {
 }
 
 impl TableCell {
-    fn value(&self) -> Value<'_> {
+    pub(crate) fn value(&self) -> Value<'_> {
         match self {
             Self::Null => Value::Null,
             Self::Integer(n) => Value::Integer(*n),
             Self::Real(n) => Value::Real(*n),
             Self::Text(text) => Value::Text(text),
             Self::Blob(bytes) => Value::Blob(bytes),
+        }
+    }
+
+    pub(crate) fn n_bytes(&self) -> usize {
+        match self {
+            Self::Null => 0,
+            Self::Integer(_) | Self::Real(_) => 8,
+            Self::Text(text) => text.len(),
+            Self::Blob(bytes) => bytes.len(),
         }
     }
 }
@@ -250,13 +298,7 @@ impl TableRow {
 
     /// Bytes of its cells.
     pub(crate) fn n_bytes(&self) -> u64 {
-        let bytes = self.cells.iter().map(|cell| match cell {
-            TableCell::Null => 0,
-            TableCell::Integer(_) | TableCell::Real(_) => 8,
-            TableCell::Text(text) => text.len(),
-            TableCell::Blob(bytes) => bytes.len(),
-        });
-        bytes.sum::<usize>() as u64
+        self.cells.iter().map(TableCell::n_bytes).sum::<usize>() as u64
     }
 
     /// Its key, for messages.
@@ -273,37 +315,29 @@ impl TableRow {
     /// Over all cells with their kinds and lengths.
     pub(crate) fn hash(&self) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new();
-        for cell in &self.cells {
-            let (kind, number);
-            let bytes: &[u8] = match cell {
-                TableCell::Null => {
-                    kind = b'n';
-                    &[]
-                }
-                TableCell::Integer(n) => {
-                    kind = b'i';
-                    number = n.to_le_bytes();
-                    &number
-                }
-                TableCell::Real(n) => {
-                    kind = b'r';
-                    // SQLite does not keep the sign of zero.
-                    number = (n + 0.0).to_le_bytes();
-                    &number
-                }
-                TableCell::Text(text) => {
-                    kind = b't';
-                    text.as_bytes()
-                }
-                TableCell::Blob(bytes) => {
-                    kind = b'b';
-                    bytes
-                }
-            };
-            hasher.update(&[kind]).update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
-        }
+        self.cells.iter().for_each(|cell| hash_cell(&mut hasher, cell.value()));
         hasher.finalize()
     }
+}
+
+/// Adds a cell with its kind and length to a hash.
+pub(crate) fn hash_cell(hasher: &mut blake3::Hasher, cell: Value<'_>) {
+    let number;
+    let (kind, bytes): (u8, &[u8]) = match cell {
+        Value::Null => (b'n', &[][..]),
+        Value::Integer(n) => {
+            number = n.to_le_bytes();
+            (b'i', &number[..])
+        }
+        Value::Real(n) => {
+            // SQLite does not keep the sign of zero.
+            number = (n + 0.0).to_le_bytes();
+            (b'r', &number[..])
+        }
+        Value::Text(text) => (b't', text.as_bytes()),
+        Value::Blob(bytes) => (b'b', bytes),
+    };
+    hasher.update(&[kind]).update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
 }
 
 /// Digest of a table: number of rows, and a hash over the rows' hashes in key order.

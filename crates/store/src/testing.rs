@@ -4,6 +4,7 @@
 //! server and runs them.
 
 use crate::engine::{Sql, Value};
+use crate::seals::seal_all_rows;
 use crate::{Store, StoreUrl};
 use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
@@ -92,4 +93,14 @@ fn run_batch(server: &StoreUrl, sql: &str) {
 /// Changes rows in ways that the store itself would not; returns their number.
 pub(crate) fn tamper(store: &Store, sql: Sql, values: &[Value<'_>]) -> usize {
     store.write(|session| session.execute(sql, values)).unwrap()
+}
+
+/// Changes rows in ways that the store has no call for, and seals them: they are not damaged.
+pub(crate) fn rewrite(store: &Store, sql: Sql, values: &[Value<'_>]) -> usize {
+    let rewritten = store.write(|session| {
+        let n = session.execute(sql, values)?;
+        seal_all_rows(session)?;
+        Ok(n)
+    });
+    rewritten.unwrap()
 }

@@ -4,13 +4,14 @@
 //! Lists come in parts, in the order of their keys. Start with [`view`].
 
 use crate::appearance::{self, AppearanceDamage};
-use crate::asset::{AssetContent, AssetHash};
+use crate::asset::{AssetContent, AssetHash, read_content};
 use crate::check::{file_problems, instance_problems};
-use crate::engine::{Engine, EngineError, Session, Sql, values};
+use crate::engine::{Engine, EngineError, Row, Session, Sql, values};
 use crate::held_objects::{HeldPage, read_page};
 use crate::inventory::Folder;
 use crate::region::{self, RegionRow};
 use crate::region_objects::{StoredRegion, read_region};
+use crate::seal_check::{SealWalk, SealedPage};
 use crate::tables::{TableDigest, digest};
 use crate::worn_rows::{self, WornDamage, WornRow};
 use crate::{Store, StoreError, StoreUrl};
@@ -99,9 +100,11 @@ const LOST_MARKS: Sql = Sql::same(
     "SELECT m.owner, m.item FROM item_marks m LEFT JOIN inventory_items i ON i.owner = m.owner AND i.item = m.item \
      WHERE i.item IS NULL ORDER BY m.held LIMIT $1",
 );
-const CONTENTS: Sql =
-    Sql::same("SELECT hash, length, damage FROM asset_contents WHERE hash > $1 ORDER BY hash LIMIT $2");
-const CONTENT: Sql = Sql::same("SELECT hash, length, damage FROM asset_contents WHERE hash = $1");
+const CONTENTS: Sql = Sql::same(
+    "SELECT hash, length, damage, checksum, damage_checksum FROM asset_contents WHERE hash > $1 ORDER BY hash LIMIT $2",
+);
+const CONTENT: Sql =
+    Sql::same("SELECT hash, length, damage, checksum, damage_checksum FROM asset_contents WHERE hash = $1");
 const ASSETS_OF: Sql = Sql::same("SELECT asset FROM assets WHERE hash = $1 ORDER BY asset LIMIT $2");
 const ASSET: Sql = Sql::same("SELECT hash FROM assets WHERE asset = $1");
 const COUNT_ASSETS: Sql = Sql::same("SELECT count(*) FROM assets");
@@ -221,7 +224,16 @@ impl StoreView<'_, '_> {
         Ok((damages, last))
     }
 
-    /// Items of all inventories behind one of an owner, with the hashes of their assets.
+    /// The next part of a look at the checksums of rows that belong to no region and to no instance; none behind the last one. Damaged rows are reported.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn sealed_rows(&mut self, walk: &mut SealWalk) -> Result<Option<SealedPage>, StoreError> {
+        walk.next_page(self.session).map_err(StoreError::query("reading the rows of", self.url))
+    }
+
+    /// Items of all inventories behind one of an owner, with the hashes of their assets. Cells of damaged items that cannot be read are left empty; an item whose id
+    /// cannot be read is left out.
     ///
     /// # Errors
     /// [`StoreError::Query`].
@@ -230,17 +242,9 @@ impl StoreView<'_, '_> {
         (owner, item): (AgentId, Uuid),
         limit: u32,
     ) -> Result<Vec<ItemReference>, StoreError> {
-        let items = self.session.query(ITEMS, values![owner.0, item, limit], |row| {
-            Ok(ItemReference {
-                owner: AgentId(row.get(0)?),
-                item: row.get(1)?,
-                name: row.get(2)?,
-                asset: row.get(3)?,
-                asset_type: row.get(4)?,
-                hash: row.get::<Option<[u8; 32]>>(5)?.map(AssetHash),
-            })
-        });
-        items.map_err(StoreError::query("reading items behind", item))
+        let items = self.session.query(ITEMS, values![owner.0, item, limit], |row| Ok(read_reference(&row)));
+        let items = items.map_err(StoreError::query("reading items behind", item))?;
+        Ok(items.into_iter().flatten().collect())
     }
 
     /// Items that are marked as on their way into a region and do not exist, the longest marked first.
@@ -253,7 +257,7 @@ impl StoreView<'_, '_> {
             .map_err(StoreError::query("looking for", "marked items"))
     }
 
-    /// Folders of all inventories behind one of an owner.
+    /// Folders of all inventories behind one of an owner. Cells of damaged folders that cannot be read are left empty; a folder whose id cannot be read is left out.
     ///
     /// # Errors
     /// [`StoreError::Query`].
@@ -262,17 +266,10 @@ impl StoreView<'_, '_> {
         (owner, folder): (AgentId, Uuid),
         limit: u32,
     ) -> Result<Vec<(AgentId, Folder)>, StoreError> {
-        let folders = self.session.query(FOLDERS, values![owner.0, folder, limit], |row| {
-            let folder = Folder {
-                id: row.get(1)?,
-                parent: row.get(2)?,
-                name: row.get(3)?,
-                type_default: row.get(4)?,
-                version: row.get(5)?,
-            };
-            Ok((AgentId(row.get(0)?), folder))
-        });
-        folders.map_err(StoreError::query("reading folders behind", folder))
+        let folders =
+            self.session.query(FOLDERS, values![owner.0, folder, limit], |row| Ok(read_folder(&row)));
+        let folders = folders.map_err(StoreError::query("reading folders behind", folder))?;
+        Ok(folders.into_iter().flatten().collect())
     }
 
     /// Contents of assets behind a hash.
@@ -280,9 +277,7 @@ impl StoreView<'_, '_> {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn contents_after(&mut self, hash: AssetHash, limit: u32) -> Result<Vec<AssetContent>, StoreError> {
-        let contents = self.session.query(CONTENTS, values![hash.0, limit], |row| {
-            Ok(AssetContent { hash: AssetHash(row.get(0)?), length: row.get(1)?, damage: row.get(2)? })
-        });
+        let contents = self.session.query(CONTENTS, values![hash.0, limit], read_content);
         contents.map_err(StoreError::query("reading contents behind", hash))
     }
 
@@ -291,9 +286,7 @@ impl StoreView<'_, '_> {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn content(&mut self, hash: AssetHash) -> Result<Option<AssetContent>, StoreError> {
-        let content = self.session.query_row(CONTENT, values![hash.0], |row| {
-            Ok(AssetContent { hash: AssetHash(row.get(0)?), length: row.get(1)?, damage: row.get(2)? })
-        });
+        let content = self.session.query_row(CONTENT, values![hash.0], read_content);
         content.map_err(StoreError::query("reading the content", hash))
     }
 
@@ -335,10 +328,34 @@ impl StoreView<'_, '_> {
     /// [`StoreError::Query`].
     pub fn account_name(&mut self, agent: AgentId) -> Result<Option<String>, StoreError> {
         let name = self.session.query_row(ACCOUNT, values![agent.0], |row| {
-            Ok(format!("{} {}", row.get::<String>(0)?, row.get::<String>(1)?))
+            // A damaged name serves as far as it can be read.
+            Ok(row.get::<String>(0).ok().zip(row.get::<String>(1).ok()))
         });
-        name.map_err(StoreError::query("reading the account", agent.0))
+        let name = name.map_err(StoreError::query("reading the account", agent.0))?;
+        Ok(name.flatten().map(|(first, last)| format!("{first} {last}")))
     }
+}
+
+fn read_reference(row: &Row<'_>) -> Option<ItemReference> {
+    Some(ItemReference {
+        owner: AgentId(row.get(0).ok()?),
+        item: row.get(1).ok()?,
+        name: row.get(2).unwrap_or_default(),
+        asset: row.get(3).unwrap_or_default(),
+        asset_type: row.get(4).unwrap_or_default(),
+        hash: row.get::<Option<[u8; 32]>>(5).ok().flatten().map(AssetHash),
+    })
+}
+
+fn read_folder(row: &Row<'_>) -> Option<(AgentId, Folder)> {
+    let folder = Folder {
+        id: row.get(1).ok()?,
+        parent: row.get(2).unwrap_or_default(),
+        name: row.get(3).unwrap_or_default(),
+        type_default: row.get(4).unwrap_or_default(),
+        version: row.get(5).unwrap_or_default(),
+    };
+    Some((AgentId(row.get(0).ok()?), folder))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::damage::first_half;
 use crate::engine::{ColumnValue, EngineError, Row, Session, Sql, values};
 use crate::object_damage::OBJECTS_SET_ASIDE_MAX;
+use crate::seals::{self, seal_numbered};
 use ids::AgentId;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -49,9 +50,9 @@ const POINT: Sql = Sql::same("SELECT point FROM worn_objects WHERE owner = $1 AN
 // Damage may have changed the type of a cell, and SQLite's tables are strict.
 const SET_ASIDE: Sql = Sql {
     sqlite: "INSERT INTO objects_set_aside (object, part, why, content) \
-             SELECT 0, $1, $2, coalesce(CAST(value AS BLOB), X'') FROM worn_objects WHERE owner = $3 AND item = $4",
+             SELECT 0, $1, $2, coalesce(CAST(value AS BLOB), X'') FROM worn_objects WHERE owner = $3 AND item = $4 RETURNING number",
     postgres: "INSERT INTO objects_set_aside (object, part, why, content) \
-               SELECT 0, $1, $2, value FROM worn_objects WHERE owner = $3 AND item = $4",
+               SELECT 0, $1, $2, value FROM worn_objects WHERE owner = $3 AND item = $4 RETURNING number",
 };
 const REMOVE_DAMAGED: Sql = Sql::same("DELETE FROM worn_objects WHERE owner = $1 AND item = $2");
 const FORGET_OLDEST: Sql = Sql::same(
@@ -146,7 +147,8 @@ pub(crate) fn after(
 pub(crate) fn set_aside(session: &mut Session<'_>, damage: &WornDamage) -> Result<(), EngineError> {
     let WornDamage { owner, item } = damage;
     let why = damage.to_string();
-    session.execute(SET_ASIDE, values![PART, why, owner.0, item])?;
+    let numbers: Vec<i64> = session.query(SET_ASIDE, values![PART, why, owner.0, item], |row| row.get(0))?;
+    seal_numbered(session, &seals::OBJECT_ASIDE, &numbers)?;
     session.execute(REMOVE_DAMAGED, values![owner.0, item])?;
     session.execute(FORGET_OLDEST, values![OBJECTS_SET_ASIDE_MAX]).map(drop)
 }

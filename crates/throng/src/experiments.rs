@@ -1,7 +1,10 @@
 //! `throng experiment`: from the command line to the experiments and their reports.
 
 use crate::cli::{ExperimentArgs, SinkName, SummaryArgs};
-use experiment::{EXPERIMENTS, ExperimentError, ExperimentReport, RunParameters, RunsSummary, SinkKind};
+use crate::database;
+use experiment::{
+    EXPERIMENTS, ExperimentError, ExperimentReport, RunParameters, RunStore, RunsSummary, SinkKind,
+};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -39,6 +42,8 @@ pub fn run(args: &ExperimentArgs) -> Result<ExperimentOutput, ExperimentError> {
         what: "another process of this program".into(),
         source,
     })?;
+    let store = args.store.as_deref().map(|text| RunStore::new(text, database::with_password)).transpose()?;
+    let command = std::env::args().collect::<Vec<_>>().join(" ");
     let request = RunParameters {
         name: args.name.clone(),
         quick: args.quick,
@@ -48,8 +53,9 @@ pub fn run(args: &ExperimentArgs) -> Result<ExperimentOutput, ExperimentError> {
         starve: args.starve,
         kills: args.kills,
         part: args.part.clone(),
+        command: store.as_ref().map_or_else(|| command.clone(), |store| store.mask(&command)),
+        store,
         executable,
-        command: std::env::args().collect::<Vec<_>>().join(" "),
     };
     if args.runs > 1 {
         let out = args.out.clone().unwrap_or_else(|| experiment::usual_out(&args.name));
@@ -102,6 +108,7 @@ pub const fn exit_status(error: &ExperimentError) -> u8 {
         ExperimentError::NoTun { .. } => 3,
         ExperimentError::Unknown { .. }
         | ExperimentError::Option { .. }
+        | ExperimentError::Store { .. }
         | ExperimentError::Summary { .. } => 2,
         _ => 1,
     }
@@ -148,6 +155,7 @@ mod tests {
             starve: None,
             kills: None,
             part: None,
+            store: None,
             executable: "throng".into(),
             command: String::new(),
         })
@@ -167,10 +175,36 @@ mod tests {
             starve: Some(40),
             kills: None,
             part: None,
+            store: None,
             executable: "throng".into(),
             command: String::new(),
         })
         .unwrap_err();
         assert_eq!((exit_status(&error), error.to_string().as_str()), (2, "worlds has no option --starve"));
+    }
+
+    #[test]
+    fn a_database_is_for_one_experiment_on_loopback() {
+        for (name, sink, why) in [
+            ("keep", SinkKind::Lo, "keep has no option --store"),
+            ("keep-kills", SinkKind::Tun, "--store needs --sink lo: servers in a network of their own"),
+        ] {
+            let store = RunStore::new("postgres://throng@db.example/grid", |url| url).unwrap();
+            let error = experiment::run(&RunParameters {
+                name: name.into(),
+                quick: true,
+                sink,
+                out: None,
+                duration: None,
+                starve: None,
+                kills: None,
+                part: None,
+                store: Some(store),
+                executable: "throng".into(),
+                command: String::new(),
+            })
+            .unwrap_err();
+            assert!(exit_status(&error) == 2 && error.to_string().starts_with(why), "{error}");
+        }
     }
 }

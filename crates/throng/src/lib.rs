@@ -27,6 +27,7 @@ pub mod record;
 mod region_changes;
 pub mod region_command;
 pub mod replay;
+pub mod script_command;
 pub mod serve;
 pub mod server_command;
 pub mod store_command;

@@ -7,14 +7,15 @@ use std::process::ExitCode;
 use telemetry::allocations::{CountingAllocator, give_large_blocks_back};
 use throng::archive_command::ArchiveCommandError;
 use throng::backup_command::BackupCommandError;
-use throng::cli::{Cli, Command, ConfigCommand, ExperimentCommand};
+use throng::cli::{Cli, Command, ConfigCommand, ExperimentCommand, ScriptCommand};
 use throng::inventory_command::GiveCommandError;
 use throng::region_command::RegionCommandError;
 use throng::store_command::StoreCommandError;
 use throng::{
     archive_command, assets_command, backup_command, config, console, crashes, estate_command, experiments,
     inventory_command, jobs_command, load, measure, objects_command, preflights, record, region_command,
-    replay, serve, server_command, store_command, supervise, terrain, token, trace, tune, user, workload,
+    replay, script_command, serve, server_command, store_command, supervise, terrain, token, trace, tune,
+    user, workload,
 };
 
 /// Exit status for a configuration that is not valid; clap uses the same for a command line that is not.
@@ -102,6 +103,11 @@ fn main() -> ExitCode {
         },
         Command::Oar(command) => finish_archive(archive_command::run_oar(command)),
         Command::Iar(command) => finish_archive(archive_command::run_iar(command)),
+        Command::Script(ScriptCommand::Check(args)) => {
+            let checked = script_command::check(&args);
+            let printed = print(&checked.text);
+            if printed == ExitCode::SUCCESS { ExitCode::from(checked.exit_status) } else { printed }
+        }
         Command::Verify(args) => finish_backup(backup_command::verify(&args)),
         Command::Backup(args) => finish_backup(backup_command::back_up(&args)),
         Command::Restore(args) => finish_backup(backup_command::restore(&args)),

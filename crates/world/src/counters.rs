@@ -63,7 +63,7 @@ pub struct WorldCounters {
     pub take_off: u64,
     /// Results of the requests to change objects.
     pub edits: EditCounters,
-    /// Commands of sessions that are not here, and reloads that were not offered.
+    /// Commands of sessions that are not here, reloads that were not offered, and orders of the node while it has not settled that the world has gone back.
     pub ignored: u64,
     /// Arrivals that found the world full.
     pub refused: u64,

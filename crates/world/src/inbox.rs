@@ -20,8 +20,8 @@ use crate::{
 use glam::Vec3;
 use ids::{AgentId, LocalId, SessionKey, Ticket};
 use link::{
-    Action, Author, Command, ContentReplacement, ControlFlags, EditRights, Effect, Enter, EntryRefusal,
-    Event, Frame, HeldObject, ItemRestoration, KnownSolid, LandCommand, LandEvent, LandRefusal,
+    Action, Author, Command, ContentReplacement, ContentRezzing, ControlFlags, EditRights, Effect, Enter,
+    EntryRefusal, Event, Frame, HeldObject, ItemRestoration, KnownSolid, LandCommand, LandEvent, LandRefusal,
     ObjectCommand, ObjectLimits, Restoration, RestorePlace, Rezzing, SitRefusal, TakeOffOrder, TouchCommand,
     WearOrder,
 };
@@ -110,6 +110,7 @@ impl InboxPhase {
             Action::Restore(order) => to.restore(&order, out),
             Action::RestoreItem(order) => to.restore_item(sequence, &order, out),
             Action::ReplaceContent(order) => to.replace_content(sequence, &order, out),
+            Action::RezContent(order) => to.rez_content(sequence, &order, out),
             Action::Wear(order) => to.wear(&order, out),
             Action::TakeOff(order) => to.take_items_off(&order, out),
             Action::Settle(ticket) => to.settle(ticket),
@@ -302,26 +303,49 @@ impl Receivers<'_> {
         self.edits.set_limits(limits);
     }
 
+    /// True if orders of the node are carried out: not in a world without objects, nor while the node has not settled that the world has gone back. Others are ignored.
+    fn takes_orders(&mut self) -> bool {
+        let takes_them = self.objects.as_deref().is_some_and(|objects| !objects.escrow().is_undoing());
+        self.counters.ignored += u64::from(!takes_them);
+        takes_them
+    }
+
     fn restore(&mut self, order: &Restoration, out: &mut Frame) {
-        if self.objects.is_none() {
-            self.counters.ignored += 1;
+        if !self.takes_orders() {
             return;
         }
         self.counters.restore += 1;
-        let author = match order.place {
-            RestorePlace::Former | RestorePlace::At(_) => RestoreAuthor::Node,
-            RestorePlace::Rezzed(rezzing) => self.rez_author(&order.object, &rezzing),
-            RestorePlace::Back { session, .. } => self.restore_author(session, 0),
-        };
+        let author = self.author_of(order, 0);
         let size_m = self.setting.ground.terrain.size_m() as f32;
         let land = self.land.as_mut().map(|EditedLand { land, uses }| EditedLand { land, uses });
         let on = EditedWorld { store: self.objects.as_deref_mut(), land, size_m };
         self.edits.restore(order, author, on, &mut self.counters.edits, &mut out.events);
     }
 
+    fn rez_content(&mut self, sequence: u64, order: &ContentRezzing, out: &mut Frame) {
+        if !self.takes_orders() {
+            return;
+        }
+        self.counters.restore += 1;
+        let author = self.author_of(&order.restoration, sequence);
+        let size_m = self.setting.ground.terrain.size_m() as f32;
+        let land = self.land.as_mut().map(|EditedLand { land, uses }| EditedLand { land, uses });
+        let on = EditedWorld { store: self.objects.as_deref_mut(), land, size_m };
+        self.edits.rez_content(order, author, on, &mut self.counters.edits, &mut out.events);
+    }
+
+    /// The author of an order for an object, and its place.
+    fn author_of(&mut self, order: &Restoration, sequence: u64) -> RestoreAuthor {
+        match order.place {
+            RestorePlace::Former | RestorePlace::At(_) => RestoreAuthor::Node,
+            RestorePlace::Rezzed(rezzing) => self.rez_author(&order.object, &rezzing, sequence),
+            RestorePlace::Back { session, .. } => self.restore_author(session, sequence),
+        }
+    }
+
     /// The user who rezzes an object, and its place.
-    fn rez_author(&mut self, object: &HeldObject, rezzing: &Rezzing) -> RestoreAuthor {
-        let actor = self.acting_user(rezzing.session, 0);
+    fn rez_author(&mut self, object: &HeldObject, rezzing: &Rezzing, sequence: u64) -> RestoreAuthor {
+        let actor = self.acting_user(rezzing.session, sequence);
         let Some((actor, objects)) = actor.zip(self.objects.as_deref()) else {
             return RestoreAuthor::Absent;
         };
@@ -345,8 +369,7 @@ impl Receivers<'_> {
     }
 
     fn restore_item(&mut self, sequence: u64, order: &ItemRestoration, out: &mut Frame) {
-        if self.objects.is_none() {
-            self.counters.ignored += 1;
+        if !self.takes_orders() {
             return;
         }
         self.counters.restore += 1;
@@ -358,8 +381,7 @@ impl Receivers<'_> {
     }
 
     fn replace_content(&mut self, sequence: u64, order: &ContentReplacement, out: &mut Frame) {
-        if self.objects.is_none() {
-            self.counters.ignored += 1;
+        if !self.takes_orders() {
             return;
         }
         self.counters.restore += 1;
@@ -371,8 +393,7 @@ impl Receivers<'_> {
     }
 
     fn wear(&mut self, order: &WearOrder, out: &mut Frame) {
-        if self.objects.is_none() {
-            self.counters.ignored += 1;
+        if !self.takes_orders() {
             return;
         }
         self.counters.wear += 1;
@@ -384,8 +405,7 @@ impl Receivers<'_> {
     }
 
     fn take_items_off(&mut self, order: &TakeOffOrder, out: &mut Frame) {
-        if self.objects.is_none() {
-            self.counters.ignored += 1;
+        if !self.takes_orders() {
             return;
         }
         self.counters.take_off += 1;
@@ -540,6 +560,7 @@ fn act(
         | Action::Restore(_)
         | Action::RestoreItem(_)
         | Action::ReplaceContent(_)
+        | Action::RezContent(_)
         | Action::Wear(_)
         | Action::TakeOff(_)
         | Action::Settle(_)

@@ -64,6 +64,8 @@ pub struct Life {
     /// True if a checkpoint may contain visitors.
     keeps_visitors: bool,
     fault: Option<Fault>,
+    /// The fault comes in the midst of a change of objects.
+    is_amid_change: bool,
 }
 
 /// A world before it went over to another cast.
@@ -137,6 +139,7 @@ impl Life {
             forgiven: 0,
             keeps_visitors: true,
             fault: None,
+            is_amid_change: false,
         }
     }
 
@@ -183,6 +186,9 @@ impl Life {
         self.world.step(tick, dt, dilation, commands, out);
         out.at = now;
         if let Some(fault) = self.fault.take() {
+            if std::mem::take(&mut self.is_amid_change) {
+                self.world.spoil_journal();
+            }
             fault();
         }
         self.ids = self.world.ids_used();
@@ -239,6 +245,12 @@ impl Life {
     /// and experiments; a fault that panics panics the world.
     pub fn arm(&mut self, fault: Fault) {
         self.fault = Some(fault);
+    }
+
+    /// As [`Life::arm`], in the midst of a change of objects: behind a panic the objects are those of a checkpoint.
+    pub fn arm_amid_change(&mut self, fault: Fault) {
+        self.is_amid_change = true;
+        self.arm(fault);
     }
 
     /// Replaces the world, between two steps, by one restored from its own snapshot, in the same epoch; replicas see no difference.
@@ -301,11 +313,13 @@ impl Life {
             self.forgiven = 0;
         }
         self.panics = in_a_row;
-        let (beginning, mut world) = self.next_life(in_a_row - self.forgiven);
+        let built = self.world.roll_back();
+        let has_gone_back = built.objects.is_none();
+        let (beginning, mut world) = self.next_life(in_a_row - self.forgiven, &built);
         assert_eq!(world.epoch(), Epoch(former + 1), "a life has the epoch after the former one");
         world.skip_ids(self.ids);
         let (began, last) = self.tickets;
-        world.continue_tickets(began, last);
+        world.continue_tickets(began, last, has_gone_back);
         self.tickets.1 = world.last_ticket();
         world.counters = self.world.counters;
         world.outlive(self.world.progress_version());
@@ -317,9 +331,9 @@ impl Life {
         (beginning, std::mem::replace(&mut self.world, world))
     }
 
-    /// The world of the next epoch. `attempt` counts the panics in a row, from 1, that the current cast and checkpoints have had.
-    fn next_life(&mut self, attempt: u32) -> (Beginning, World) {
-        let built = self.world.roll_back();
+    /// The world of the next epoch, with objects and land of the last frame as far as they are known. `attempt` counts the panics in a row, from 1, that the current
+    /// cast and checkpoints have had.
+    fn next_life(&mut self, attempt: u32, built: &BuiltState) -> (Beginning, World) {
         let is_given_up = self.former.is_some() && attempt > 1;
         if !is_given_up {
             let checkpoints = [(Beginning::Newest, &self.newest), (Beginning::Older, &self.older)];
@@ -338,7 +352,8 @@ impl Life {
         }
         let checkpoints = [self.newest.take(), self.older.take()];
         let saved = checkpoints.into_iter().flatten().next().map(Checkpoint::into_built).unwrap_or_default();
-        let built = BuiltState { objects: built.objects.or(saved.objects), land: built.land.or(saved.land) };
+        let BuiltState { objects, land } = built.clone();
+        let built = BuiltState { objects: objects.or(saved.objects), land: land.or(saved.land) };
         let gone_back = self.former.take().and_then(|former| self.go_back(former, built.clone()));
         gone_back.unwrap_or_else(|| {
             let BuiltState { objects, land } = built;

@@ -533,10 +533,18 @@ impl World {
         self.objects.as_ref().map_or(Ticket(0), |objects| objects.escrow().last())
     }
 
-    /// Continues after the tickets of an earlier life of this world, which began behind the ticket `began`.
-    pub(crate) fn continue_tickets(&mut self, began: Ticket, last: Ticket) {
+    /// Continues after the tickets of an earlier life of this world, which began behind the ticket `began`. With `has_gone_back` the objects are of an earlier time
+    /// than the last frame of that life.
+    pub(crate) fn continue_tickets(&mut self, began: Ticket, last: Ticket, has_gone_back: bool) {
         if let Some(objects) = &mut self.objects {
-            objects.escrow_mut().continue_after(began, last);
+            objects.escrow_mut().continue_after(began, last, has_gone_back);
+        }
+    }
+
+    /// Makes a rollback of the objects to the last frame fail: [`ObjectStore::spoil_journal`].
+    pub(crate) fn spoil_journal(&mut self) {
+        if let Some(objects) = &mut self.objects {
+            objects.spoil_journal();
         }
     }
 
@@ -650,7 +658,8 @@ impl World {
         if let Some(objects) = &self.objects {
             hasher.u64(objects.hash());
             hasher.u32(objects.version_floor());
-            hasher.u64(objects.escrow().hash());
+            // In one number, so that a world without answered orders has the hash of builds without their record.
+            hasher.u64(objects.escrow().hash().wrapping_add(objects.orders().hash()));
             hasher.u64(self.edits.hash());
         }
         if let Some(bodies) = &self.bodies {

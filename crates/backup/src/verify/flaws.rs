@@ -54,8 +54,18 @@ pub enum StoredPart {
     Folder,
     /// An item of an inventory, or of a prim.
     Item,
-    /// The bytes of an asset.
+    /// The bytes of an asset, or its row.
     Asset,
+    /// An account.
+    Account,
+    /// An offer of a thing to a user.
+    Offer,
+    /// A token of the operator's API.
+    Token,
+    /// A job of the operator.
+    Job,
+    /// A row of another table.
+    Row,
 }
 
 impl StoredPart {
@@ -74,6 +84,11 @@ impl StoredPart {
             Self::Folder => "folder",
             Self::Item => "item",
             Self::Asset => "asset",
+            Self::Account => "account",
+            Self::Offer => "offer",
+            Self::Token => "token",
+            Self::Job => "job",
+            Self::Row => "row",
         }
     }
 }

@@ -8,14 +8,13 @@
 //! | pages of an SQLite file, references between tables | SQLite's own checks |
 //! | rows of regions, objects, land, held objects, instances and their states | checksums, versions, fields |
 //! | rows of worn objects and appearances | checksums; fields of worn objects |
+//! | rows of accounts, folders, items, offers, assets, tokens, jobs and all other tables | checksums |
 //! | linksets | each part has a root, and each number a part |
 //! | tickets | a held object's is not above the last one of its region, and the region that has taken it exists |
 //! | folders | each leads to a root |
 //! | items in inventories, in prims, and in held and worn ones | their assets exist |
 //! | items on their way into a region | their inventories have them |
 //! | contents of assets | the file exists and has its length; deeply: its bytes have their hash |
-//!
-//! Rows without a checksum (accounts, folders, items, assets) are checked by their references only.
 
 mod avatars;
 mod contents;
@@ -23,6 +22,7 @@ mod flaws;
 mod regions;
 mod row_check;
 mod rows;
+mod sealed;
 
 pub(crate) use contents::ContentFaults;
 pub use flaws::{FaultList, FlawKind, StoredFlaw, StoredPart};

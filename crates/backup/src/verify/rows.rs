@@ -4,6 +4,7 @@ use super::avatars::check_avatars;
 use super::flaws::{FlawKind, StoredFlaw, StoredPart};
 use super::regions::check_regions;
 use super::row_check::{ROWS_AT_ONCE, RowCheck, RowFindings};
+use super::sealed::check_sealed;
 use super::{VerifyError, VerifyOrder, WorkDriver};
 use ids::{AgentId, Uuid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,7 @@ pub(crate) fn check_rows(
     store::view(order.database, |view| {
         let mut check = RowCheck::new(order, driver, view, &mut findings);
         check.check_database()?;
+        check_sealed(&mut check)?;
         check_regions(&mut check)?;
         check_avatars(&mut check)?;
         check.check_items()?;

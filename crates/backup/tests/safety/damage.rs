@@ -12,7 +12,7 @@ use ids::{AgentId, HeldKey, Ticket, Uuid, WorldId};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
-use store::{AssetHash, Folder, Item, NewWorn, RegionChanges, RegionRow};
+use store::{ApiToken, AssetHash, AssetRow, Folder, Item, JobRow, NewWorn, RegionChanges, RegionRow};
 
 /// Changes one byte of a text in a file, also where former copies of the text lie in unused parts of pages.
 fn flip_in(file: &Path, text: &[u8]) {
@@ -133,6 +133,67 @@ fn a_byte_of_the_rows_of_worn_objects_and_appearances_is_found() {
         assert_eq!((flaw.kind, flaw.part), (FlawKind::Damaged, part), "{flaw}");
         assert!(flaw.why.contains("checksum"), "{flaw}");
         assert_eq!(flaw.owner_name.as_deref(), Some("Ada Lovelace"), "{flaw}");
+    }
+}
+
+/// Adds a row of each further kind that a text in it tells from the others.
+fn add_rows(grid: &Grid) {
+    let store = grid.store();
+    let token = ApiToken {
+        name: "scopes-token".into(),
+        hash: [7; 32],
+        scopes: "scopes of the token".into(),
+        created_s: 1,
+        expires_s: None,
+        worlds_max: None,
+    };
+    store.create_token(&token).unwrap();
+    let job = JobRow {
+        number: 3,
+        kind: "backup".into(),
+        subject: "/backups".into(),
+        author: "author of the job".into(),
+        state: "done".into(),
+        created_s: 1,
+        started_s: None,
+        ended_s: None,
+        outcome: None,
+        result: None,
+    };
+    store.save_jobs(&[job], &[]).unwrap();
+    assert!(store.add_region_materials(REGION, &[(asset(9), b"value of the material".to_vec())], 9).unwrap());
+    let row = AssetRow { origin: "origin of the asset".into(), ..grid.add_file(3, None) };
+    store.add_assets(&[row]).unwrap();
+}
+
+#[test]
+fn a_byte_of_the_rows_of_users_assets_and_the_operator_is_found() {
+    let item_3 = item(3, OWN).id.to_string();
+    for (text, part, id, name) in [
+        ("$argon2id$", StoredPart::Account, ADA.0.to_string(), "Ada Lovelace"),
+        ("My Inventory", StoredPart::Folder, root().id.to_string(), ""),
+        ("Item 3", StoredPart::Item, item_3, ""),
+        ("scopes of the token", StoredPart::Token, "scopes-token".to_owned(), "scopes-token"),
+        ("author of the job", StoredPart::Job, "3".to_owned(), "backup /backups"),
+        ("value of the material", StoredPart::Row, format!("1 {}", asset(9)), ""),
+        ("origin of the asset", StoredPart::Asset, asset(3).to_string(), ""),
+    ] {
+        let grid = Grid::full();
+        add_rows(&grid);
+        assert!(grid.verify(true).faults.is_empty(), "{}", grid.verify(true).faults.lines());
+        flip_in(&grid.database(), text.as_bytes());
+        let found = grid.verify(false);
+        let lines = found.faults.lines();
+        let flaw = found.faults.named().iter().find(|flaw| flaw.part == part);
+        let flaw = flaw.unwrap_or_else(|| panic!("{text}: {lines}"));
+        assert_eq!((flaw.kind, &*flaw.id), (FlawKind::Damaged, &*id), "{text}: {lines}");
+        assert!(flaw.why.contains("the checksum does not match"), "{lines}");
+        if !name.is_empty() {
+            assert_eq!(flaw.name, name, "{lines}");
+        }
+        let is_of_ada = matches!(part, StoredPart::Account | StoredPart::Folder | StoredPart::Item);
+        assert_eq!(flaw.owner, is_of_ada.then_some(ADA), "{lines}");
+        assert_eq!(found.to_json()["faults"][0]["part"], part.as_str(), "{lines}");
     }
 }
 

@@ -8,7 +8,12 @@ use crate::findings::Findings;
 const SEED: u64 = 17;
 
 pub(super) fn measure(stage: &KeepStage<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
-    let data = stage.prepare("kills", "")?;
+    let mut settings = String::new();
+    if let Some(store) = &stage.run.store {
+        store.require_empty()?;
+        settings = store.settings();
+    }
+    let data = stage.prepare("kills", &settings)?;
     let mut site = KeepSite::new(stage, "kills", SEED)?;
     for _ in 0..stage.size.kills {
         site.crash(&data, None, |_| Ok(()))?;
@@ -24,7 +29,8 @@ pub(super) fn measure(stage: &KeepStage<'_>, findings: &mut Findings) -> Result<
                 have, and the record of their requests is compared with it. A thing is lost if it is not \
                 as an answer has stated, doubled if it must not be copied and is at two places, vanished \
                 if it is at none. A request without an answer may have had its effect or not.";
-    let section = crashes.section("SIGKILL", text, findings);
+    let place = stage.run.store.as_ref().map(|store| format!(" The database is {store}."));
+    let section = crashes.section("SIGKILL", &(text.to_owned() + &place.unwrap_or_default()), findings);
     findings.sections.push(section);
     Ok(())
 }

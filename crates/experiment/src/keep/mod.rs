@@ -30,6 +30,8 @@ mod transfers;
 mod trouble;
 mod uploads;
 
+pub use archives::ArchiveFacts;
+
 use crate::budget::{FigureLimit, FigureList, Limit, budget};
 use crate::disk::DiskTimes;
 use crate::error::ExperimentError;
@@ -201,6 +203,9 @@ const CRASHES: [&[Part]; 2] = [
     &[("power", power::measure), ("full", trouble::measure_full)],
 ];
 
+/// The part of `keep-kills` with a database outside of the data directory: a disk that is slow, full or without power is that of the data directory.
+const CRASHES_WITH_STORE: [&[Part]; 1] = [&[("kills", kills::measure)]];
+
 fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let mut size = *run.pick(&SIZE, &SIZE_QUICK);
     if let Some(kills) = run.kills {
@@ -226,7 +231,8 @@ fn run_kills(run: &Run) -> Result<Findings, ExperimentError> {
     size.full_kills = size.slow_kills;
     let disk = DiskTimes::measure(&run.out, run.quick)?;
     let stage = KeepStage::new(run, &size, disk);
-    let mut findings = measure_all(&stage, &CRASHES)?;
+    let rows: &[&[Part]] = if run.store.is_some() { &CRASHES_WITH_STORE } else { &CRASHES };
+    let mut findings = measure_all(&stage, rows)?;
     stage.report_audits(&mut findings);
     judge(run, &FIGURES_OF_KILLS, &mut findings);
     Ok(findings)
@@ -292,7 +298,7 @@ mod tests {
         }
         let names: Vec<&str> = PARTS.into_iter().flatten().map(|(name, _)| *name).collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
-        let crashes = CRASHES.into_iter().flatten().map(|(name, _)| *name);
+        let crashes = CRASHES.into_iter().chain(CRASHES_WITH_STORE).flatten().map(|(name, _)| *name);
         assert!(crashes.into_iter().all(|name| names.contains(&name)));
     }
 }

@@ -47,7 +47,10 @@ pub const CAPABILITIES: &[Capability] = &[
     refused("AvatarRenderInfo", NO_STATISTICS),
     refused("CharacterProperties", NO_NAVMESH),
     refused("ChatSessionRequest", "Conferences and chat of groups do not exist."),
-    done("CopyInventoryFromNotecard", "BulkUpdateInventory: a copy of an embedded item, or a null item."),
+    done(
+        "CopyInventoryFromNotecard",
+        "BulkUpdateInventory: a copy of an embedded item, also of a notecard in an object, or a null item.",
+    ),
     done("CreateInventoryCategory", "A new folder; refused (403) as by CreateInventoryFolder."),
     refused("CustomMenuAction", "The server adds no entries to menus."),
     refused("DeclineFriendship", NO_FRIENDS),

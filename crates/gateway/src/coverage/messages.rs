@@ -180,8 +180,8 @@ macro_rules! message_table {
                 ObjectBuy: done on_object_buy "Without a price only: the object with its new owner; or UpdateCreateInventoryItem with a copy of it, or with its contents in a new folder.";
                 BuyObjectInventory: missing Money "Objects are not for sale.";
                 DeRezObject: done on_derez "DeRezAck; UpdateCreateInventoryItem with the items once they are on the disk: takes, copies, rubbish, returned ones, and the content of items that the session has rezzed. DeRezAck without success, an alert, and the objects as they are, for other destinations; an alert, and the objects, if the world refuses.";
-                RezObject: done on_rez_object "The object, of the library, too. An item that may not be copied leaves the inventory: RemoveInventoryItem. An alert, and BulkUpdateInventory with the item, if it is refused, and for one in another object.";
-                RezObjectFromNotecard: done on_rez_from_notecard "The objects that the notecard's writer may give. An alert if one is refused.";
+                RezObject: done on_rez_object "The object, of the library, too, or of an item in another object. An item that may not be copied leaves the inventory: RemoveInventoryItem; or that object: ReplyTaskInventory. An alert, and BulkUpdateInventory with the item, or ReplyTaskInventory, if it is refused.";
+                RezObjectFromNotecard: done on_rez_from_notecard "The objects that the notecard's writer may give, also of a notecard in an object that the user may read. An alert if one is refused.";
                 RezRestoreToWorld: done on_rez_restore "The object where it was taken. As RezObject for the rest.";
                 SoundTrigger: done on_sound_trigger "SoundTrigger to clients near by, from where the avatar is.";
             }
@@ -218,11 +218,11 @@ macro_rules! message_table {
                 RemoveInventoryFolder: done on_inventory_change "The folder is removed with its content. An alert, and BulkUpdateInventory with the folder, if it is refused.";
                 RemoveInventoryObjects: done on_inventory_change "As RemoveInventoryFolder and RemoveInventoryItem.";
                 PurgeInventoryDescendents: done on_inventory_change "The content of the folder is removed. An alert if it is refused.";
-                CopyInventoryFromNotecard: done on_inventory_change "BulkUpdateInventory with a copy of each embedded item that the notecard's writer may give. An alert if it is refused.";
+                CopyInventoryFromNotecard: done on_copy_from_notecard "BulkUpdateInventory with a copy of each embedded item that the notecard's writer may give, also of a notecard in an object that the user may read. An alert if it is refused.";
             }
             "Assets and files" {
                 RequestImage: done on_image "ImageData and ImagePacket of the textures that GetTexture serves; ImageNotInDatabase for all others.";
-                TransferRequest: done on_transfer "TransferInfo and TransferPackets of an asset of up to 256 KiB; status -2 for all else.";
+                TransferRequest: done on_transfer "TransferInfo and TransferPackets of an asset of up to 256 KiB, by its id, or by an item in an object that the user may read; status -3 for other items in objects, -2 for all else.";
                 TransferAbort: ignored "No transfer is under way.";
                 TransferInfo: simulator "Answers TransferRequest.";
                 TransferPacket: simulator "Answers TransferRequest.";

@@ -106,8 +106,6 @@ pub enum Feature {
     Spin,
     /// Scripts.
     Scripts,
-    /// Objects that come out of the contents of others.
-    ObjectInObject,
     /// Objects of the inventory that are worn, in a world that is not built on.
     InventoryObjects,
     /// Changes of land and parcels, in a world that is not built on.
@@ -132,6 +130,8 @@ pub enum Feature {
     UnknownParcel,
     /// An item or folder that is not in the user's inventory.
     UnknownItem,
+    /// An item that is not in the object that is named with it.
+    UnknownContent,
 }
 
 /// The text of the AlertMessage.
@@ -145,9 +145,6 @@ impl fmt::Display for Feature {
             Self::Building => "Objects cannot be built or changed here.",
             Self::Spin => "Objects cannot be spun on this server.",
             Self::Scripts => "Scripts are not available on this server.",
-            Self::ObjectInObject => {
-                "Take that object into your inventory first: it cannot come out of another one."
-            }
             Self::InventoryObjects => {
                 "Objects of your inventory cannot be put on here. What you wear comes back when you leave."
             }
@@ -162,6 +159,7 @@ impl fmt::Display for Feature {
             Self::FarObject => "That object is too far away to sit on.",
             Self::UnknownParcel => "There is no such parcel on this server.",
             Self::UnknownItem => "There is no such item or folder in your inventory.",
+            Self::UnknownContent => "That item is not in the object any more.",
         })
     }
 }

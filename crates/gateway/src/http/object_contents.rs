@@ -2,6 +2,7 @@
 
 use super::reply::{error, llsd};
 use crate::hub::Holder;
+use crate::object_items::find_item;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use grid::contents::{ContentsCall, ShownContents, shown_serial};
@@ -31,38 +32,44 @@ pub(super) fn get(holder: &Holder, query: &str) -> Response {
     llsd(&ShownContents { object, contents, may_modify }.to_llsd())
 }
 
-/// An item of an object, for an upload of its content. None in an instance, which keeps no objects.
+/// An item of an object, for an upload of its content.
 pub(super) fn task_item(holder: &Holder, object: Uuid, item: Uuid) -> Option<TaskItem> {
-    let place = &holder.place;
-    if !place.scene.is_shared {
-        return None;
-    }
-    let replica = place.scene.feed.current();
-    let entry = replica.objects().of_id(object).and_then(|id| replica.objects().get(id))?;
-    let item = entry.body.contents.as_ref()?.item(item)?;
-    let may_modify = entry.flags_for(holder.agent) & MODIFY != 0 && item.owner_rights().has(Mask::MODIFY);
-    let (region, session) = (place.world(), holder.circuit.session);
-    Some(TaskItem { region, session, asset_type: item.asset_type, may_modify })
+    let found = find_item(&holder.place, holder.agent, object, item)?;
+    let may_modify = found.may_modify && found.item.owner_rights().has(Mask::MODIFY);
+    let (region, session) = (holder.place.world(), holder.circuit.session);
+    Some(TaskItem { region, session, asset_type: found.item.asset_type, may_modify })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{HARBOUR, Node, Setup, agent};
+    use crate::testing::{DiskRows, HARBOUR, Node, Setup, agent};
+    use ::assets::SizeLimits;
     use glam::Vec3;
-    use link::{Action, InsertedLinkset, Insertion, Motion, ObjectCommand, PrimMotion, plain_texture};
+    use grid::inventory::{WorldOrder, WorldOrderEnd, WorldOrderKind};
+    use grid::uploads::{ContentOrder, UploadCall};
+    use ids::LocalId;
+    use link::{
+        Action, Derez, DerezKind, EditRefusal, InsertedLinkset, Insertion, ItemEdit, Motion, ObjectCommand,
+        Offer, PrimMotion, plain_texture,
+    };
     use prim::{Body, Carried, ContentItem, Ownership, Permissions, Sale, Shape};
     use std::sync::Arc;
     use wire::llsd::{Limits, Llsd, xml};
+    use wire::messages::Message;
+    use wire::text::from_wire;
 
     const OBJECT: Uuid = Uuid::from_u128(0xB0);
+    const NOTE: Uuid = Uuid::from_u128(1);
+    const NOTECARD: &str =
+        "Linden text version 2\n{\nLLEmbeddedItems version 1\n{\ncount 0\n}\nText length 5\nHello}";
 
     /// A prim of Ada's with one notecard in it.
     fn object() -> ObjectCommand {
         let ada = agent("Ada");
         let (group, permissions) = (Uuid::nil(), Permissions::NEW);
         let item = ContentItem {
-            id: Uuid::from_u128(1),
+            id: NOTE,
             asset: Uuid::from_u128(2),
             asset_type: 7,
             inventory_type: 7,
@@ -131,6 +138,106 @@ mod tests {
             assert_eq!(task_item(&holder, OBJECT, item), Some(found));
             assert_eq!(task_item(&holder, OBJECT, Uuid::from_u128(3)), None);
             assert_eq!(task_item(&holder, item, item), None);
+        }
+    }
+
+    /// The local id of the prim, if it is there.
+    fn local_id(node: &Node) -> Option<LocalId> {
+        node.places.get(HARBOUR).scene.feed.current().objects().of_id(OBJECT)
+    }
+
+    /// A server that saves the harbour, in which the prim lies, and clients of Ada and Bea.
+    fn saved_node() -> (Node, usize, usize) {
+        let setup = Setup { keeps_assets: true, ..Setup::default() };
+        let mut node = Node::on_disk(setup, DiskRows::default());
+        let (ada, bea) = (node.enter("Ada"), node.enter("Bea"));
+        node.order(HARBOUR, Action::Object(Box::new(object())));
+        node.run_ms(500);
+        (node, ada, bea)
+    }
+
+    /// Uploads other content for the notecard, with a change of its object by the server between the two steps. The asset that it has then, or the refusal.
+    fn upload(node: &mut Node, client: usize, meanwhile: Option<ObjectCommand>) -> Result<Uuid, String> {
+        let holder = node.hub.holder(node.clients[client].seed).expect("its secret");
+        let call = UploadCall::of_capability("UpdateNotecardTaskInventory").expect("a capability");
+        let request = Llsd::map([("item_id", Llsd::from(NOTE)), ("task_id", OBJECT.into())]);
+        let find = |object, item| task_item(&holder, object, item);
+        let limits = SizeLimits::default();
+        let begun = call.begin(node.store(), holder.agent, &find, request, &limits, 0);
+        let begun = begun.map_err(|why| why.to_string())?;
+        if let Some(command) = meanwhile {
+            node.order(HARBOUR, Action::Object(Box::new(command)));
+            node.run_ms(500);
+        }
+        let finished = begun.purpose.finish(holder.agent, NOTECARD.into(), &limits).expect("a notecard");
+        let asset = finished.assets.assets[0].id;
+        let ContentOrder { region, order } = finished.order.expect("an order for the region");
+        let (owner, kind, at) = (holder.agent, WorldOrderKind::PutItem, node.now);
+        let end = WorldOrderEnd { owner, item: None, is_marked: false, prim: None, kind, at };
+        node.clients[client].inbox.clear();
+        node.order_in_worlds(holder.circuit, vec![WorldOrder { region, order, end }]);
+        node.run_ms(1_500);
+        let alert = node.clients[client].inbox.iter().find_map(|message| match message {
+            Message::AlertMessage(m) => Some(from_wire(&m.alert_data.message)),
+            _ => None,
+        });
+        match alert {
+            Some(why) => Err(why),
+            None => Ok(asset),
+        }
+    }
+
+    /// The asset of the notecard.
+    fn content(node: &Node) -> Option<Uuid> {
+        let place = node.places.get(HARBOUR);
+        find_item(place, agent("Ada"), OBJECT, NOTE).map(|found| found.item.asset)
+    }
+
+    /// A change of the notecard that takes the right to change it.
+    fn lock(id: LocalId) -> ObjectCommand {
+        let masks = Permissions { owner: !Mask::MODIFY, ..Permissions::NEW };
+        let (name, description) = ("Note".to_owned(), String::new());
+        let offer = Offer { kind: 0, price: 0 };
+        ObjectCommand::EditItem(id, Box::new(ItemEdit { item: NOTE, name, description, masks, offer }))
+    }
+
+    #[test]
+    fn a_notecard_in_an_object_gets_the_uploaded_content() {
+        let (mut node, ada, _) = saved_node();
+        let asset = upload(&mut node, ada, None).expect("it may be changed");
+        assert_eq!(content(&node), Some(asset));
+    }
+
+    #[test]
+    fn a_notecard_that_may_not_be_changed_gets_no_content() {
+        let (mut node, ada, bea) = saved_node();
+        let id = local_id(&node).expect("the prim");
+        let before = content(&node);
+        let foreign = upload(&mut node, bea, None).expect_err("an object of another user");
+        assert!(foreign.contains("not allowed"), "{foreign}");
+        // The right goes between the two steps, and is missing from then on.
+        assert_eq!(upload(&mut node, ada, Some(lock(id))), Err(EditRefusal::Rights.text().to_owned()));
+        let locked = upload(&mut node, ada, None).expect_err("a notecard without the right");
+        assert!(locked.contains("not allowed"), "{locked}");
+        assert_eq!(content(&node), before);
+    }
+
+    #[test]
+    fn content_for_a_notecard_or_a_prim_that_goes_meanwhile_is_refused() {
+        let removal = |id| ObjectCommand::RemoveItem(id, NOTE);
+        let deletion = |id| {
+            let (kind, folder, transaction) = (DerezKind::Delete, Uuid::nil(), Uuid::nil());
+            ObjectCommand::Derez(Derez { objects: vec![id], kind, folder, transaction })
+        };
+        let cases: [(&dyn Fn(LocalId) -> ObjectCommand, EditRefusal); 2] =
+            [(&removal, EditRefusal::NoItem), (&deletion, EditRefusal::Unknown)];
+        for (change, reason) in cases {
+            let (mut node, ada, _) = saved_node();
+            let id = local_id(&node).expect("the prim");
+            assert_eq!(upload(&mut node, ada, Some(change(id))), Err(reason.text().to_owned()));
+            assert_eq!(content(&node), None);
+            let again = upload(&mut node, ada, None).expect_err("it is gone");
+            assert!(again.contains("there is no item"), "{again}");
         }
     }
 

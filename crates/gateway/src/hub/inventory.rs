@@ -152,7 +152,7 @@ impl Hub {
         self.tell_shard(circuit, ToShard::Uploaded { circuit, asset: file.asset, is_stored });
     }
 
-    /// Informs the shard of a client about an item that has not come into a prim, if it was to.
+    /// Informs the shard of a client about an item that has not come into a prim, or whose object has not come out of it, if it was to.
     fn report_not_put(&mut self, circuit: CircuitKey, prim: Option<Uuid>) {
         if let Some(object) = prim {
             self.tell_shard(circuit, ToShard::NotPut { circuit, object });

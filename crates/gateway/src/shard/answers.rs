@@ -7,8 +7,9 @@ use crate::coverage::MessageOutcome;
 use crate::land::{RegionFacts, region_handshake, region_info};
 use crate::mail::{Request, StoreQuery, Ticket, pages};
 use crate::map_layers::map_layers;
+use crate::object_items::find_notecard;
 use crate::places::Place;
-use grid::inventory::InventoryTask;
+use grid::inventory::{InventoryTask, NotecardCopy};
 use ids::{AgentId, RegionHandle, Uuid};
 use std::sync::Arc;
 use wire::messages::*;
@@ -132,6 +133,18 @@ impl Shard {
         m: impl Into<InventoryTask>,
     ) -> Handled {
         self.request(at, Request::Inventory(Box::new(m.into())))
+    }
+
+    /// Copies of items that are embedded in a notecard, also in one that lies in an object of the region.
+    pub(super) fn on_copy_from_notecard(
+        &mut self,
+        at: &mut Incoming<'_>,
+        m: CopyInventoryFromNotecard,
+    ) -> Handled {
+        let client = self.client(at.index);
+        let mut copy = NotecardCopy::from(m);
+        copy.notecard = find_notecard(&client.place, client.ticket.agent, copy.notecard);
+        self.on_inventory_change(at, InventoryTask::FromNotecard(copy))
     }
 
     pub(super) fn on_group_names(&mut self, at: &mut Incoming<'_>, m: UUIDGroupNameRequest) -> Handled {

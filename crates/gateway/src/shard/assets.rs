@@ -2,9 +2,10 @@
 
 use super::counters::Refused;
 use super::incoming::{Handled, Incoming};
-use super::{Outbox, Shard};
+use super::{ClientIndex, Outbox, Shard};
 use crate::coverage::MessageOutcome;
 use crate::mail::{AssetRequest, FromShard, Request, StoreQuery};
+use crate::object_items::find_item;
 use assets::{Asset, AssetKind};
 use circuit::{Category, Reliability};
 use ids::{Instant, Uuid};
@@ -13,9 +14,11 @@ use wire::messages::*;
 
 /// The source of a transfer is an asset: its id and type are the parameters.
 const SOURCE_ASSET: i32 = 2;
-/// The source is an item, in an object or in the inventory: six ids, of which the last is the asset's, and its type.
+/// The source is an item, in an object or in the inventory: the ids of user, session, owner, object (null for the inventory), item and asset, and its type.
 const SOURCE_ITEM: i32 = 3;
-/// Offset of the asset's id in the parameters of an item.
+/// Offsets of the ids of object, item and asset in the parameters of an item.
+const ITEM_OBJECT_AT: usize = 3 * 16;
+const ITEM_AT: usize = 4 * 16;
 const ITEM_ASSET_AT: usize = 5 * 16;
 /// Bytes of an asset in one TransferPacket.
 const TRANSFER_PART: usize = 1_000;
@@ -27,6 +30,7 @@ const IMAGE_BYTES_MAX: usize = IMAGE_FIRST_PART + IMAGE_PART * (u16::MAX as usiz
 const TRANSFER_MORE: i32 = 0;
 const TRANSFER_DONE: i32 = 1;
 const TRANSFER_UNKNOWN_SOURCE: i32 = -2;
+const TRANSFER_NO_PERMISSION: i32 = -3;
 /// Bytes of a texture in ImageData and in each ImagePacket behind it; clients compute by them where a part belongs.
 const IMAGE_FIRST_PART: usize = 600;
 const IMAGE_PART: usize = 1_000;
@@ -37,19 +41,43 @@ const IMAGES_MAX: usize = 50;
 
 impl Shard {
     pub(super) fn on_transfer(&mut self, at: &mut Incoming<'_>, m: TransferRequest) -> Handled {
-        let transfer = m.transfer_info;
-        let asset = match transfer.source_type {
-            SOURCE_ASSET => read_asset(&transfer.params),
-            SOURCE_ITEM => transfer.params.get(ITEM_ASSET_AT..).and_then(read_asset),
-            _ => None,
-        };
+        let mut transfer = m.transfer_info;
         if !self.client(at.index).asks.try_spend(at.now) {
             return Err(Refused::Flood.into());
         }
+        let asset = match transfer.source_type {
+            SOURCE_ASSET => read_asset(&transfer.params).ok_or(TRANSFER_UNKNOWN_SOURCE),
+            SOURCE_ITEM => self.asset_of_item(at.index, &mut transfer.params),
+            _ => Err(TRANSFER_UNKNOWN_SOURCE),
+        };
         match asset {
-            Some((id, kind)) => self.serve_asset(at, AssetRequest::Transfer { id, kind, transfer }),
-            None => self.refuse(at, transfer_info(&transfer, TRANSFER_UNKNOWN_SOURCE, 0)),
+            Ok((id, kind)) => self.serve_asset(at, AssetRequest::Transfer { id, kind, transfer }),
+            Err(status) => self.refuse(at, transfer_info(&transfer, status, 0)),
         }
+    }
+
+    /// The asset of an item by the parameters of a transfer, or the status of a refusal.
+    ///
+    /// A client need not know the asset of an item in an object, and names a null one: it is written into the parameters, which the answer repeats. Viewers keep the
+    /// bytes under the id that they find there.
+    fn asset_of_item(&mut self, index: ClientIndex, params: &mut [u8]) -> Result<(Uuid, AssetKind), i32> {
+        let id_at = |at: usize| params.get(at..)?.first_chunk::<16>().copied().map(Uuid::from_bytes);
+        let asset = params.get(ITEM_ASSET_AT..).and_then(read_asset);
+        let ids = id_at(ITEM_OBJECT_AT).zip(id_at(ITEM_AT)).zip(asset);
+        let ((object, item), (asset, kind)) = ids.ok_or(TRANSFER_UNKNOWN_SOURCE)?;
+        if object.is_nil() {
+            return Ok((asset, kind));
+        }
+        let client = self.client(index);
+        let found = find_item(&client.place, client.ticket.agent, object, item);
+        let found = found.filter(|found| found.item.asset_type == kind.number());
+        let found = found.ok_or(TRANSFER_UNKNOWN_SOURCE)?;
+        if !found.may_read {
+            return Err(TRANSFER_NO_PERMISSION);
+        }
+        let asset = found.item.asset;
+        params[ITEM_ASSET_AT..][..16].copy_from_slice(asset.as_bytes());
+        Ok((asset, kind))
     }
 
     /// Current viewers fetch textures over HTTP. A negative discard level takes a request back.

@@ -75,6 +75,7 @@ impl ClientIntent {
             | Action::Restore(_)
             | Action::RestoreItem(_)
             | Action::ReplaceContent(_)
+            | Action::RezContent(_)
             | Action::Settle(_)
             | Action::HeldFull { .. }
             | Action::Land(_)

@@ -4,6 +4,7 @@
 //! RequestTaskInventory ─► ReplyTaskInventory: serial number, name of a file ─► RequestXfer ─► the list (`files.rs`)
 //! UpdateTaskInventory, RemoveTaskInventory, MoveTaskInventory ─► world ─► Event::Contents ─► ReplyTaskInventory, ObjectProperties
 //! UpdateTaskInventory, RezScript: an item of the inventory ─► hub ─► order for the region ─► world ─► the same
+//! RezObject: the object of an item ─► likewise; an item that leaves with it is an Event::Contents
 //! ```
 //!
 //! A client shows a change before it is granted. Hence a refused one raises the serial number that it is shown of all objects: it reads contents again.
@@ -207,13 +208,18 @@ impl Shard {
         self.show_contents(&mut Incoming { now, index, name: None, out }, event.id.0);
     }
 
-    /// An item of the inventory has not come into a prim, for a reason outside of the world.
+    /// An item has not come into a prim, or its object not out of it.
     pub(super) fn on_not_put(&mut self, now: Instant, circuit: CircuitKey, object: Uuid, out: &mut Outbox) {
         let Some(&index) = self.by_circuit.get(&circuit) else { return };
-        self.raise_contents_serial(index);
-        let id = self.client(index).place.scene.feed.current().objects().of_id(object);
+        self.show_contents_of(&mut Incoming { now, index, name: None, out }, object);
+    }
+
+    /// Has a client read the contents of an object again, of which it shows a change that is not made. The object may be gone.
+    pub(super) fn show_contents_of(&mut self, at: &mut Incoming<'_>, object: Uuid) {
+        self.raise_contents_serial(at.index);
+        let id = self.client(at.index).place.scene.feed.current().objects().of_id(object);
         if let Some(LocalId(id)) = id {
-            self.show_contents(&mut Incoming { now, index, name: None, out }, id);
+            self.show_contents(at, id);
         }
     }
 

@@ -677,7 +677,7 @@ impl Node {
     }
 
     /// Hands orders of a client to the keepers of their regions.
-    fn order_in_worlds(&mut self, circuit: CircuitKey, orders: Vec<WorldOrder>) {
+    pub(crate) fn order_in_worlds(&mut self, circuit: CircuitKey, orders: Vec<WorldOrder>) {
         for order in orders {
             let end = order.end;
             let region = self.regions.iter_mut().find(|region| region.scene.world == order.region);

@@ -18,7 +18,7 @@ pub const PAGE_MAX: u32 = 100;
 /// First and last name of an account.
 pub type AccountName = (String, String);
 
-/// First and last names of accounts, and of the grid's operator, in the order of the ids, for UUIDNameReply.
+/// First and last names of accounts, and of the grid's operator, in the order of the ids, for UUIDNameReply. A damaged account has none, and the others keep theirs.
 ///
 /// # Errors
 /// [`StoreError::Query`].
@@ -28,7 +28,10 @@ pub fn names_of(store: &Store, agents: &[AgentId]) -> Result<Vec<Option<AccountN
             let (first, last) = LIBRARY_OWNER_NAME;
             return Ok(Some((first.to_owned(), last.to_owned())));
         }
-        Ok(store.account(agent)?.map(|account| (account.first, account.last)))
+        match store.account(agent) {
+            Err(StoreError::DamagedRow { .. }) => Ok(None),
+            found => Ok(found?.map(|account| (account.first, account.last))),
+        }
     };
     agents.iter().map(name).collect()
 }

@@ -9,12 +9,12 @@ mod overview;
 mod wearables;
 
 pub use changes::{
-    ChangeInventoryError, ChangeRefusal, EmbeddedCopy, GIFT_ROWS_MAX, GiftAnswer, GiftOffer, GiftRefusal,
-    GiftRequest, GiveError, GivenThing, InventoryNotice, InventoryParts, InventoryReplies, InventoryRequest,
-    InventoryTask, InventoryUser, NewScript, NotecardCopy, PutOnRequest, PutRequest, REZ_MAX, RezRequest,
-    Standing, UploadedFile, WEAR_MAX, WearItem, WearRequest, WorldAnswer, WorldDeed, WorldOrder,
-    WorldOrderEnd, WorldOrderKind, WorldRequest, carry_out_task, change_inventory, copy_from_notecard,
-    create_category, end_world_order, give_thing, transfer_notices, uploaded_asset_id,
+    ChangeInventoryError, ChangeRefusal, ContentRez, EmbeddedCopy, GIFT_ROWS_MAX, GiftAnswer, GiftOffer,
+    GiftRefusal, GiftRequest, GiveError, GivenThing, InventoryNotice, InventoryParts, InventoryReplies,
+    InventoryRequest, InventoryTask, InventoryUser, NewScript, NotecardCopy, NotecardPlace, PutOnRequest,
+    PutRequest, REZ_MAX, RezRequest, Standing, UploadedFile, WEAR_MAX, WearItem, WearRequest, WorldAnswer,
+    WorldDeed, WorldOrder, WorldOrderEnd, WorldOrderKind, WorldRequest, carry_out_task, change_inventory,
+    copy_from_notecard, create_category, end_world_order, give_thing, transfer_notices, uploaded_asset_id,
 };
 pub(crate) use changes::{StatedItem, may_modify, uploaded_item};
 pub use datagrams::{folder_messages, item_messages};

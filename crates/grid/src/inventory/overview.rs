@@ -63,7 +63,8 @@ pub fn overview(store: &Store, owner: AgentId) -> Result<InventoryOverview, Stor
         let page = store.flawed_items(owner, after, PAGE)?;
         let n_read = page.len();
         after = page.last().map_or(after, |last| last.item);
-        for item in page.into_iter().filter(|item| !AssetSources::is_own(item.asset)) {
+        let is_flawed = |item: &FlawedItem| item.damage.is_some() || !AssetSources::is_own(item.asset);
+        for item in page.into_iter().filter(is_flawed) {
             n_flawed += 1;
             *of_folder.entry(item.folder).or_default() += 1;
             if flawed.len() < FLAWED_MAX {

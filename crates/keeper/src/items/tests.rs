@@ -200,3 +200,15 @@ fn an_item_of_a_prim_keeps_its_asset_and_its_masks() {
     let expected = ContentItem { ownership, carried: Carried::default(), ..(*content).clone() };
     assert_eq!(content_of(OWNER, &item, content.id), expected);
 }
+
+#[test]
+fn an_item_of_a_prim_is_its_owners_or_the_next_owners() {
+    let content = item(5, "Zettel");
+    let masks = content.ownership.permissions;
+    let own = item_of_content(content.ownership.owner, &content);
+    assert_eq!((own.permissions.base, own.sale.price), (masks.base.bits(), 3));
+    let next = item_of_content(AgentId(Uuid::from_u128(99)), &content);
+    let masks = masks.for_next_owner();
+    assert_eq!((next.permissions.base, next.permissions.owner), (masks.base.bits(), masks.owner.bits()));
+    assert_eq!((next.permissions.last_owner, next.sale), (content.ownership.owner.0, Sale::default()));
+}

@@ -7,7 +7,7 @@ use node::{Deed, Node};
 use proptest::prelude::*;
 use store::Store;
 
-/// A linkset leaves one region, comes into the other, which refuses a second one at first, and a third one is deleted.
+/// A linkset leaves one region, comes into the other, which refuses a second one at first, and a third one is deleted. A fourth one comes out of the contents of a prim.
 fn journey() -> Vec<Deed> {
     let saved = |n: usize| [Deed::Poll(n), Deed::Write(n), Deed::Answer(n, true)];
     let told = |n: usize| [Deed::Step(n), Deed::Hear(n, false)];
@@ -41,6 +41,11 @@ fn journey() -> Vec<Deed> {
         &told(0),
         &saved(0),
         &told(0),
+        // Out of the contents of the anchor, by two orders for one item.
+        &[Deed::Unpack(0, 1), Deed::Unpack(0, 1)],
+        &told(0),
+        &saved(0),
+        &told(0),
     ]
     .concat()
 }
@@ -59,9 +64,26 @@ fn faults() -> Vec<Vec<Deed>> {
     faults
 }
 
-/// The journey with a fault at each boundary, each time with other regions of an empty database. Objects that leave a region stay in rows, or become items.
-fn travel(store: &Store, fault: &[Deed], are_items: bool) {
-    let journey = journey();
+/// A linkset leaves the first region. While the keeper of the second one lacks a frame, it is ordered there, and the snapshot that the keeper then gets is of before its
+/// arrival: the order goes out again.
+fn doubled_order() -> Vec<Deed> {
+    [
+        &[Deed::Leave(0, DerezKind::Return, 1), Deed::Step(0), Deed::Hear(0, false)][..],
+        &[Deed::Poll(0), Deed::Write(0), Deed::Answer(0, true), Deed::Step(0), Deed::Hear(0, false)],
+        &[Deed::Step(1), Deed::Hear(1, true)],
+        // The gap is noticed, and a frame has the snapshot.
+        &[Deed::Step(1), Deed::Hear(1, false), Deed::Step(1)],
+        &[Deed::Restore(1, 0), Deed::Step(1)],
+        // The order goes out again, before its answer is heard.
+        &[Deed::Hear(1, false), Deed::Hear(1, false)],
+        &[Deed::Step(1), Deed::Hear(1, false)],
+        &[Deed::Poll(1), Deed::Write(1), Deed::Answer(1, true), Deed::Step(1), Deed::Hear(1, false)],
+    ]
+    .concat()
+}
+
+/// A journey with a fault at each boundary, each time with other regions of an empty database. Objects that leave a region stay in rows, or become items.
+fn travel(store: &Store, journey: &[Deed], fault: &[Deed], are_items: bool) {
     for (at, first) in (0..=journey.len()).zip((1..).step_by(2)) {
         let mut node = Node::new(store, first, are_items);
         node.do_all(&journey[..at]);
@@ -78,21 +100,46 @@ fn a_journey_without_a_fault_leaves_each_linkset_where_it_was_sent() {
         let mut node = Node::new(&store, 1, are_items);
         node.do_all(&journey());
         node.settle();
-        assert_eq!(node.places(), (vec![5, 2], 0), "with an anchor each; one is deleted");
+        assert_eq!(
+            node.places(),
+            (vec![6, 2], 0),
+            "with an anchor each; one is deleted, one lies in an anchor"
+        );
     }
 }
 
 #[test]
 fn a_linkset_survives_a_fault_at_every_boundary() {
     for fault in faults() {
-        travel(&Store::open_in_memory().expect("memory"), &fault, false);
+        travel(&Store::open_in_memory().expect("memory"), &journey(), &fault, false);
     }
 }
 
 #[test]
 fn an_item_survives_a_fault_at_every_boundary() {
     for fault in faults() {
-        travel(&Store::open_in_memory().expect("memory"), &fault, true);
+        travel(&Store::open_in_memory().expect("memory"), &journey(), &fault, true);
+    }
+}
+
+#[test]
+fn a_doubled_order_puts_its_linkset_into_the_region_once() {
+    for are_items in [false, true] {
+        let store = Store::open_in_memory().expect("memory");
+        let mut node = Node::new(&store, 1, are_items);
+        node.do_all(&doubled_order());
+        node.settle();
+        assert_eq!(node.places(), (vec![6, 2], 0), "with an anchor each");
+    }
+}
+
+#[test]
+fn a_doubled_order_survives_a_world_that_goes_back_to_before_it() {
+    let faults = [vec![Deed::GoBack(1)], vec![Deed::GoBack(1), Deed::Step(1), Deed::Panic(1)]];
+    for fault in faults {
+        for are_items in [false, true] {
+            travel(&Store::open_in_memory().expect("memory"), &doubled_order(), &fault, are_items);
+        }
     }
 }
 
@@ -107,7 +154,7 @@ fn postgres_keeps_a_linkset_through_a_fault_at_every_boundary() {
         let separator = if server.contains('?') { '&' } else { '?' };
         let url = format!("{server}{separator}options=-c%20search_path%3D{schema}");
         let store = Store::open(&url.parse().expect("an address")).expect("a database");
-        travel(&store, &fault, n % 2 == 0);
+        travel(&store, &journey(), &fault, n % 2 == 0);
         drop(store);
         run_batch(&server, &format!("DROP SCHEMA {schema} CASCADE"));
     }
@@ -132,6 +179,7 @@ fn deed() -> impl Strategy<Value = Deed> {
     prop_oneof![
         6 => (region.clone(), kind, 0..9_usize).prop_map(|(n, kind, which)| Deed::Leave(n, kind, which)),
         6 => (region.clone(), 0..9_usize).prop_map(|(n, which)| Deed::Restore(n, which)),
+        3 => (region.clone(), 0..9_usize).prop_map(|(n, which)| Deed::Unpack(n, which)),
         1 => (region.clone(), prop::sample::select(vec![2, 45_000])).prop_map(|(n, max)| Deed::Limit(n, max)),
         16 => region.clone().prop_map(Deed::Step),
         2 => region.clone().prop_map(Deed::Panic),

@@ -14,7 +14,7 @@ use link::{
     ObjectLimits, ObjectPage, PrimMotion, RestingIds, RestorePlace, StoredLand, StoredObjects, Terrain,
     VersionedBody, index_in_page, kept_object_ids, shared_local_ids, temporary_object_ids,
 };
-use prim::{Body, Mask, Shape};
+use prim::{Body, Carried, ContentItem, Contents, Mask, Ownership, Permissions, Sale, Shape};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
@@ -22,7 +22,7 @@ use std::time::Duration;
 use store::{
     AssetHash, Folder, HeldFilter, Item, ItemEffect, MarkItem, NewAccount, PasswordHash, Store, TakeHeld,
 };
-use world::{Life, WorldConfig};
+use world::{Fault, Life, WorldConfig};
 
 static GROUND: LazyLock<Arc<Terrain>> = LazyLock::new(|| Arc::new(Terrain::flat(256, 21.0)));
 
@@ -33,6 +33,8 @@ const ROOT: Uuid = Uuid::from_u128(0x101);
 const TICK: Duration = Duration::from_millis(50);
 /// Linksets in the first region at the begin, with 1, 2, 3, 1, … prims.
 const LINKSETS: u32 = 6;
+/// Further ones, as items that may not be copied, in the anchor of that region.
+const PACKED: u32 = 2;
 /// Rounds without a fault until nothing is under way.
 const ROUNDS_MAX: usize = 60;
 
@@ -43,12 +45,16 @@ pub(crate) enum Deed {
     Leave(usize, DerezKind, usize),
     /// The operator orders a held linkset into a region, or that of an item.
     Restore(usize, usize),
+    /// The operator orders that of an item in the anchor out of it.
+    Unpack(usize, usize),
     /// The region may have no more than this number of prims.
     Limit(usize, u32),
     /// The world steps, and sends a frame.
     Step(usize),
     /// The world panics in a step and begins again.
     Panic(usize),
+    /// The world panics in the midst of a change of objects, and begins again with those of its checkpoint.
+    GoBack(usize),
     /// The keeper hears a frame, or the frame is lost.
     Hear(usize, bool),
     /// The keeper gives a batch out.
@@ -93,6 +99,8 @@ struct Region {
     frames: VecDeque<Frame>,
     /// Identities of roots in the newest frame.
     roots: BTreeMap<LocalId, Uuid>,
+    /// Items in the anchor, likewise.
+    packed: Vec<Arc<ContentItem>>,
     under_way: Option<Flight>,
 }
 
@@ -105,7 +113,7 @@ struct Flight {
 impl<'a> Node<'a> {
     /// A process that begins with a database without the regions `first` and the one behind it. Objects that leave become items, or stay in rows.
     pub(crate) fn new(store: &'a Store, first: u32, are_items: bool) -> Self {
-        let linksets = (0..LINKSETS).map(|n| (linkset_id(first, n), n as usize % 3 + 1)).collect();
+        let linksets = (0..LINKSETS + PACKED).map(|n| (linkset_id(first, n), n_prims(n))).collect();
         let (regions, deleted) = (Vec::new(), BTreeSet::new());
         if are_items && store.account(OWNER).expect("a database").is_none() {
             make_owner(store);
@@ -141,12 +149,14 @@ impl<'a> Node<'a> {
         match deed {
             Deed::Leave(n, kind, which) => self.leave(n, kind, which),
             Deed::Restore(n, which) => self.restore(n, which),
+            Deed::Unpack(n, which) => self.unpack(n, which),
             Deed::Limit(n, objects_max) => {
                 let limits = ObjectLimits { objects_max, ..ObjectLimits::default() };
                 self.regions[n].push(Action::ObjectLimits(limits));
             }
             Deed::Step(n) => self.regions[n].step(now),
-            Deed::Panic(n) => self.regions[n].panic(now),
+            Deed::Panic(n) => self.regions[n].panic(now, false),
+            Deed::GoBack(n) => self.regions[n].panic(now, true),
             Deed::Hear(n, is_lost) => self.regions[n].hear(now, is_lost),
             Deed::Poll(n) => self.now = self.regions[n].poll(now),
             Deed::Write(n) => self.regions[n].write(self.store, self.assets.as_mut()),
@@ -196,6 +206,20 @@ impl<'a> Node<'a> {
             assert!(released.expect("a database"), "it was marked");
         }
         region.send_orders();
+    }
+
+    /// Nothing is marked: an order that is not taken leaves the item where it is, and of two orders for one item the second is refused.
+    fn unpack(&mut self, n: usize, which: usize) {
+        let region = &mut self.regions[n];
+        let Some(item) = region.packed.get(which % region.packed.len().max(1)).cloned() else { return };
+        self.n_ids += 1;
+        let ids = Uuid::from_u128(self.n_ids << 64 | u128::from(self.first));
+        let object = Arc::new(packed_object(item.id, self.linksets[&item.id]));
+        let source = RestoreSource::Content { holder: anchor_id(region.world), item, object };
+        let order = RestoreOrder { source, place: RestorePlace::Former, ids };
+        if region.keeper.order_restore(order).is_ok() {
+            region.send_orders();
+        }
     }
 
     fn take_row(&self, n: usize, key: HeldKey) -> Option<RestoreSource> {
@@ -263,7 +287,9 @@ impl<'a> Node<'a> {
     pub(crate) fn check(&self) {
         let mut found: BTreeMap<Uuid, Vec<usize>> = BTreeMap::new();
         for region in &self.regions {
-            for (id, n_prims) in stored_linksets(self.store, region.world) {
+            let (linksets, packed) = stored_linksets(self.store, region.world);
+            let packed = packed.into_iter().map(|id| (id, self.linksets[&id]));
+            for (id, n_prims) in linksets.into_iter().chain(packed) {
                 found.entry(id).or_default().push(n_prims);
             }
         }
@@ -280,7 +306,7 @@ impl<'a> Node<'a> {
 
     /// Linksets in the database: those of each region with its anchor, and those that are held.
     pub(crate) fn places(&self) -> (Vec<usize>, usize) {
-        let in_region = |region: &Region| stored_linksets(self.store, region.world).len();
+        let in_region = |region: &Region| stored_linksets(self.store, region.world).0.len();
         (self.regions.iter().map(in_region).collect(), self.held().len())
     }
 
@@ -340,6 +366,7 @@ impl Region {
             panics: 0,
             frames: VecDeque::new(),
             roots: BTreeMap::new(),
+            packed: Vec::new(),
             under_way: None,
         }
     }
@@ -368,8 +395,13 @@ impl Region {
     }
 
     /// The commands of the step are lost.
-    fn panic(&mut self, now: Instant) {
-        self.life.arm(Box::new(|| panic!("a fault of this test")));
+    fn panic(&mut self, now: Instant, is_amid_change: bool) {
+        let fault: Fault = Box::new(|| panic!("a fault of this test"));
+        if is_amid_change {
+            self.life.arm_amid_change(fault);
+        } else {
+            self.life.arm(fault);
+        }
         let (life, tick, mut commands) = (&mut self.life, Tick(self.tick), std::mem::take(&mut self.inbox));
         let step = || life.step(now, tick, TICK, 1.0, &mut commands, &mut Frame::empty());
         assert!(catch_unwind(AssertUnwindSafe(step)).is_err());
@@ -379,16 +411,11 @@ impl Region {
     }
 
     fn show(&mut self, frame: &Frame) {
-        let show_pages = |roots: &mut BTreeMap<LocalId, Uuid>, pages: &[ObjectPage]| {
-            let prims = pages.iter().flat_map(ObjectPage::prims);
-            let prims = prims.filter(|(_, place, _)| place.link_number == 0);
-            roots.extend(prims.map(|(id, _, body)| (id, identity(body))));
-        };
         for change in &frame.objects {
             match change {
-                ObjectChange::Pages(pages) => show_pages(&mut self.roots, pages),
+                ObjectChange::Pages(pages) => self.show_pages(pages),
                 ObjectChange::Set { id, motion, body, .. } if motion.link_number == 0 => {
-                    self.roots.insert(*id, identity(body));
+                    self.show_root(*id, body);
                 }
                 ObjectChange::Set { id, .. } | ObjectChange::Removed(id) => {
                     self.roots.remove(id);
@@ -398,7 +425,22 @@ impl Region {
         }
         if let Some(part) = frame.snapshot.as_ref().filter(|part| part.index == 0) {
             self.roots.clear();
-            show_pages(&mut self.roots, &part.objects);
+            self.show_pages(&part.objects);
+        }
+    }
+
+    fn show_pages(&mut self, pages: &[ObjectPage]) {
+        let prims = pages.iter().flat_map(ObjectPage::prims);
+        for (id, _, body) in prims.filter(|(_, place, _)| place.link_number == 0) {
+            self.show_root(id, body);
+        }
+    }
+
+    fn show_root(&mut self, id: LocalId, root: &VersionedBody) {
+        self.roots.insert(id, identity(root));
+        // Of the anchor alone.
+        if let Some(contents) = &root.body.contents {
+            self.packed.clone_from(&contents.items);
         }
     }
 
@@ -442,7 +484,10 @@ impl Region {
             self.keeper.note_items(&effects);
         }
         while let Some(outcome) = self.keeper.poll_outcome() {
-            assert!(matches!(outcome.order, OrderKey::Marked(key) if key.ticket != ids::Ticket(0)));
+            assert!(match outcome.order {
+                OrderKey::Marked(key) => key.ticket != ids::Ticket(0),
+                OrderKey::Copy(ids) => !ids.is_nil(),
+            });
         }
         self.send_orders();
     }
@@ -482,13 +527,14 @@ fn identity(root: &VersionedBody) -> Uuid {
     Uuid::from_u128(root.body.created_us.into())
 }
 
-/// Linksets of a region in the database, each with its identity and its number of prims.
-fn stored_linksets(store: &Store, world: WorldId) -> Vec<(Uuid, usize)> {
+/// Linksets of a region in the database, each with its identity and its number of prims; and the identities of those that are items in the anchor.
+fn stored_linksets(store: &Store, world: WorldId) -> (Vec<(Uuid, usize)>, Vec<Uuid>) {
     let stored = store.region_objects(world).expect("a database");
     let (_, loaded) =
         Keeper::load(&keeper_config(world), &stored, Uuid::from_u128(9)).expect("of this build");
     assert_eq!((loaded.damaged, loaded.n_mended), (Vec::new(), 0));
     let mut linksets: BTreeMap<LocalId, (Uuid, usize)> = BTreeMap::new();
+    let mut packed = Vec::new();
     for (id, place, body) in loaded.objects.pages.iter().flat_map(ObjectPage::prims) {
         let root = if place.link_number == 0 { id } else { place.parent };
         let linkset = linksets.entry(root).or_insert((Uuid::nil(), 0));
@@ -496,8 +542,9 @@ fn stored_linksets(store: &Store, world: WorldId) -> Vec<(Uuid, usize)> {
         if root == id {
             linkset.0 = identity(body);
         }
+        packed.extend(body.body.contents.iter().flat_map(|contents| &contents.items).map(|item| item.id));
     }
-    linksets.into_values().collect()
+    (linksets.into_values().collect(), packed)
 }
 
 /// Identity and id of a linkset at the begin.
@@ -505,28 +552,96 @@ fn linkset_id(first: u32, n: u32) -> Uuid {
     Uuid::from_u128(u128::from(first) << 32 | u128::from(n) << 8)
 }
 
+const fn n_prims(n: u32) -> usize {
+    n as usize % 3 + 1
+}
+
+fn anchor_id(WorldId(world): WorldId) -> Uuid {
+    Uuid::from_u128(u128::from(world) << 96)
+}
+
+/// Ids of the prims of a linkset at the begin, with their numbers in it.
+fn prim_ids(linkset: Uuid, n_prims: usize) -> impl Iterator<Item = (u8, Uuid)> {
+    (0..n_prims as u8).map(move |number| (number, Uuid::from_u128(linkset.as_u128() + u128::from(number))))
+}
+
+/// A prim at the begin.
+fn new_prim(id: Uuid) -> Body {
+    // That of an anchor is in the upper half of its id.
+    let created_us = id.as_u128() as u64 | (id.as_u128() >> 48) as u64;
+    let mut body = Body::new(id, Shape::BOX, Arc::default(), OWNER, created_us);
+    // An item of it is none that could be rezzed twice.
+    Arc::make_mut(&mut body.ownership).permissions.owner = !Mask::COPY;
+    body
+}
+
+fn placed() -> Motion {
+    Motion { position: Vec3::new(20.0, 20.0, 30.0), ..PrimMotion::NONE.motion }
+}
+
+/// The object of an item in an anchor.
+fn packed_object(linkset: Uuid, n_prims: usize) -> HeldObject {
+    let prims = prim_ids(linkset, n_prims).map(|(link_number, id)| {
+        let place = PrimMotion { link_number, motion: placed(), ..PrimMotion::NONE };
+        (place, VersionedBody { version: 1, body: Arc::new(new_prim(id)) })
+    });
+    HeldObject {
+        owner: OWNER,
+        by: SessionKey::NODE,
+        kind: DerezKind::Take,
+        folder: Uuid::nil(),
+        transaction: Uuid::nil(),
+        is_worn: false,
+        linksets: vec![prims.collect()],
+    }
+}
+
+/// The items in the anchor of the first region.
+fn packed_contents(first: u32) -> Contents {
+    let items = (LINKSETS..LINKSETS + PACKED).map(|n| {
+        let permissions = Permissions { owner: !Mask::COPY, ..Permissions::NEW };
+        Arc::new(ContentItem {
+            id: linkset_id(first, n),
+            asset: Uuid::nil(),
+            asset_type: 6,
+            inventory_type: 6,
+            name: format!("Linkset {n}").into(),
+            description: "".into(),
+            flags: 0,
+            ownership: Ownership {
+                creator: OWNER,
+                owner: OWNER,
+                last_owner: OWNER,
+                group: Uuid::nil(),
+                permissions,
+            },
+            sale: Sale::default(),
+            created_s: 0,
+            carried: Carried::default(),
+        })
+    });
+    Contents { serial: 1, items: items.collect() }
+}
+
 /// An anchor that stays, and this number of linksets.
 fn objects(first: u32, world: u32, n_linksets: u32) -> StoredObjects {
     let start = kept_object_ids(&shared_local_ids(WorldId(world))).start;
-    let mut prims: Vec<(PrimMotion, Uuid)> =
-        vec![(PrimMotion::NONE, Uuid::from_u128(u128::from(world) << 96))];
+    let mut prims: Vec<(PrimMotion, Uuid)> = vec![(PrimMotion::NONE, anchor_id(WorldId(world)))];
     for n in 0..n_linksets {
         let root = LocalId(start + prims.len() as u32);
-        for number in 0..=(n % 3) as u8 {
+        for (number, id) in prim_ids(linkset_id(first, n), n_prims(n)) {
             let parent = if number == 0 { LocalId(0) } else { root };
-            let id = Uuid::from_u128(linkset_id(first, n).as_u128() + u128::from(number));
             prims.push((PrimMotion { parent, link_number: number, ..PrimMotion::NONE }, id));
         }
     }
     let mut page = ObjectPage::empty(LocalId(start));
     let n_used = prims.len() as u32;
     for ((place, id), n) in prims.into_iter().zip(start..) {
-        let motion = Motion { position: Vec3::new(20.0, 20.0, 30.0), ..place.motion };
-        // That of an anchor is in the upper half of its id.
-        let created_us = id.as_u128() as u64 | (id.as_u128() >> 48) as u64;
-        let mut body = Body::new(id, Shape::BOX, Arc::default(), OWNER, created_us);
-        // An item of it is none that could be rezzed twice.
-        Arc::make_mut(&mut body.ownership).permissions.owner = !Mask::COPY;
+        let motion = placed();
+        let mut body = new_prim(id);
+        if n == start && n_linksets > 0 {
+            body.contents = Some(Arc::new(packed_contents(first)));
+        }
         Arc::make_mut(&mut page.motions)[index_in_page(LocalId(n))] = PrimMotion { motion, ..place };
         Arc::make_mut(&mut page.bodies)[index_in_page(LocalId(n))] =
             Some(VersionedBody { version: 1, body: Arc::new(body) });

@@ -94,6 +94,26 @@ fn what_is_taken_off_stays_off_though_the_world_refuses_it_or_the_avatar_leaves(
 }
 
 #[test]
+fn an_order_that_goes_out_again_behind_its_taking_off_puts_nothing_on() {
+    let store = Store::open_in_memory().expect("memory");
+    let mut node = Node::new(&store);
+    let hear = |is_lost| Deed::Hear(0, is_lost);
+    let deeds = [
+        arrival(0),
+        round(0).into(),
+        // A frame is lost, and the next but one has a snapshot.
+        vec![Deed::Step(0), hear(true), Deed::Step(0), hear(false), Deed::Step(0)],
+        // The avatar wears the item in one frame, and not in the next.
+        vec![Deed::PutOn(0), Deed::Step(0), Deed::Detach(0), Deed::Step(0)],
+        // The keeper knows the snapshot only: the order goes out again, and comes into a later step.
+        vec![hear(false), Deed::Step(0), hear(false), hear(false), hear(false)],
+    ];
+    node.do_all(&deeds.concat());
+    node.settle();
+    assert_eq!(node.stored(), []);
+}
+
+#[test]
 fn what_is_worn_survives_a_fault_at_every_boundary() {
     let mut faults = vec![vec![Deed::Crash]];
     for n in 0..2 {
@@ -125,6 +145,7 @@ fn deed() -> impl Strategy<Value = Deed> {
         1 => Just(Deed::LogOut),
         5 => item.clone().prop_map(Deed::PutOn),
         3 => item.clone().prop_map(Deed::TakeOff),
+        2 => item.clone().prop_map(Deed::Detach),
         4 => item.prop_map(Deed::Rename),
         20 => region.clone().prop_map(Deed::Step),
         1 => region.clone().prop_map(Deed::Panic),

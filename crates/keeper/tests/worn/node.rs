@@ -50,6 +50,8 @@ pub(crate) enum Deed {
     PutOn(usize),
     /// The user takes an item off.
     TakeOff(usize),
+    /// The user's client takes a worn object off, in the world.
+    Detach(usize),
     /// The user gives a worn object another name.
     Rename(usize),
     /// The world steps, and sends a frame.
@@ -207,6 +209,7 @@ impl<'a> Node<'a> {
             Deed::LogOut => self.log_out(),
             Deed::PutOn(n) => self.put_on(n),
             Deed::TakeOff(n) => self.take_off(n),
+            Deed::Detach(n) => self.detach(n),
             Deed::Rename(n) => self.rename(n),
             Deed::Step(n) => self.regions.0[n].step(now),
             Deed::Panic(n) => self.panic(n),
@@ -304,18 +307,33 @@ impl<'a> Node<'a> {
         self.wardrobe.take_order(self.now, order, &mut self.regions);
     }
 
-    fn rename(&mut self, n: usize) {
-        let Some((session, region)) = self.user else { return };
-        // The objects go before one of them is renamed.
-        if self.regions.0[region].inbox.iter().any(|command| command.action == Action::Leave) {
-            return;
+    fn detach(&mut self, n: usize) {
+        let Some((session, region, root)) = self.find_worn(n) else { return };
+        if self.worn.remove(&item_id(n)) {
+            self.doubtful.insert(item_id(n));
         }
-        let worn = self.regions.0[region].worn();
-        let Some((root, _)) = worn.iter().find(|(_, (item, ..))| *item == item_id(n)) else { return };
+        let command = ObjectCommand::TakeOff(vec![root]);
+        self.regions.0[region].act(session, Action::Object(Box::new(command)));
+    }
+
+    /// The user's session and region, and the root of an item that the avatar wears there.
+    fn find_worn(&self, n: usize) -> Option<(SessionKey, usize, LocalId)> {
+        let (session, region) = self.user?;
+        let here = &self.regions.0[region];
+        // The objects go before one of them is changed.
+        if here.inbox.iter().any(|command| command.action == Action::Leave) {
+            return None;
+        }
+        let (root, _) = here.worn().into_iter().find(|(_, (item, ..))| *item == item_id(n))?;
+        Some((session, region, root))
+    }
+
+    fn rename(&mut self, n: usize) {
+        let Some((session, region, root)) = self.find_worn(n) else { return };
         self.n_names += 1;
         let name = format!("Name {}", self.n_names);
         self.names.insert(item_id(n), name.clone());
-        let command = ObjectCommand::Name(vec![(*root, name)]);
+        let command = ObjectCommand::Name(vec![(root, name)]);
         self.regions.0[region].act(session, Action::Object(Box::new(command)));
     }
 

@@ -55,7 +55,8 @@ pub struct WearOrder {
     pub replaces: bool,
     /// One linkset, with its owner, the root placed against the attachment point.
     pub object: Arc<HeldObject>,
-    /// Id of its first prim, chosen at random, from which those of the others are derived; they count if objects of the world have those that it has.
+    /// Id of its first prim, chosen at random, from which those of the others are derived; they count if objects of the world have those that it has. No two
+    /// orders have the same: an order that comes again has no effect, also if the avatar has taken the item off since.
     pub ids: Uuid,
 }
 

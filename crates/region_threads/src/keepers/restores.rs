@@ -14,7 +14,7 @@ const ORDERS_MAX: usize = 256;
 /// Answer to an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoreReply {
-    /// The object, or the content, is in the region: on the disk, but for the copy of an item that stays.
+    /// The object, or the content, is in the region: on the disk, but for the copy of an item that stays, and the object of an item in a prim.
     Done,
     /// The world has refused it. An object is held, or an item, as before, on the disk.
     Refused(EditRefusal),

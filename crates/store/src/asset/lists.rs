@@ -1,18 +1,21 @@
 //! Lists of assets for operators: contents in quarantine, and lasting assets one part after the other.
 
-use super::{AssetContent, AssetHash, StoredAsset, read_asset, read_content};
+use super::{AssetContent, AssetHash, StoredAsset, damage_checksum, read_asset, read_content};
 use crate::engine::{Sql, values};
 use crate::{Store, StoreError};
 use uuid::Uuid;
 
 const QUARANTINED: Sql = Sql::same(
-    "SELECT hash, length, damage FROM asset_contents WHERE damage IS NOT NULL ORDER BY hash LIMIT $1",
+    "SELECT hash, length, damage, checksum, damage_checksum FROM asset_contents WHERE damage IS NOT NULL \
+     ORDER BY hash LIMIT $1",
 );
 const COUNT_QUARANTINED: Sql = Sql::same("SELECT count(*) FROM asset_contents WHERE damage IS NOT NULL");
-const END_QUARANTINE: Sql =
-    Sql::same("UPDATE asset_contents SET damage = NULL WHERE hash = $1 AND damage IS NOT NULL");
+const END_QUARANTINE: Sql = Sql::same(
+    "UPDATE asset_contents SET damage = NULL, damage_checksum = $1 WHERE hash = $2 AND damage IS NOT NULL",
+);
 const LASTING_AFTER: Sql = Sql::same(
-    "SELECT assets.asset, assets.hash, kind, length, creator, created_s, origin, used_s, damage FROM assets \
+    "SELECT assets.asset, assets.hash, kind, length, creator, created_s, origin, used_s, damage, assets.checksum, \
+     used_checksum, asset_contents.checksum, damage_checksum FROM assets \
      JOIN asset_contents ON asset_contents.hash = assets.hash \
      WHERE assets.asset > $1 AND used_s IS NULL ORDER BY assets.asset LIMIT $2",
 );
@@ -42,7 +45,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn end_content_quarantine(&self, hash: AssetHash) -> Result<bool, StoreError> {
-        self.write(|session| session.execute(END_QUARANTINE, values![hash.0]).map(|n| n > 0))
+        let sum = damage_checksum(hash, None);
+        self.write(|session| session.execute(END_QUARANTINE, values![sum, hash.0]).map(|n| n > 0))
             .map_err(StoreError::query("ending the quarantine of the content", hash))
     }
 

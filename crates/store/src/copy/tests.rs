@@ -5,7 +5,7 @@ use crate::account::tests::new_account;
 use crate::engine::values;
 use crate::instance::tests::instance;
 use crate::region_objects::tests::set_object_aside;
-use crate::testing::{TestDatabase, tamper};
+use crate::testing::{TestDatabase, rewrite, tamper};
 use crate::{
     ApiToken, AssetHash, AssetRow, DocumentChanges, GiftOutcome, HeldChange, HeldRow, InstanceOrigin,
     InventoryGift, InventoryLimits, JobRow, LandChanges, LandKey, LandKind, LandRows, Location, MarkItem,
@@ -91,7 +91,7 @@ pub(crate) fn fill(database: &TestDatabase) {
     store.add_assets(&[texture, bake]).unwrap();
     assert!(store.quarantine_content(AssetHash([0xFF; 32]), "damaged").unwrap());
     let item = account.items[0].id;
-    tamper(&store, Sql::same("UPDATE inventory_items SET owner_mask = 0 WHERE item = $1"), values![item]);
+    rewrite(&store, Sql::same("UPDATE inventory_items SET owner_mask = 0 WHERE item = $1"), values![item]);
     let marked = store.mark_item(account.agent, item, WorldId(2_047)).unwrap();
     assert!(matches!(marked, MarkItem::Marked { .. }), "{marked:?}");
     fill_avatar(&store, many(1).agent, many(1).items[0].id);
@@ -113,7 +113,7 @@ pub(crate) fn fill(database: &TestDatabase) {
 
 /// An account with a worn object, an appearance and an outfit.
 fn fill_avatar(store: &Store, agent: AgentId, item: Uuid) {
-    tamper(store, Sql::same("UPDATE inventory_items SET asset_type = 6 WHERE item = $1"), values![item]);
+    rewrite(store, Sql::same("UPDATE inventory_items SET asset_type = 6 WHERE item = $1"), values![item]);
     let item = store.item(agent, item).unwrap().expect("it is there");
     let worn = NewWorn { item: item.clone(), point: 255, revision: i64::MAX, value: vec![0; 3].into() };
     assert_eq!(store.wear(agent, &[worn], 1).unwrap(), [WearOutcome::Worn]);
@@ -282,7 +282,7 @@ fn a_repeated_copy_follows_a_source_that_has_changed_meanwhile() {
     let first = AgentId(Uuid::from_u128(0x1_0000));
     let rename = Sql::same("UPDATE accounts SET first_name = $1 WHERE first_name = $2");
     for (to, from) in [("Swap", "Ada0"), ("Ada0", "Ada39"), ("Ada39", "Swap")] {
-        assert_eq!(tamper(&store, rename, values![to, from]), 1);
+        assert_eq!(rewrite(&store, rename, values![to, from]), 1);
     }
     assert_eq!(tamper(&store, Sql::same("DELETE FROM accounts WHERE first_name = $1"), values!["Ada7"]), 1);
     store.remove_instance(Uuid::from_u128(9)).unwrap();

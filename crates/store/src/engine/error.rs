@@ -59,6 +59,13 @@ impl EngineError {
         Self(Cause::Unfit(why.into()))
     }
 
+    /// A row that does not match its checksum, and that this work cannot do without.
+    pub(crate) fn damaged_row(table: &'static str, key: impl fmt::Display) -> Self {
+        Self(Cause::Unfit(format!(
+            "the row of {key} in table {table} is damaged: its checksum does not match"
+        )))
+    }
+
     pub(crate) const fn disorder() -> Self {
         Self(Cause::Disorder)
     }

@@ -111,8 +111,8 @@ impl ColumnValue for bool {
 impl ColumnValue for f32 {
     fn from_value(value: Value<'_>) -> Option<Self> {
         match value {
-            // Written from 32 bits.
-            Value::Real(n) => Some(n as Self),
+            // Written from 32 bits: another number of 64 bits is damage that rounding would hide.
+            Value::Real(n) => Some(n as Self).filter(|short| f64::from(*short).to_bits() == n.to_bits()),
             _ => None,
         }
     }

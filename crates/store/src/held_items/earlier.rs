@@ -7,7 +7,7 @@ use super::{ItemEffect, ItemOrigin, ItemTransfer, came, item_id};
 use crate::engine::{EngineError, Session};
 use crate::identity::identity;
 use crate::inventory::edit::Received;
-use crate::inventory::{Item, Permissions, Sale, find_folder, find_item};
+use crate::inventory::{Item, Permissions, Sale, find_folder, find_item, has_item};
 use ids::{AgentId, Ticket};
 use uuid::Uuid;
 
@@ -61,7 +61,7 @@ pub(crate) fn gone(
     owner: AgentId,
     id: Uuid,
 ) -> Result<Option<ItemEffect>, EngineError> {
-    if find_item(session, owner, id)?.is_some() {
+    if has_item(session, owner, id)? {
         return Ok(None);
     }
     let (item, is_there, new_folder) = (with_nothing_but(id), false, None);

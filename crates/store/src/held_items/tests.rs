@@ -6,7 +6,7 @@ use crate::engine::{Sql, values};
 use crate::inventory::edit::tests::{make, new_folder, typed_folder};
 use crate::inventory::tests::item;
 use crate::region_objects::tests::{ONE, changes};
-use crate::testing::{TestDatabase, on_both_engines, tamper};
+use crate::testing::{TestDatabase, on_both_engines, rewrite, tamper};
 use crate::{
     AssetHash, Folder, HeldChange, HeldFilter, InventoryChange, MarkItem, RegionChanges, Store, StoreError,
     check,
@@ -96,7 +96,7 @@ fn n_held(store: &Store) -> usize {
 /// Takes the right to copy an item from its owner, and marks it.
 fn mark(store: &Store, owner: AgentId, item: Uuid) -> (HeldKey, Item) {
     let single = Sql::same("UPDATE inventory_items SET owner_mask = 0 WHERE item = $1");
-    tamper(store, single, values![item]);
+    rewrite(store, single, values![item]);
     match store.mark_item(owner, item, ONE).unwrap() {
         MarkItem::Marked { key, item } => (key, item),
         other => panic!("{other:?}"),

@@ -15,6 +15,7 @@ on_both_engines! {
     a_list_has_pages_by_user_and_by_region,
     users_are_full_from_a_number_on,
     a_damaged_row_is_named_and_set_aside_when_it_is_taken,
+    a_damaged_mark_is_named_and_ends_with_the_next_start,
     a_region_without_a_row_goes_on_after_its_held_objects,
     thousands_of_rows_come_at_once,
 }
@@ -184,6 +185,19 @@ fn a_damaged_row_is_named_and_set_aside_when_it_is_taken(database: &TestDatabase
     let linkset = |ticket| row_of(ONE, ticket, 1).value.to_vec();
     assert_eq!(aside(&store), [("held".to_owned(), linkset(2)), ("held".to_owned(), linkset(3))]);
     assert_eq!(keys(&store), [held(ONE, 1)]);
+}
+
+fn a_damaged_mark_is_named_and_ends_with_the_next_start(database: &TestDatabase) {
+    let store = database.open();
+    save(&store, ONE, vec![insert(1), insert(2)]);
+    assert!(matches!(store.take_held(held(ONE, 1), TWO).unwrap(), TakeHeld::Taken(_)));
+    assert!(check(&database.url).unwrap().problems.is_empty());
+    let mark = Sql::same("UPDATE held_objects SET taken_by = NULL WHERE held = $1");
+    tamper(&store, mark, values![key(held(ONE, 1))]);
+    let problems = check(&database.url).unwrap().problems;
+    assert!(matches!(&problems[..], [why] if why.ends_with("taken_checksum does not match")), "{problems:?}");
+    assert_eq!((store.release_all_held().unwrap(), store.release_all_held().unwrap()), (1, 0));
+    assert!(check(&database.url).unwrap().problems.is_empty());
 }
 
 fn a_region_without_a_row_goes_on_after_its_held_objects(database: &TestDatabase) {

@@ -1,6 +1,7 @@
-//! An inventory in numbers, for operators: items of each folder, and items whose asset is missing or damaged.
+//! An inventory in numbers, for operators: items of each folder, damaged items, and those whose asset is missing or damaged.
 
-use crate::engine::{Row, Sql, values};
+use super::{Item, read_item};
+use crate::engine::{Row, Sql, Value, values};
 use crate::{Store, StoreError};
 use ids::AgentId;
 use std::collections::BTreeMap;
@@ -15,12 +16,12 @@ pub struct ItemCounts {
     pub links: u64,
 }
 
-/// An item without its content.
+/// An item that is damaged, or without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlawedItem {
     /// Its id.
     pub item: Uuid,
-    /// Folder that holds it.
+    /// Folder that holds it. Of a damaged item this and the rest are as far as they can be read.
     pub folder: Uuid,
     /// Its name.
     pub name: String,
@@ -28,7 +29,7 @@ pub struct FlawedItem {
     pub asset: Uuid,
     /// Kind of the asset.
     pub asset_type: i8,
-    /// Evidence of damage, if the asset is in quarantine; none if no row has an asset of this id.
+    /// Evidence of damage, if the item is damaged, or if its asset is in quarantine; none if no row has an asset of this id.
     pub damage: Option<String>,
 }
 
@@ -38,11 +39,18 @@ const LINK_COUNTS: Sql = Sql::same(
     "SELECT folder, count(*) FROM inventory_items WHERE owner = $1 AND asset_type IN (24, 25) GROUP BY folder",
 );
 const FLAWED: Sql = Sql::same(
-    "SELECT i.item, i.folder, i.name, i.asset, i.asset_type, c.damage FROM inventory_items i \
+    "SELECT i.item, i.folder, i.asset, i.asset_type, i.inventory_type, i.name, i.description, i.flags, i.created_s, \
+     i.creator, i.last_owner, i.group_id, i.group_owned, i.base_mask, i.owner_mask, i.group_mask, i.everyone_mask, \
+     i.next_owner_mask, i.sale_type, i.sale_price, i.checksum, a.hash, c.damage FROM inventory_items i \
      LEFT JOIN assets a ON a.asset = i.asset LEFT JOIN asset_contents c ON c.hash = a.hash \
-     WHERE i.owner = $1 AND i.item > $2 AND i.asset_type NOT IN (24, 25) AND (a.hash IS NULL OR c.damage IS NOT NULL) \
-     ORDER BY i.item LIMIT $3",
+     WHERE i.owner = $1 AND i.item > $2 ORDER BY i.item LIMIT $3",
 );
+/// Items that are read at once.
+const ITEMS_AT_ONCE: u32 = 1_000;
+/// Kinds of items that name another item or a folder instead of an asset.
+const LINKS: [i8; 2] = [24, 25];
+/// The evidence of a damaged item.
+const DAMAGED_ROW: &str = "the checksum of its row does not match";
 
 impl Store {
     /// Numbers of items in each folder of an inventory that has any. Reads an entry of an index for each item.
@@ -64,26 +72,47 @@ impl Store {
         read.map_err(StoreError::query("counting the items of", owner.0))
     }
 
-    /// Up to `max` items behind the item `after`, in the order of their ids, that are no links and whose asset no row has, or is in quarantine. The assets of the
-    /// server itself have no rows: the caller leaves these items out.
+    /// Up to `max` items behind the item `after`, in the order of their ids, that are damaged, or that are no links and whose asset no row has, or is in quarantine. The
+    /// assets of the server itself have no rows: the caller leaves these items out, unless they are damaged. Reads all items up to the last of these.
     ///
     /// # Errors
     /// [`StoreError::Query`].
     pub fn flawed_items(&self, owner: AgentId, after: Uuid, max: u32) -> Result<Vec<FlawedItem>, StoreError> {
-        let flawed = self.read(|session| {
-            session.query(FLAWED, values![owner.0, after, max], |row| {
-                Ok(FlawedItem {
-                    item: row.get(0)?,
-                    folder: row.get(1)?,
-                    name: row.get(2)?,
-                    asset: row.get(3)?,
-                    asset_type: row.get(4)?,
-                    damage: row.get(5)?,
-                })
-            })
+        let flawed = self.read_view(|session| {
+            let (mut flawed, mut last) = (Vec::new(), after);
+            loop {
+                let read = |row: Row<'_>| Ok((row.get::<Uuid>(0)?, flaw(owner, &row)));
+                let rows = session.query(FLAWED, values![owner.0, last, ITEMS_AT_ONCE], read)?;
+                let is_end = rows.len() < ITEMS_AT_ONCE as usize;
+                last = rows.last().map_or(last, |(item, _)| *item);
+                flawed.extend(rows.into_iter().filter_map(|(_, flaw)| flaw));
+                if is_end || flawed.len() >= max as usize {
+                    flawed.truncate(max as usize);
+                    return Ok(flawed);
+                }
+            }
         });
         flawed.map_err(StoreError::query("looking for lost content of", owner.0))
     }
+}
+
+/// An item of a row, if there is something wrong with it.
+fn flaw(owner: AgentId, row: &Row<'_>) -> Option<FlawedItem> {
+    let Some(item) = read_item(owner, row) else {
+        return Some(FlawedItem {
+            item: row.get(0).ok()?,
+            folder: row.get(1).unwrap_or_default(),
+            name: row.get(5).unwrap_or_default(),
+            asset: row.get(2).unwrap_or_default(),
+            asset_type: row.get(3).unwrap_or(-1),
+            damage: Some(DAMAGED_ROW.to_owned()),
+        });
+    };
+    let is_asset_there = matches!(row.value(21), Ok(Value::Blob(_)));
+    let damage = row.get::<Option<String>>(22).ok().flatten();
+    let Item { id, folder, name, asset, asset_type, .. } = item;
+    let is_flawed = !LINKS.contains(&asset_type) && (!is_asset_there || damage.is_some());
+    is_flawed.then_some(FlawedItem { item: id, folder, name, asset, asset_type, damage })
 }
 
 #[cfg(test)]
@@ -92,8 +121,8 @@ mod tests {
     use crate::account::tests::create;
     use crate::inventory::edit::tests::{make, new_folder, new_item};
     use crate::inventory::tests::item;
-    use crate::testing::{TestDatabase, on_both_engines};
-    use crate::{AssetHash, AssetRow, InventoryChange, Item};
+    use crate::testing::{TestDatabase, on_both_engines, tamper};
+    use crate::{AssetHash, AssetRow, InventoryChange};
 
     on_both_engines! {
         items_are_counted_by_their_folders,
@@ -162,5 +191,8 @@ mod tests {
             (ROOT, "Shape", id(0x202), 13)
         );
         assert!(store.flawed_items(AgentId(id(77)), Uuid::nil(), 9).unwrap().is_empty());
+        // A link has no asset, and is named for its own row.
+        tamper(&store, Sql::same("UPDATE inventory_items SET flags = 7 WHERE item = $1"), values![id(0x501)]);
+        assert_eq!(found(id(0x401), 9), [(id(0x501), true)]);
     }
 }

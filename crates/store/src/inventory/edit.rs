@@ -14,7 +14,7 @@ pub use transfers::FolderChoice;
 pub(crate) use transfers::Received;
 
 use super::changes::{InventoryChange, InventoryLimits, InventoryOutcome, InventoryRefusal};
-use super::{Folder, Item, find_folder, find_item, marks, tree};
+use super::{Folder, Item, find_folder, find_item, folder_checksum, marks, tree};
 use crate::engine::{EngineError, Session, Sql, values};
 use crate::{Store, StoreError};
 use ids::AgentId;
@@ -29,10 +29,8 @@ const LOCK: Sql = Sql {
     sqlite: "SELECT agent FROM accounts WHERE agent = $1",
     postgres: "SELECT agent FROM accounts WHERE agent = $1 FOR NO KEY UPDATE",
 };
-const RAISE_VERSION: Sql = Sql::same(
-    "UPDATE inventory_folders SET version = CASE WHEN version >= 1 AND version < $1 THEN version + 1 ELSE 1 END \
-     WHERE owner = $2 AND folder = $3 RETURNING version",
-);
+const SET_VERSION: Sql =
+    Sql::same("UPDATE inventory_folders SET version = $1, checksum = $2 WHERE owner = $3 AND folder = $4");
 
 /// An owner's inventory in a transaction that changes it, perhaps together with other rows.
 #[derive(Debug)]
@@ -134,9 +132,26 @@ impl InventoryEdit {
         Ok(InventoryOutcome { versions, ..InventoryOutcome::default() })
     }
 
-    /// The new version of a folder whose direct content changes; `None` if it does not exist.
+    /// The outcome of a change of the direct content of a folder that was just read.
+    fn raise_known(&self, session: &mut Session<'_>, folder: Folder) -> Result<InventoryOutcome, Failure> {
+        let id = folder.id;
+        let version = self.raise(session, folder)?;
+        Ok(InventoryOutcome { versions: vec![(id, version)], ..InventoryOutcome::default() })
+    }
+
+    /// The new version of a folder whose direct content changes; `None` if it does not exist, or is damaged.
     fn raise_version(&self, session: &mut Session<'_>, folder: Uuid) -> Result<Option<i32>, EngineError> {
-        session.query_row(RAISE_VERSION, values![VERSION_MAX, self.owner.0, folder], |row| row.get(0))
+        let folder = find_folder(session, self.owner, folder)?;
+        folder.map(|folder| self.raise(session, folder)).transpose()
+    }
+
+    /// The new version of a folder that was just read: no other transaction changes it meanwhile.
+    fn raise(&self, session: &mut Session<'_>, folder: Folder) -> Result<i32, EngineError> {
+        let version = if (1..VERSION_MAX).contains(&folder.version) { folder.version + 1 } else { 1 };
+        let folder = Folder { version, ..folder };
+        let sum = folder_checksum(self.owner, &folder);
+        session.execute(SET_VERSION, values![version, sum, self.owner.0, folder.id])?;
+        Ok(version)
     }
 
     fn folder(&self, session: &mut Session<'_>, id: Uuid) -> Result<Folder, Failure> {

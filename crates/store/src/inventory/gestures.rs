@@ -1,5 +1,6 @@
 //! Gestures that are switched on: items whose lowest flag is set. Logins list them, so that they are found by an index of their own.
 
+use super::{Item, read_item};
 use crate::engine::{Sql, values};
 use crate::{Store, StoreError};
 use ids::AgentId;
@@ -14,26 +15,36 @@ pub struct ActiveGesture {
     pub asset: Uuid,
 }
 
-/// Its condition is that of the index, word for word.
-const ACTIVE: Sql = Sql {
-    sqlite: "SELECT item, asset FROM inventory_items INDEXED BY inventory_items_active \
-             WHERE owner = $1 AND asset_type = 21 AND (flags & 1) = 1 ORDER BY item LIMIT $2",
-    postgres: "SELECT item, asset FROM inventory_items \
-               WHERE owner = $1 AND asset_type = 21 AND (flags & 1) = 1 ORDER BY item LIMIT $2",
-};
+/// In the order of [`read_item`]. The condition is that of the index, word for word.
+macro_rules! select_active {
+    ($index:literal) => {
+        concat!(
+            "SELECT item, folder, asset, asset_type, inventory_type, name, description, flags, created_s, \
+             creator, last_owner, group_id, group_owned, base_mask, owner_mask, group_mask, everyone_mask, \
+             next_owner_mask, sale_type, sale_price, checksum FROM inventory_items ",
+            $index,
+            " WHERE owner = $1 AND asset_type = 21 AND (flags & 1) = 1 ORDER BY item LIMIT $2"
+        )
+    };
+}
+
+const ACTIVE: Sql =
+    Sql { sqlite: select_active!("INDEXED BY inventory_items_active"), postgres: select_active!("") };
 
 impl Store {
-    /// Up to `max` gestures that the owner has switched on, by their items' ids.
+    /// Up to `max` gestures that the owner has switched on, by their items' ids. Damaged items are left out.
     ///
     /// # Errors
     /// [`StoreError::Query`].
     pub fn active_gestures(&self, owner: AgentId, max: u32) -> Result<Vec<ActiveGesture>, StoreError> {
-        let active = self.read(|session| {
-            session.query(ACTIVE, values![owner.0, max], |row| {
-                Ok(ActiveGesture { item: row.get(0)?, asset: row.get(1)? })
-            })
-        });
-        active.map_err(StoreError::query("reading the gestures of", owner.0))
+        let active = self
+            .read(|session| session.query(ACTIVE, values![owner.0, max], |row| Ok(read_item(owner, &row))));
+        let active = active.map_err(StoreError::query("reading the gestures of", owner.0))?;
+        Ok(active
+            .into_iter()
+            .flatten()
+            .map(|Item { id, asset, .. }| ActiveGesture { item: id, asset })
+            .collect())
     }
 }
 
@@ -44,7 +55,7 @@ mod tests {
     use crate::inventory::edit::tests::make;
     use crate::inventory::tests::item;
     use crate::testing::{TestDatabase, on_both_engines};
-    use crate::{InventoryChange, Item, ItemUpdate};
+    use crate::{InventoryChange, ItemUpdate};
 
     on_both_engines! {
         gestures_that_are_switched_on_are_listed,

@@ -6,7 +6,7 @@
 use super::changes::{InventoryChange, InventoryLimits, InventoryRefusal};
 use super::edit::InventoryEdit;
 use super::offers::{self, Offer, OfferKind};
-use super::{Item, find_folder, find_item};
+use super::{Item, find_item, has_folder, has_item};
 use crate::engine::{EngineError, Session};
 use crate::{Store, StoreError};
 use ids::AgentId;
@@ -131,8 +131,8 @@ fn begin(
 /// True if the receiver has the thing already. An offer may be forgotten before its thing is removed, and the other way round.
 fn is_repeated(session: &mut Session<'_>, offer: &Offer) -> Result<bool, EngineError> {
     let is_there = match offer.kind {
-        OfferKind::Folder => find_folder(session, offer.receiver, offer.id)?.is_some(),
-        OfferKind::Item | OfferKind::CallingCard => find_item(session, offer.receiver, offer.id)?.is_some(),
+        OfferKind::Folder => has_folder(session, offer.receiver, offer.id)?,
+        OfferKind::Item | OfferKind::CallingCard => has_item(session, offer.receiver, offer.id)?,
     };
     Ok(is_there || offers::is_known(session, offer.receiver, offer.id)?)
 }

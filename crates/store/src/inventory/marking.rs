@@ -3,7 +3,9 @@
 
 use super::edit::InventoryEdit;
 use super::{InventoryLimits, Item, find_item, marks};
-use crate::engine::{EngineError, Sql, values};
+use crate::counter::{self, CounterValue};
+use crate::engine::{EngineError, Session, Sql, values};
+use crate::seals;
 use crate::worn_rows;
 use crate::{Store, StoreError};
 use ids::{AgentId, HeldKey, Ticket, WorldId};
@@ -34,11 +36,10 @@ pub enum MarkItem {
 
 /// Row of the number of the last mark, in the table of counters. Behind the last number it begins anew: marks live for seconds.
 const MARKS: &str = "item_marks";
-const NEXT: Sql = Sql::same(
-    "INSERT INTO counters (name, value) VALUES ($1, 1) ON CONFLICT (name) DO UPDATE SET value = \
-     CASE WHEN counters.value < $2 THEN counters.value + 1 ELSE 1 END RETURNING value",
-);
-const MARK: Sql = Sql::same("INSERT INTO item_marks (held, owner, item, taken_by) VALUES ($1, $2, $3, $4)");
+const MARK: Sql =
+    Sql::same("INSERT INTO item_marks (held, owner, item, taken_by, checksum) VALUES ($1, $2, $3, $4, $5)");
+/// The highest number of a mark: a damaged counter goes on behind it.
+const LAST_MARK: Sql = Sql::same("SELECT coalesce(max(held), 0) FROM item_marks");
 const TAKEN_BY: Sql = Sql::same("SELECT taken_by FROM item_marks WHERE owner = $1 AND item = $2");
 const RELEASE_ALL: Sql = Sql::same("DELETE FROM item_marks");
 
@@ -90,9 +91,9 @@ impl Store {
             if worn_rows::is_worn(session, owner, item)? {
                 return Ok(MarkItem::Worn);
             }
-            let next = session.query_row(NEXT, values![MARKS, u32::MAX], |row| row.get::<u32>(0))?;
-            let number = next.ok_or_else(|| EngineError::unfit("a number of a mark"))?;
-            session.execute(MARK, values![number, owner.0, item, by.0])?;
+            let number = next_number(session)?;
+            let sum = seals::MARK.of(values![number, owner.0, item, by.0]);
+            session.execute(MARK, values![number, owner.0, item, by.0, sum])?;
             let key = HeldKey { region: HeldKey::ITEMS, ticket: Ticket(number) };
             Ok(MarkItem::Marked { key, item: found })
         });
@@ -116,6 +117,18 @@ impl Store {
         let n = self.write(|session| session.execute(RELEASE_ALL, &[]));
         n.map_err(StoreError::query("releasing", "items on their way"))
     }
+}
+
+fn next_number(session: &mut Session<'_>) -> Result<u32, EngineError> {
+    let last = match counter::lock(session, MARKS)? {
+        CounterValue::Whole(last) => last,
+        CounterValue::Damaged => {
+            session.query_row(LAST_MARK, &[], |row| row.get::<i64>(0))?.unwrap_or_default()
+        }
+    };
+    let next = u32::try_from(last).ok().and_then(|last| last.checked_add(1)).unwrap_or(1);
+    counter::set(session, MARKS, next.into())?;
+    Ok(next)
 }
 
 /// True if an item stays when it is used.

@@ -6,6 +6,7 @@
 use super::changes::{InventoryChange, InventoryLimits, InventoryRefusal};
 use super::edit::InventoryEdit;
 use crate::engine::{EngineError, Row, Session, Sql, values};
+use crate::seals;
 use crate::{Store, StoreError};
 use ids::AgentId;
 use uuid::Uuid;
@@ -86,7 +87,8 @@ pub enum OfferAnswered {
 macro_rules! select_offers {
     ($rest:literal) => {
         concat!(
-            "SELECT receiver, offer, giver, transaction_id, kind, made_s, state FROM inventory_offers ",
+            "SELECT receiver, offer, giver, transaction_id, kind, made_s, state, checksum, state_checksum \
+             FROM inventory_offers ",
             $rest
         )
     };
@@ -96,12 +98,16 @@ const OFFER: Sql = Sql::same(select_offers!("WHERE receiver = $1 AND offer = $2"
 const WAITING: Sql =
     Sql::same(select_offers!("WHERE receiver = $1 AND state = 0 ORDER BY made_s, offer LIMIT $2"));
 const INSERT: Sql = Sql::same(
-    "INSERT INTO inventory_offers (receiver, offer, giver, transaction_id, kind, made_s, state) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    "INSERT INTO inventory_offers (receiver, offer, giver, transaction_id, kind, made_s, state, checksum, \
+     state_checksum) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
 );
-const OPEN: Sql =
-    Sql::same("UPDATE inventory_offers SET state = $1 WHERE receiver = $2 AND offer = $3 AND state = $4");
-const ANSWER: Sql = Sql::same("UPDATE inventory_offers SET state = $1 WHERE receiver = $2 AND offer = $3");
+const OPEN: Sql = Sql::same(
+    "UPDATE inventory_offers SET state = $1, state_checksum = $2 WHERE receiver = $3 AND offer = $4 AND state = $5",
+);
+const ANSWER: Sql = Sql::same(
+    "UPDATE inventory_offers SET state = $1, state_checksum = $2 WHERE receiver = $3 AND offer = $4",
+);
+const IS_KNOWN: Sql = Sql::same("SELECT made_s FROM inventory_offers WHERE receiver = $1 AND offer = $2");
 const FORGET_OLD: Sql = Sql::same(
     "DELETE FROM inventory_offers WHERE receiver = $1 AND (state = 1 AND made_s < $2 OR state = 2 AND made_s < $3)",
 );
@@ -114,17 +120,18 @@ const FORGET_OLDEST: Sql = Sql::same(
 );
 
 impl Store {
-    /// Offers that their receiver has not been shown, the oldest first.
+    /// Offers that their receiver has not been shown, the oldest first. A damaged one is left out: its thing is in the inventory all the same.
     ///
     /// # Errors
     /// [`StoreError::Query`].
     pub fn waiting_offers(&self, receiver: AgentId) -> Result<Vec<Offer>, StoreError> {
         let waiting = self.read(|session| {
             session.query(WAITING, values![receiver.0, OFFERS_WAITING_MAX], |row| {
-                read_offer(row).map(|(offer, _)| offer)
+                Ok(read_offer(&row).map(|(offer, _)| offer))
             })
         });
-        waiting.map_err(StoreError::query("reading offers to", receiver.0))
+        let waiting = waiting.map_err(StoreError::query("reading offers to", receiver.0))?;
+        Ok(waiting.into_iter().flatten().collect())
     }
 
     /// An offer to a receiver, in whatever state.
@@ -144,7 +151,8 @@ impl Store {
     pub fn open_offers(&self, receiver: AgentId, offers: &[Uuid]) -> Result<(), StoreError> {
         let noted = self.write(|session| {
             for offer in offers {
-                session.execute(OPEN, values![IS_OPEN, receiver.0, offer, WAITS])?;
+                let sum = state_checksum(receiver, *offer, IS_OPEN);
+                session.execute(OPEN, values![IS_OPEN, sum, receiver.0, offer, WAITS])?;
             }
             Ok(())
         });
@@ -170,7 +178,8 @@ impl Store {
             if state == IS_ANSWERED {
                 return Ok(Some(OfferAnswered::Before(offer)));
             }
-            session.execute(ANSWER, values![IS_ANSWERED, receiver.0, offer.id])?;
+            let sum = state_checksum(receiver, offer.id, IS_ANSWERED);
+            session.execute(ANSWER, values![IS_ANSWERED, sum, receiver.0, offer.id])?;
             let moved = match folder {
                 Some(folder) => edit.apply(session, &relocation(&offer, folder))?.map(drop),
                 None => Ok(()),
@@ -192,13 +201,13 @@ fn relocation(offer: &Offer, folder: Uuid) -> InventoryChange {
     }
 }
 
-/// True if the receiver has an offer with this id, in any state.
+/// True if the receiver has an offer with this id, in any state, damaged or not.
 pub(super) fn is_known(
     session: &mut Session<'_>,
     receiver: AgentId,
     offer: Uuid,
 ) -> Result<bool, EngineError> {
-    Ok(find_offer(session, receiver, offer)?.is_some())
+    Ok(session.query_row(IS_KNOWN, values![receiver.0, offer], |_| Ok(()))?.is_some())
 }
 
 /// Adds an offer that waits. False if as many wait as may; then old ones may have been forgotten.
@@ -213,7 +222,11 @@ pub(super) fn add(session: &mut Session<'_>, offer: &Offer) -> Result<bool, Engi
     if n >= i64::from(OFFERS_MAX) {
         session.execute(FORGET_OLDEST, values![receiver.0, OFFERS_MAX / 4])?;
     }
-    session.execute(INSERT, values![receiver.0, id, giver.0, transaction, kind.number(), made_s, WAITS])?;
+    let (sum, state_sum) = (checksum(offer), state_checksum(receiver, id, WAITS));
+    session.execute(
+        INSERT,
+        values![receiver.0, id, giver.0, transaction, kind.number(), made_s, WAITS, sum, state_sum],
+    )?;
     Ok(true)
 }
 
@@ -222,20 +235,32 @@ fn find_offer(
     receiver: AgentId,
     offer: Uuid,
 ) -> Result<Option<(Offer, i8)>, EngineError> {
-    session.query_row(OFFER, values![receiver.0, offer], read_offer)
+    Ok(session.query_row(OFFER, values![receiver.0, offer], |row| Ok(read_offer(&row)))?.flatten())
 }
 
-/// An offer and its state.
-fn read_offer(row: Row<'_>) -> Result<(Offer, i8), EngineError> {
-    let number = row.get::<i8>(4)?;
-    let kind = OfferKind::ALL.into_iter().find(|kind| kind.number() == number);
+/// Of an offer without its state.
+fn checksum(offer: &Offer) -> i64 {
+    let Offer { receiver, id, giver, transaction, kind, made_s } = offer;
+    seals::OFFER.of(values![receiver.0, id, giver.0, transaction, kind.number(), made_s])
+}
+
+fn state_checksum(receiver: AgentId, offer: Uuid, state: i8) -> i64 {
+    seals::OFFER_STATE.of(values![receiver.0, offer, state])
+}
+
+/// An offer and its state; none if it is damaged.
+fn read_offer(row: &Row<'_>) -> Option<(Offer, i8)> {
+    let number = row.get::<i8>(4).ok()?;
+    let kind = OfferKind::ALL.into_iter().find(|kind| kind.number() == number)?;
     let offer = Offer {
-        receiver: AgentId(row.get(0)?),
-        id: row.get(1)?,
-        giver: AgentId(row.get(2)?),
-        transaction: row.get(3)?,
-        kind: kind.ok_or_else(|| EngineError::cell(4, "the kind of an offer"))?,
-        made_s: row.get(5)?,
+        receiver: AgentId(row.get(0).ok()?),
+        id: row.get(1).ok()?,
+        giver: AgentId(row.get(2).ok()?),
+        transaction: row.get(3).ok()?,
+        kind,
+        made_s: row.get(5).ok()?,
     };
-    Ok((offer, row.get(6)?))
+    let state = row.get::<i8>(6).ok()?;
+    let sums = [checksum(&offer), state_checksum(offer.receiver, offer.id, state)];
+    (row.get(7).ok() == Some(sums[0]) && row.get(8).ok() == Some(sums[1])).then_some((offer, state))
 }

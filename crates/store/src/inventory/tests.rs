@@ -3,13 +3,16 @@
 use super::*;
 use crate::account::tests::{create, new_account};
 use crate::engine::Value;
-use crate::testing::{TestDatabase, on_both_engines};
+use crate::inventory::edit::tests::{change, make, new_folder, new_item};
+use crate::testing::{TestDatabase, on_both_engines, tamper};
 
 on_both_engines! {
     items_return_as_they_were_written,
     the_skeleton_begins_with_the_root,
     nobody_sees_what_belongs_to_another,
     two_owners_may_use_one_id,
+    a_damaged_item_is_not_handed_out_and_its_id_stays_taken,
+    a_damaged_folder_is_not_handed_out,
 }
 
 pub(crate) fn folder(id: u128, parent: Uuid) -> Folder {
@@ -113,4 +116,60 @@ const CASCADE: Sql = Sql::same("DELETE FROM inventory_items WHERE owner = $1 AND
 #[test]
 fn sqlite_removes_a_folder_without_reading_the_owners_other_items() {
     assert_indexed(CASCADE, 2);
+}
+
+fn a_damaged_item_is_not_handed_out_and_its_id_stays_taken(database: &TestDatabase) {
+    let store = database.open();
+    let owner = create(&store, 1, "Ada", "Lovelace");
+    let root = Uuid::from_u128(0x101);
+    let (damaged, whole, folder) = (Uuid::from_u128(11), Uuid::from_u128(12), Uuid::from_u128(9));
+    make(&store, owner, &[new_folder(9, root), new_item(11, folder), new_item(12, folder)]);
+    tamper(&store, Sql::same("UPDATE inventory_items SET owner_mask = 1 WHERE item = $1"), values![damaged]);
+    assert_eq!(store.item(owner, damaged).unwrap(), None);
+    let ids = store.items_in(owner, folder, 9).unwrap().into_iter().map(|item| item.id);
+    assert_eq!(ids.collect::<Vec<_>>(), [whole]);
+    let update = ItemUpdate { item: damaged, flags: Some(0), ..ItemUpdate::default() };
+    let changes = [InventoryChange::UpdateItem(update), InventoryChange::RemoveItem { item: damaged }];
+    for wanted in changes {
+        assert_eq!(change(&store, owner, wanted), Err(InventoryRefusal::UnknownItem(damaged)));
+    }
+    assert_eq!(change(&store, owner, new_item(11, root)), Err(InventoryRefusal::ItemExists(damaged)));
+    let refused = store.folder_contents(owner, folder, 9).unwrap_err();
+    assert!(refused.to_string().contains("reading everything in the folder"), "{refused}");
+    // It goes with its folder.
+    let removed = change(&store, owner, InventoryChange::RemoveFolder { folder }).unwrap();
+    assert_eq!(removed.n_items_removed, 2);
+    make(&store, owner, &[new_item(11, root)]);
+}
+
+fn a_damaged_folder_is_not_handed_out(database: &TestDatabase) {
+    let store = database.open();
+    let owner = create(&store, 1, "Ada", "Lovelace");
+    let (root, damaged) = (Uuid::from_u128(0x101), Uuid::from_u128(9));
+    make(&store, owner, &[new_folder(9, root), new_folder(8, damaged), new_item(11, damaged)]);
+    tamper(
+        &store,
+        Sql::same("UPDATE inventory_folders SET name = 'Other' WHERE folder = $1"),
+        values![damaged],
+    );
+    assert_eq!(store.folder(owner, damaged).unwrap(), None);
+    assert_eq!(store.folders(owner).unwrap().len(), 2);
+    assert!(store.folders_in(owner, root, 9).unwrap().is_empty());
+    assert_eq!(change(&store, owner, new_folder(7, damaged)), Err(InventoryRefusal::UnknownFolder(damaged)));
+    assert_eq!(change(&store, owner, new_folder(9, root)), Err(InventoryRefusal::FolderExists(damaged)));
+    // Without its root an inventory is not handed out.
+    let other = create(&store, 2, "Grace", "Hopper");
+    let (moved, root_of_other) = (Uuid::from_u128(3), Uuid::from_u128(0x102));
+    tamper(
+        &store,
+        Sql::same("UPDATE inventory_folders SET parent = $1 WHERE folder = $2"),
+        values![moved, root_of_other],
+    );
+    let refused = store.folders(other).unwrap_err();
+    assert!(matches!(refused, StoreError::DamagedRow { table: "inventory_folders", .. }), "{refused}");
+    // A folder in a damaged one can be taken out.
+    let out = InventoryChange::MoveFolder { folder: Uuid::from_u128(8), parent: root };
+    make(&store, owner, &[out]);
+    let contents = store.folder_contents(owner, Uuid::from_u128(8), 9).unwrap();
+    assert!(matches!(contents, FolderContents::Whole { .. }), "{contents:?}");
 }

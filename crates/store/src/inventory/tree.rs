@@ -2,8 +2,8 @@
 //!
 //! All of them end on damaged rows too, where folders may hold each other in a circle.
 
-use super::{Folder, Item, read_folder, read_item};
-use crate::engine::{EngineError, Session, Sql, values};
+use super::{Folder, Item, read_folder, read_item, whole};
+use crate::engine::{EngineError, Row, Session, Sql, values};
 use crate::{Store, StoreError};
 use ids::AgentId;
 use uuid::Uuid;
@@ -33,12 +33,12 @@ pub(super) struct Removed {
 
 /// A folder and those above it, itself first. The number of levels is bounded, since damaged rows may have no root.
 const PATH: Sql = Sql::same(
-    "WITH RECURSIVE above (folder, parent, name, type_default, version, level) AS (\
-     SELECT folder, parent, name, type_default, version, CAST(1 AS BIGINT) FROM inventory_folders \
+    "WITH RECURSIVE above (folder, parent, name, type_default, version, checksum, level) AS (\
+     SELECT folder, parent, name, type_default, version, checksum, CAST(1 AS BIGINT) FROM inventory_folders \
      WHERE owner = $1 AND folder = $2 UNION ALL \
-     SELECT f.folder, f.parent, f.name, f.type_default, f.version, above.level + 1 FROM above \
+     SELECT f.folder, f.parent, f.name, f.type_default, f.version, f.checksum, above.level + 1 FROM above \
      JOIN inventory_folders AS f ON f.owner = $1 AND f.folder = above.parent WHERE above.level <= $3) \
-     SELECT folder, parent, name, type_default, version FROM above ORDER BY level",
+     SELECT folder, parent, name, type_default, version, checksum FROM above ORDER BY level",
 );
 
 /// A statement over `below (folder, level)`: the folders of an owner (`$1`) from one (`$2`) downwards, which itself has level 1.
@@ -78,7 +78,7 @@ const TYPED_FOLDERS: Sql = below!(
      AND below.level > 1 AND t.type_default <> -1 ORDER BY below.level, t.folder"
 );
 const FOLDERS: Sql = below!(
-    "SELECT t.folder, t.parent, t.name, t.type_default, t.version FROM below \
+    "SELECT t.folder, t.parent, t.name, t.type_default, t.version, t.checksum FROM below \
      CROSS JOIN inventory_folders AS t WHERE t.owner = $1 AND t.folder = below.folder \
      ORDER BY below.level, t.name, t.folder LIMIT $3"
 );
@@ -86,7 +86,7 @@ const FOLDERS: Sql = below!(
 const ITEMS: Sql = below!(
     "SELECT item, folder, asset, asset_type, inventory_type, name, description, flags, created_s, \
      creator, last_owner, group_id, group_owned, base_mask, owner_mask, group_mask, everyone_mask, \
-     next_owner_mask, sale_type, sale_price FROM inventory_items \
+     next_owner_mask, sale_type, sale_price, checksum FROM inventory_items \
      WHERE owner = $1 AND folder IN (SELECT folder FROM below) ORDER BY folder, item LIMIT $3"
 );
 const MARKED: Sql = below!(
@@ -111,7 +111,7 @@ impl Store {
     /// A folder with everything in it, if these are no more than `max` folders and items. For copies and gifts.
     ///
     /// # Errors
-    /// [`StoreError::Query`].
+    /// [`StoreError::Query`], also with a damaged row among these: a part is not handed out for the whole.
     pub fn folder_contents(
         &self,
         owner: AgentId,
@@ -121,12 +121,16 @@ impl Store {
         let read = self.read_view(|session| {
             // One more than fits.
             let limit = i64::from(max) + 1;
-            let folders = session.query(FOLDERS, values![owner.0, folder, limit], read_folder)?;
+            let folders = session.query(FOLDERS, values![owner.0, folder, limit], |row| {
+                read_folder(owner, &row).ok_or_else(|| damaged(&row, "inventory_folders"))
+            })?;
             if folders.is_empty() {
                 return Ok(FolderContents::Unknown);
             }
             let limit = limit - folders.len() as i64;
-            let items = session.query(ITEMS, values![owner.0, folder, limit], read_item)?;
+            let items = session.query(ITEMS, values![owner.0, folder, limit], |row| {
+                read_item(owner, &row).ok_or_else(|| damaged(&row, "inventory_items"))
+            })?;
             if items.len() as i64 == limit {
                 return Ok(FolderContents::TooLarge);
             }
@@ -136,14 +140,25 @@ impl Store {
     }
 }
 
-/// A folder and those above it, up to the root and itself first; empty without such a folder. If it is deeper than `depth_max`, one folder more than that.
+/// The reason for which a row that begins with its id is not handed out.
+fn damaged(row: &Row<'_>, table: &'static str) -> EngineError {
+    match row.get::<Uuid>(0) {
+        Ok(id) => EngineError::damaged_row(table, id),
+        Err(why) => why,
+    }
+}
+
+/// A folder and those above it, up to the root and itself first; empty without such a folder, or with a damaged one. If it is deeper than `depth_max`, one folder more
+/// than that. Damaged folders above it are left out.
 pub(super) fn path(
     session: &mut Session<'_>,
     owner: AgentId,
     folder: Uuid,
     depth_max: u32,
 ) -> Result<Vec<Folder>, EngineError> {
-    session.query(PATH, values![owner.0, folder, depth_max], read_folder)
+    let path =
+        session.query(PATH, values![owner.0, folder, depth_max], |row| Ok(read_folder(owner, &row)))?;
+    Ok(if matches!(path.first(), Some(None)) { Vec::new() } else { whole(path) })
 }
 
 /// Folders from this one to the deepest below it, both counted; 0 without such a folder.

@@ -8,13 +8,16 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-use crate::engine::{Engine, EngineError, Session, Sql, values};
+use crate::engine::{Engine, EngineError, Row, Session, Sql, values};
+use std::collections::BTreeMap;
 use steps::STEPS;
 
 /// One step: its purpose, and its statements.
 struct SchemaStep {
     name: &'static str,
     sql: Sql,
+    /// What no statement does, behind the statements and in their transaction.
+    fill: Option<fn(&mut Session<'_>) -> Result<(), EngineError>>,
 }
 
 /// State of a database before its use.
@@ -29,6 +32,18 @@ pub(crate) struct Inspection {
 /// The newest version.
 pub(crate) fn newest() -> u32 {
     STEPS.len() as u32
+}
+
+/// Names of the applied steps.
+const NAMES: Sql = Sql::same("SELECT version, name FROM schema_version ORDER BY version");
+
+/// Versions whose rows do not have the name of their step, in a database of the newest version; also those that are missing.
+pub(crate) fn damaged_steps(session: &mut Session<'_>) -> Result<Vec<u32>, EngineError> {
+    let read = |row: Row<'_>| Ok((row.get::<u32>(0)?, row.get::<String>(1).unwrap_or_default()));
+    let found: BTreeMap<u32, String> = session.query(NAMES, &[], read)?.into_iter().collect();
+    let is_damaged =
+        |(version, step): &(u32, &SchemaStep)| found.get(version).is_none_or(|name| name != step.name);
+    Ok((1..).zip(STEPS).filter(is_damaged).map(|(version, _)| version).collect())
 }
 
 const TABLES: Sql = Sql {
@@ -87,6 +102,9 @@ pub(crate) fn migrate(engine: &Engine, newest: u32) -> Result<(), MigrateError> 
             let found = self::version(session)?;
             if found < version {
                 session.batch(step.sql)?;
+                if let Some(fill) = step.fill {
+                    fill(session)?;
+                }
                 let insert = Sql::same("INSERT INTO schema_version (version, name) VALUES ($1, $2)");
                 session.execute(insert, values![version, step.name])?;
             }

@@ -2,27 +2,29 @@
 
 use super::SchemaStep;
 use crate::engine::Sql;
+use crate::seals::seal_all_rows;
 
 /// All steps; the version of a step is its place in the list, from 1. Steps are appended, never edited: databases in the field have gone
 /// through them.
 pub(super) const STEPS: &[SchemaStep] = &[
-    SchemaStep { name: "accounts and inventories", sql: ACCOUNTS_AND_INVENTORIES },
-    SchemaStep { name: "instances", sql: INSTANCES },
-    SchemaStep { name: "tokens", sql: TOKENS },
-    SchemaStep { name: "births of instances", sql: BIRTHS },
-    SchemaStep { name: "instances of portals", sql: PORTAL_INSTANCES },
-    SchemaStep { name: "counters", sql: COUNTERS },
-    SchemaStep { name: "objects of regions", sql: OBJECTS },
-    SchemaStep { name: "materials of regions", sql: MATERIALS },
-    SchemaStep { name: "land and names of regions", sql: LAND },
-    SchemaStep { name: "held objects", sql: HELD_OBJECTS },
-    SchemaStep { name: "assets", sql: ASSETS },
-    SchemaStep { name: "inventory_statistics", sql: INVENTORY_STATISTICS },
-    SchemaStep { name: "jobs", sql: JOBS },
-    SchemaStep { name: "items on their way", sql: ITEM_MARKS },
-    SchemaStep { name: "offers and gestures", sql: OFFERS_AND_GESTURES },
-    SchemaStep { name: "documents of regions", sql: REGION_DOCUMENTS },
-    SchemaStep { name: "worn objects and appearances", sql: WORN_AND_APPEARANCES },
+    SchemaStep { name: "accounts and inventories", sql: ACCOUNTS_AND_INVENTORIES, fill: None },
+    SchemaStep { name: "instances", sql: INSTANCES, fill: None },
+    SchemaStep { name: "tokens", sql: TOKENS, fill: None },
+    SchemaStep { name: "births of instances", sql: BIRTHS, fill: None },
+    SchemaStep { name: "instances of portals", sql: PORTAL_INSTANCES, fill: None },
+    SchemaStep { name: "counters", sql: COUNTERS, fill: None },
+    SchemaStep { name: "objects of regions", sql: OBJECTS, fill: None },
+    SchemaStep { name: "materials of regions", sql: MATERIALS, fill: None },
+    SchemaStep { name: "land and names of regions", sql: LAND, fill: None },
+    SchemaStep { name: "held objects", sql: HELD_OBJECTS, fill: None },
+    SchemaStep { name: "assets", sql: ASSETS, fill: None },
+    SchemaStep { name: "inventory_statistics", sql: INVENTORY_STATISTICS, fill: None },
+    SchemaStep { name: "jobs", sql: JOBS, fill: None },
+    SchemaStep { name: "items on their way", sql: ITEM_MARKS, fill: None },
+    SchemaStep { name: "offers and gestures", sql: OFFERS_AND_GESTURES, fill: None },
+    SchemaStep { name: "documents of regions", sql: REGION_DOCUMENTS, fill: None },
+    SchemaStep { name: "worn objects and appearances", sql: WORN_AND_APPEARANCES, fill: None },
+    SchemaStep { name: "seals of rows", sql: SEALS, fill: Some(seal_all_rows) },
 ];
 
 /// Ids are 16-byte blobs, times are seconds since 1970, booleans are 0 and 1, or the absence of NULL.
@@ -702,5 +704,64 @@ CREATE TABLE avatar_wearables (
     agent           BYTEA NOT NULL PRIMARY KEY REFERENCES accounts (agent) ON DELETE CASCADE,
     worn            BYTEA NOT NULL
 );
+",
+};
+
+/// Checksums of rows that have no other one; `crate::seals` says what each covers. The rows that there are get theirs in the same transaction, as they are: damage from
+/// before this step stays unnoticed. A later step that gives a seal other columns seals the rows again.
+const SEALS: Sql = Sql {
+    sqlite: "
+ALTER TABLE accounts ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN last_checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN home_checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE inventory_folders ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE inventory_items ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE appearance_bakes ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE avatar_wearables ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE inventory_offers ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE inventory_offers ADD COLUMN state_checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE instances ADD COLUMN trouble_checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE instances_set_aside ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE api_tokens ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE api_worlds ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE counters ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE held_objects ADD COLUMN taken_checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE objects_set_aside ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE region_materials ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE region_documents ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE asset_contents ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE asset_contents ADD COLUMN damage_checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE assets ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE assets ADD COLUMN used_checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE item_marks ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE database_identity ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+",
+    postgres: "
+ALTER TABLE accounts ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN last_checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN home_checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE inventory_folders ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE inventory_items ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE appearance_bakes ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE avatar_wearables ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE inventory_offers ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE inventory_offers ADD COLUMN state_checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE instances ADD COLUMN trouble_checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE instances_set_aside ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE api_tokens ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE api_worlds ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE counters ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE held_objects ADD COLUMN taken_checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE objects_set_aside ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE region_materials ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE region_documents ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE asset_contents ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE asset_contents ADD COLUMN damage_checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE assets ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE assets ADD COLUMN used_checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE item_marks ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE database_identity ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
 ",
 };

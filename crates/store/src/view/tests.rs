@@ -3,7 +3,7 @@
 use super::*;
 use crate::account::tests::create;
 use crate::copy::tests::fill;
-use crate::testing::{TestDatabase, on_both_engines, tamper};
+use crate::testing::{TestDatabase, on_both_engines, rewrite, tamper};
 use crate::{AssetRow, Item, NewWorn, StoredAppearance, WearOutcome};
 use ids::Ticket;
 
@@ -143,7 +143,7 @@ fn worn_objects_and_appearances_come_in_parts_with_their_damage(database: &TestD
     let store = database.open();
     let (ada, bob) = (create(&store, 1, "Ada", "Lovelace"), create(&store, 2, "Bob", "Babbage"));
     let object = Sql::same("UPDATE inventory_items SET asset_type = 6");
-    tamper(&store, object, &[]);
+    rewrite(&store, object, &[]);
     for owner in [ada, bob] {
         let all = store.items_in(owner, Uuid::from_u128(0x100 + owner.0.as_u128()), 1).unwrap();
         let [item] = <[Item; 1]>::try_from(all).expect("an account begins with an item");

@@ -5,7 +5,7 @@ use crate::account::tests::{create, new_account};
 use crate::engine::{Sql, values};
 use crate::inventory::tests::item;
 use crate::region_objects::tests::{ONE, changes};
-use crate::testing::{TestDatabase, on_both_engines, tamper};
+use crate::testing::{TestDatabase, on_both_engines, rewrite, tamper};
 use crate::{
     AssetHash, FolderChoice, HeldChange, InventoryChange, InventoryRefusal, ItemEffect, ItemTransfer,
     MarkItem, RegionChanges, check,
@@ -39,7 +39,7 @@ fn ada(store: &Store) -> AgentId {
             assert!(made[0].is_ok(), "{made:?}");
         }
         let object = Sql::same("UPDATE inventory_items SET asset_type = 6, owner_mask = 0 WHERE item = $1");
-        tamper(store, object, values![Uuid::from_u128(n)]);
+        rewrite(store, object, values![Uuid::from_u128(n)]);
     }
     owner
 }

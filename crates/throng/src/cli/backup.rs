@@ -53,7 +53,7 @@ pub struct RestoreArgs {
     /// Directory of backups.
     #[arg(value_name = "DIR")]
     pub from: PathBuf,
-    /// The data directory to make: missing or empty [default: data; with --rehearse, one within DIR].
+    /// The data directory to make: missing or empty [default: data; with --rehearse, one within DIR]. A rehearsal leaves it as it was.
     #[arg(long, value_name = "DIR")]
     pub to: Option<PathBuf>,
     /// Name of the backup [default: the newest one].

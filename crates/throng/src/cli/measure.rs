@@ -66,6 +66,9 @@ pub struct ExperimentArgs {
     /// uploads, textures or inventory.
     #[arg(long, value_name = "NAME")]
     pub part: Option<String>,
+    /// Address of an empty database of PostgreSQL for the servers of `keep-kills`, which then makes its first part alone; needs --sink lo [default: a file].
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
 }
 
 /// A network between server and clients.

@@ -15,6 +15,7 @@ mod objects;
 mod parcel;
 mod parse;
 mod region;
+mod script;
 mod serve;
 mod server;
 mod store;
@@ -41,6 +42,7 @@ pub use measure::{
 pub use objects::{ObjectFilterArgs, ObjectsCommand, RemovalArgs};
 pub use parcel::{ParcelCommand, ParcelTarget};
 pub use region::{RegionCommand, RegionCreateArgs};
+pub use script::{DialectName, ScriptCheckArgs, ScriptCommand};
 pub use serve::{ConfigCommand, ServeArgs};
 pub use server::{LoginCommand, LoginTarget, SayArgs, ShutdownArgs, StatusArgs};
 pub use store::{CopyArgs, StoreCommand};
@@ -119,6 +121,9 @@ pub enum Command {
     /// Check archives of inventories (IAR), without a server; load and save them on a running one.
     #[command(subcommand)]
     Iar(IarCommand),
+    /// Check scripts of the Linden Scripting Language, without a server. They do not run yet.
+    #[command(subcommand)]
+    Script(ScriptCommand),
     /// Look through all that is stored: rows, assets and their files. Exit status 1: something is damaged or missing.
     Verify(VerifyArgs),
     /// Write a backup of database and assets, of a running server or a stopped one. Exit status 1: there is none, or something in it was damaged or lost before.

@@ -1,6 +1,11 @@
 //! Archives of regions and inventories into a running server and out of it, as `docs/operating/archives.md` has it.
 
+mod carried;
+mod defective;
+mod flipped;
+mod furnished;
 mod kill;
+mod reports;
 mod sample;
 
 use crate::regions::{fails, get, out, run};

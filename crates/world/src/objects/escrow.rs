@@ -26,6 +26,8 @@ pub(crate) struct Escrow {
     full: BTreeSet<AgentId>,
     /// Prims in `unsettled`.
     n_prims: usize,
+    /// Undos in `unsettled`.
+    n_undos: usize,
     /// Sum of the hashes of `unsettled` and `full`.
     hash: u64,
     step: StepChanges,
@@ -150,6 +152,12 @@ impl Escrow {
         self.answered.contains(&key)
     }
 
+    /// True until the node has settled that the world has gone back. It may have sent orders before it knew that, and they are not carried out: it sends those again
+    /// that have no answer, behind the settlement.
+    pub(crate) const fn is_undoing(&self) -> bool {
+        self.n_undos > 0
+    }
+
     /// Forgets the transfers up to a ticket, which are on the disk.
     pub(crate) fn settle(&mut self, up_to: Ticket) {
         while let Some((&ticket, _)) =
@@ -172,8 +180,11 @@ impl Escrow {
 
     /// Continues after the last ticket of an earlier epoch, whose effects since its own last one are lost. `began` is the last ticket from before that
     /// epoch: a world without any state has lost no more than the epoch.
-    pub(crate) fn continue_after(&mut self, began: Ticket, last: Ticket) {
+    ///
+    /// A world that has gone back says so also if it has lost no ticket: it skips one, which the undo names. Orders without a ticket may be lost, and others under way.
+    pub(crate) fn continue_after(&mut self, began: Ticket, last: Ticket, has_gone_back: bool) {
         let kept = if self.last == Ticket(0) { began } else { self.last };
+        let last = if has_gone_back { last.max(Ticket(kept.0.saturating_add(1))) } else { last };
         if last > kept {
             self.last = last;
             self.give(Transfer::Undone { first: Ticket(kept.0 + 1), last });
@@ -193,6 +204,7 @@ impl Escrow {
     fn insert(&mut self, ticket: Ticket, transfer: Transfer) {
         self.hash = self.hash.wrapping_add(transfer_hash(ticket, &transfer));
         self.n_prims += n_prims(&transfer);
+        self.n_undos += usize::from(is_undo(&transfer));
         self.answered.extend(answer_of(&transfer));
         self.unsettled.insert(ticket, transfer);
     }
@@ -201,6 +213,7 @@ impl Escrow {
         let transfer = self.unsettled.remove(&ticket)?;
         self.hash = self.hash.wrapping_sub(transfer_hash(ticket, &transfer));
         self.n_prims -= n_prims(&transfer);
+        self.n_undos -= usize::from(is_undo(&transfer));
         if let Some(key) = answer_of(&transfer) {
             self.answered.remove(&key);
         }
@@ -214,6 +227,10 @@ const fn answer_of(transfer: &Transfer) -> Option<HeldKey> {
         Transfer::Restored(key) | Transfer::Refused(key, _) => Some(*key),
         Transfer::Held(_) | Transfer::HeldItem(_) | Transfer::Undone { .. } | Transfer::Worn(_) => None,
     }
+}
+
+const fn is_undo(transfer: &Transfer) -> bool {
+    matches!(transfer, Transfer::Undone { .. })
 }
 
 /// Its size in prims. An item counts like one.

@@ -7,6 +7,7 @@ mod counts;
 mod edits;
 mod escrow;
 mod ids;
+mod orders;
 mod pages;
 pub(crate) mod store;
 #[cfg(test)]
@@ -15,4 +16,5 @@ mod tests;
 pub use counts::ObjectCounts;
 pub(crate) use edits::{ActingAvatar, ActingUser, EditedLand, EditedWorld, Edits, Pull, RestoreAuthor};
 pub use edits::{REGION_CARRIED_MAX, REGION_ITEMS_MAX, RecentEdit, RecentEdits};
+pub(crate) use orders::AnsweredOrders;
 pub(crate) use store::{LINK_MAX, ObjectError, ObjectStore, relative_to, with_emptiness};

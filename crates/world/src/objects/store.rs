@@ -7,6 +7,7 @@
 use super::counts::ObjectCounts;
 use super::escrow::Escrow;
 use super::ids::ObjectIds;
+use super::orders::AnsweredOrders;
 use super::pages::{PagePool, PageTable};
 use changes::{TickChanges, mark_of, prim_hash, raise};
 use contents::LongData;
@@ -76,6 +77,7 @@ pub(crate) struct ObjectStore {
     has_touched_reader: bool,
     journal: Journal,
     escrow: Escrow,
+    orders: AnsweredOrders,
     /// Sum of the hashes of all prims as of the last frame.
     hash: u64,
     /// World time, nanoseconds.
@@ -108,6 +110,7 @@ impl ObjectStore {
             has_touched_reader: false,
             journal: Journal::default(),
             escrow: Escrow::default(),
+            orders: AnsweredOrders::default(),
             hash: 0,
             now_ns: 0,
             version_floor: 0,
@@ -116,11 +119,11 @@ impl ObjectStore {
 
     /// Objects as they were saved. The next frame has them as pages.
     ///
-    /// `None` if they contradict each other: an id twice, a part without its root, numbers with gaps, tickets out of order.
+    /// `None` if they contradict each other: an id twice, a part without its root, numbers with gaps, tickets out of order, an order with two answers.
     pub(crate) fn restored(local_ids: &Range<u32>, stored: StoredObjects) -> Option<Self> {
-        let StoredObjects { pages, kept, temporary, now_ns, version_floor, transfers } = stored;
-        let mut store =
-            Self { now_ns, version_floor, escrow: Escrow::of(transfers)?, ..Self::new(local_ids) };
+        let StoredObjects { pages, kept, temporary, now_ns, version_floor, transfers, orders } = stored;
+        let (escrow, orders) = (Escrow::of(transfers)?, AnsweredOrders::of(orders)?);
+        let mut store = Self { now_ns, version_floor, escrow, orders, ..Self::new(local_ids) };
         let mut parts: BTreeMap<LocalId, Vec<(u8, LocalId)>> = BTreeMap::new();
         for page in pages {
             if !store.kept.range().contains(&page.first.0) && !store.temporary.range().contains(&page.first.0)
@@ -183,6 +186,7 @@ impl ObjectStore {
             now_ns: self.now_ns,
             version_floor: self.version_floor,
             transfers: self.escrow.stored(),
+            orders: self.orders.stored(),
         }
     }
 
@@ -199,6 +203,16 @@ impl ObjectStore {
     /// As [`Self::escrow`], to add and settle some.
     pub(crate) const fn escrow_mut(&mut self) -> &mut Escrow {
         &mut self.escrow
+    }
+
+    /// Orders of the node that were answered without a ticket.
+    pub(crate) const fn orders(&self) -> &AnsweredOrders {
+        &self.orders
+    }
+
+    /// As [`Self::orders`], to note some.
+    pub(crate) const fn orders_mut(&mut self) -> &mut AnsweredOrders {
+        &mut self.orders
     }
 
     /// Number of prims.
@@ -253,6 +267,7 @@ impl ObjectStore {
     pub(crate) fn begin_step(&mut self) {
         self.journal.begin(self.hash);
         self.escrow.begin_step();
+        self.orders.begin_step();
     }
 
     /// Adds a prim that stands alone. Its local id is one of temporary objects with [`PrimFlags::TEMPORARY`].

@@ -10,11 +10,12 @@ use crate::{
     land::Land,
     local_ids::IdsUsed,
     npc::Npcs,
-    objects::{Edits, ObjectStore},
+    objects::{AnsweredOrders, Edits, ObjectStore},
     presence::{AvatarSeat, Presence},
     roster::Roster,
     solids::{StoredAssetSolids, StoredSolids},
 };
+use link::StoredObjects;
 use record::{Format, Part, RecordBuffer, RecordError, Records, Unreadable};
 use serde::Serialize;
 use std::{borrow::Cow, sync::Arc};
@@ -54,7 +55,7 @@ impl MovementState {
 }
 
 /// The parts of a snapshot that this build knows, in the order of their records.
-pub const SNAPSHOT_PARTS: [&Part; 14] = [
+pub const SNAPSHOT_PARTS: [&Part; 15] = [
     &WorldIdentity::PART,
     &IdsUsed::PART,
     &FramesState::PART,
@@ -64,6 +65,7 @@ pub const SNAPSHOT_PARTS: [&Part; 14] = [
     &STATE_PART,
     &ObjectStore::PART,
     &Edits::PART,
+    &AnsweredOrders::PART,
     &Land::PART,
     &AvatarSeat::PART,
     &StoredSolids::PART,
@@ -100,6 +102,9 @@ pub(super) fn encode<S: Serialize + AsRef<[Option<Presence>]>, N: Serialize>(
     if let Some(objects) = objects {
         buffer.push(&ObjectStore::PART, objects);
         buffer.push(&Edits::PART, edits);
+        if !objects.orders.is_empty() {
+            buffer.push(&AnsweredOrders::PART, &objects.orders);
+        }
     }
     if let Some(land) = land {
         buffer.push(&Land::PART, land);
@@ -151,6 +156,14 @@ pub(super) fn decode(bytes: &[u8]) -> Result<OwnedBody, RecordError> {
         let nowhere = RecordError::Undecodable { part: AvatarSeat::PART.name, offset: 0, why };
         put_seats(&mut slots, seats).ok_or(nowhere)?;
     }
+    let objects = records.find(&ObjectStore::PART).map(|record| record.decode(&ObjectStore::PART));
+    let mut objects: Option<StoredObjects> = objects.transpose()?;
+    if let Some(record) = records.find(&AnsweredOrders::PART) {
+        let (part, offset) = (AnsweredOrders::PART.name, record.offset());
+        let why = Unreadable("orders in a world without objects");
+        let unbuilt = RecordError::Undecodable { part, offset, why };
+        objects.as_mut().ok_or(unbuilt)?.orders = record.decode(&AnsweredOrders::PART)?;
+    }
     Ok(SnapshotBody {
         place: records.decode(&WorldIdentity::PART)?,
         ids: records.decode(&IdsUsed::PART)?,
@@ -159,10 +172,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<OwnedBody, RecordError> {
         slots,
         npcs: records.decode(&Npcs::PART)?,
         game: records.need(&STATE_PART)?.read(&STATE_PART)?.into_owned(),
-        objects: records
-            .find(&ObjectStore::PART)
-            .map(|record| record.decode(&ObjectStore::PART))
-            .transpose()?,
+        objects,
         edits: records
             .find(&Edits::PART)
             .map(|record| record.decode(&Edits::PART))

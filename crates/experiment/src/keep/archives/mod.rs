@@ -18,6 +18,8 @@ pub(super) mod round_trip;
 #[cfg(test)]
 mod tests;
 
+pub use documented::ArchiveFacts;
+
 use super::site::KeepStage;
 use crate::error::ExperimentError;
 use crate::findings::Findings;

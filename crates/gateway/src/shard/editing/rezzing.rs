@@ -1,16 +1,17 @@
-//! Objects that come out of the inventory into the world: RezObject, RezObjectFromNotecard, RezRestoreToWorld.
+//! Objects that come out of the inventory, or out of the contents of other objects, into the world: RezObject, RezObjectFromNotecard, RezRestoreToWorld.
 //!
 //! The place is found here, as for a new object, and the item by the thread that changes inventories: its order goes to the region, and the outcome to the client,
-//! by way of the hub (`grid::inventory`). What a message states about an item is not read, but for its id.
+//! by way of the hub (`grid::inventory`). What a message states about an item is not read, but for its id. An item in a prim is found here, too, as clients see it.
 
 use super::making::SentRay;
 use crate::coverage::{Feature, MessageOutcome};
 use crate::mail::Request;
+use crate::object_items::{find_item, find_notecard};
 use crate::shard::Shard;
 use crate::shard::client_transfers::RequestMark;
 use crate::shard::incoming::{Handled, Incoming};
 use glam::Vec3;
-use grid::inventory::{RezRequest, WorldDeed, WorldRequest};
+use grid::inventory::{ContentRez, NotecardPlace, RezRequest, WorldDeed, WorldRequest};
 use ids::Uuid;
 use link::{RestorePlace, Rezzing};
 use wire::messages::*;
@@ -18,9 +19,6 @@ use wire::messages::*;
 impl Shard {
     pub(in crate::shard) fn on_rez_object(&mut self, at: &mut Incoming<'_>, m: RezObject) -> Handled {
         let (row, item) = (m.rez_data, m.inventory_data);
-        if !row.from_task_id.is_nil() {
-            return Ok(self.refuse_feature(at, Feature::ObjectInObject));
-        }
         let ray = SentRay {
             start: row.ray_start,
             end: row.ray_end,
@@ -28,8 +26,12 @@ impl Shard {
             bypasses: row.bypass_raycast != 0,
         };
         let place = self.rez_place(at, ray, row.rez_selected);
-        let items = vec![item.item_id];
         let (group, leaves) = (m.agent_data.group_id, row.remove_item);
+        if !row.from_task_id.is_nil() {
+            let source = (row.from_task_id, item.item_id);
+            return self.rez_content(at, item.transaction_id, source, place, group);
+        }
+        let items = vec![item.item_id];
         self.rez(at, item.transaction_id, Things { items, notecard: None, place, group, leaves })
     }
 
@@ -45,9 +47,12 @@ impl Shard {
             target: row.ray_target_id,
             bypasses: row.bypass_raycast != 0,
         };
+        let client = self.client(at.index);
+        let named = NotecardPlace::named(card.notecard_item_id, card.object_id);
+        let notecard = find_notecard(&client.place, client.ticket.agent, named);
         let things = Things {
             items: m.inventory_data.iter().map(|row| row.item_id).collect(),
-            notecard: Some((card.notecard_item_id, card.object_id)),
+            notecard: Some(notecard),
             place: self.rez_place(at, ray, row.rez_selected),
             group: m.agent_data.group_id,
             // The notecard keeps them.
@@ -102,6 +107,36 @@ impl Shard {
         Ok(outcome)
     }
 
+    /// Rezzes the object of an item in a prim, by the ids of both. The world judges whether the item may come out of it.
+    fn rez_content(
+        &mut self,
+        at: &mut Incoming<'_>,
+        transaction: Uuid,
+        (object, item): (Uuid, Uuid),
+        place: RestorePlace,
+        group: Uuid,
+    ) -> Handled {
+        let content = [object, item].map(|id| <[u64; 2]>::from(id.as_u64_pair()));
+        let request = RequestMark::of(transaction, content.into_iter().flatten());
+        if self.client(at.index).transfers.is_repeated(at.now, request) {
+            return Ok(MessageOutcome::Ignored);
+        }
+        let client = self.client(at.index);
+        let Some(found) = find_item(&client.place, client.ticket.agent, object, item) else {
+            let is_built_on = client.place.scene.is_shared;
+            let feature = if is_built_on { Feature::UnknownContent } else { Feature::Building };
+            self.show_contents_of(at, object);
+            return Ok(self.refuse_feature(at, feature));
+        };
+        let ids = self.transferred_id(at.index);
+        let rez = ContentRez { object, item: found.item, ids, place, group };
+        let outcome = self.order_in_world(at, WorldDeed::RezContent(rez))?;
+        if outcome == MessageOutcome::Done {
+            self.client(at.index).transfers.note_request(at.now, request);
+        }
+        Ok(outcome)
+    }
+
     /// Passes a request for things in the client's world on to the thread that changes inventories. An instance keeps no objects.
     pub(in crate::shard) fn order_in_world(&mut self, at: &mut Incoming<'_>, deed: WorldDeed) -> Handled {
         let client = self.client(at.index);
@@ -120,7 +155,7 @@ impl Shard {
 /// Things of a request.
 struct Things {
     items: Vec<Uuid>,
-    notecard: Option<(Uuid, Uuid)>,
+    notecard: Option<NotecardPlace>,
     place: RestorePlace,
     group: Uuid,
     leaves: bool,

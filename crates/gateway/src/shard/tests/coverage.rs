@@ -6,7 +6,9 @@ mod conversations;
 mod inventory;
 mod objects;
 mod places;
+mod task_assets;
 mod transfers;
+mod unpacking;
 mod uploads;
 mod wearing;
 

@@ -35,13 +35,13 @@ pub use gifts::{GIFT_ROWS_MAX, GiftAnswer, GiftOffer, GiftRefusal, GiftRequest, 
 pub use given::{GiveError, GivenThing, give_thing};
 pub use landmark::Standing;
 pub(crate) use new_item::{StatedItem, uploaded_item};
-pub use notecard::{EmbeddedCopy, NotecardCopy};
+pub use notecard::{EmbeddedCopy, NotecardCopy, NotecardPlace};
 pub(crate) use permissions::may_modify;
 pub use refusal::{ChangeInventoryError, ChangeRefusal};
 pub use task::{InventoryParts, InventoryTask, carry_out_task, copy_from_notecard};
 pub use to_world::{
-    NewScript, PutRequest, REZ_MAX, RezRequest, WorldAnswer, WorldDeed, WorldOrder, WorldOrderEnd,
-    WorldOrderKind, WorldRequest, end_world_order,
+    ContentRez, NewScript, PutRequest, REZ_MAX, RezRequest, WorldAnswer, WorldDeed, WorldOrder,
+    WorldOrderEnd, WorldOrderKind, WorldRequest, end_world_order,
 };
 pub use transaction::uploaded_asset_id;
 pub use transfers::transfer_notices;

@@ -7,7 +7,8 @@
 //! - of content that the notecard's writer has brought onto the server itself, but for objects, and
 //! - of an item that the writer still has, with no more rights than that has.
 //!
-//! Notecards of archives state what their grid has allowed. The copy has the rights of the next owner.
+//! Notecards of archives state what their grid has allowed. The copy has the rights of the next owner. The same holds of a notecard in an object that the user may
+//! read: its writer is that of its content, not the owner of the object.
 
 use super::gifts::folder_for;
 use super::replies::{self, Answer};
@@ -30,12 +31,21 @@ const ARCHIVES: [&str; 2] = [".oar", ".iar"];
 /// A request for copies of embedded items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotecardCopy {
-    /// The notecard, an item of the user.
-    pub notecard: Uuid,
-    /// The object that has the notecard in it; nil for the user's inventory.
-    pub object: Uuid,
+    /// The notecard.
+    pub notecard: NotecardPlace,
     /// The embedded items.
     pub copies: Vec<EmbeddedCopy>,
+}
+
+/// A notecard that items are embedded in, as a request names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotecardPlace {
+    /// The notecard's item.
+    pub item: Uuid,
+    /// The object that has it in it; nil for the user's inventory.
+    pub object: Uuid,
+    /// Its asset in the object, if it is there and the user may read it ([`may_read`](crate::contents::may_read)). The caller finds it, who sees the region.
+    pub asset: Option<Uuid>,
 }
 
 /// An embedded item to be copied.
@@ -58,7 +68,15 @@ impl From<CopyInventoryFromNotecard> for NotecardCopy {
             callback_id: 0,
         };
         let copies = m.inventory_data.iter().map(copy).collect();
-        Self { notecard: notecard_item_id, object: object_id, copies }
+        Self { notecard: NotecardPlace::named(notecard_item_id, object_id), copies }
+    }
+}
+
+impl NotecardPlace {
+    /// As a request names it; the asset of one in an object is not known yet.
+    #[must_use]
+    pub const fn named(item: Uuid, object: Uuid) -> Self {
+        Self { item, object, asset: None }
     }
 }
 
@@ -69,7 +87,8 @@ impl NotecardCopy {
         let id_of = |key| request.get(key).as_uuid().unwrap_or(Uuid::nil());
         let callback_id = request.get("callback-id").as_i32().unwrap_or(0).cast_unsigned();
         let copy = EmbeddedCopy { item: id_of("item-id"), folder: id_of("folder-id"), callback_id };
-        Self { notecard: id_of("notecard-id"), object: id_of("object-id"), copies: vec![copy] }
+        let notecard = NotecardPlace::named(id_of("notecard-id"), id_of("object-id"));
+        Self { notecard, copies: vec![copy] }
     }
 }
 
@@ -84,10 +103,6 @@ pub(super) fn copy(
     for copy in &request.copies {
         if let Some(own) = own_copy(planner, copy)? {
             steps.push(own);
-            continue;
-        }
-        if !request.object.is_nil() {
-            steps.push(refused(copy, ChangeRefusal::InObject));
             continue;
         }
         if notecard.is_none() {
@@ -145,15 +160,23 @@ struct Notecard {
     items: Vec<EmbeddedItem>,
 }
 
-/// Reads the notecard of an item.
+/// Reads a notecard of the user's inventory, or one in an object.
 fn read(
     parts: InventoryParts<'_>,
     agent: AgentId,
-    item: Uuid,
+    NotecardPlace { item, object, asset }: NotecardPlace,
 ) -> Result<Result<Notecard, ChangeRefusal>, ChangeInventoryError> {
-    let found = parts.store.item(agent, item)?.filter(|item| item.asset_type == AssetType::NOTECARD);
-    let Some(found) = found else { return Ok(Err(items::unknown(item))) };
-    let (stored, asset) = (parts.store.asset(found.asset)?, parts.assets.read(found.asset)?);
+    let asset = if object.is_nil() {
+        let found = parts.store.item(agent, item)?.filter(|item| item.asset_type == AssetType::NOTECARD);
+        found.map(|found| found.asset).ok_or_else(|| items::unknown(item))
+    } else {
+        asset.ok_or(ChangeRefusal::NotReadable)
+    };
+    let asset = match asset {
+        Ok(asset) => asset,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let (stored, asset) = (parts.store.asset(asset)?, parts.assets.read(asset)?);
     let notecard = stored.zip(asset).filter(|(_, asset)| asset.kind == AssetKind::Notecard);
     // A new notecard has no asset of its own, and no items.
     let Some((stored, asset)) = notecard else { return Ok(Err(ChangeRefusal::NotEmbedded)) };
@@ -163,11 +186,11 @@ fn read(
     })
 }
 
-/// An item that is embedded in a notecard of the user, as the user would have it: in no folder, and with an id of its own.
+/// An item that is embedded in a notecard, as the user would have it: in no folder, and with an id of its own.
 pub(super) fn embedded_item(
     parts: InventoryParts<'_>,
     agent: AgentId,
-    (notecard, item): (Uuid, Uuid),
+    (notecard, item): (NotecardPlace, Uuid),
     unix_s: i64,
 ) -> Result<Result<Item, ChangeRefusal>, ChangeInventoryError> {
     match read(parts, agent, notecard)? {

@@ -51,9 +51,9 @@ pub enum ChangeRefusal {
     /// The notecard claims more than its writer may give.
     #[error("the writer of the notecard may not give that item away")]
     NotGiven,
-    /// The notecard is in an object.
-    #[error("items cannot be copied out of a notecard in an object; take the notecard first")]
-    InObject,
+    /// The notecard is not in the object that it is named with, or the user may not read it there.
+    #[error("the notecard is not in that object, or you are not allowed to read it there")]
+    NotReadable,
 }
 
 /// Reason for which a request was not carried out at all.

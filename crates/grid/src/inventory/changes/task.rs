@@ -59,7 +59,7 @@ impl InventoryTask {
         matches!(self, Self::Change(request) if landmark::of_here(request).is_some())
     }
 
-    /// Id of the prim that the order is to put an item into.
+    /// Id of the prim that the order is to put an item into, or to rez the object of an item out of.
     #[must_use]
     pub const fn prim(&self) -> Option<Uuid> {
         match self {
@@ -133,12 +133,6 @@ impl From<WearRequest> for InventoryTask {
 impl From<GiftRequest> for InventoryTask {
     fn from(request: GiftRequest) -> Self {
         Self::Gift(request)
-    }
-}
-
-impl From<CopyInventoryFromNotecard> for InventoryTask {
-    fn from(m: CopyInventoryFromNotecard) -> Self {
-        Self::FromNotecard(m.into())
     }
 }
 

@@ -5,20 +5,23 @@
 //!                    └─ an item that does not stay is marked ──────────────────────┴─ and goes, or is free again
 //! ```
 //!
-//! Things are those of the user's own inventory, of the library, and objects in notecards of the user. An item that its owner may not copy, or gives up, is
-//! marked before the order: nothing changes it and no other region gets it, until the save that has its object in the region removes it. Of other items the
-//! region gets a copy.
+//! Things are those of the user's own inventory, of the library, objects in notecards that the user may read, and objects in prims of the region. An item that its
+//! owner may not copy, or gives up, is marked before the order: nothing changes it and no other region gets it, until the save that has its object in the region removes
+//! it. Of other items the region gets a copy. An item in a prim needs no mark: the world has both, and judges.
 
 mod judging;
 #[cfg(test)]
 mod tests;
 
+use super::notecard::NotecardPlace;
 use super::replies::{self, ReplyRows};
 use super::{ChangeInventoryError, InventoryParts, InventoryReplies};
 use ids::{AgentId, Instant, SessionKey, Uuid, WorldId};
 use judging::Judge;
 use keeper::Order;
 use link::{EditRefusal, RestorePlace};
+use prim::ContentItem;
+use std::sync::Arc;
 use store::Store;
 
 /// Objects that a request brings into a region, at most.
@@ -46,6 +49,8 @@ pub enum WorldDeed {
     Put(PutRequest),
     /// A new script goes into a prim.
     NewScript(NewScript),
+    /// The object of an item in a prim comes into the region.
+    RezContent(ContentRez),
 }
 
 /// A request for objects.
@@ -53,15 +58,29 @@ pub enum WorldDeed {
 pub struct RezRequest {
     /// Items, and for each an id that no object has ([`link::Restoration::ids`]); at most [`REZ_MAX`].
     pub items: Vec<(Uuid, Uuid)>,
-    /// Notecard of the user that the items are embedded in, and the object that has it in it, which is null for the inventory; `None` for items of the inventory or
-    /// the library.
-    pub notecard: Option<(Uuid, Uuid)>,
+    /// Notecard that the items are embedded in; `None` for items of the inventory or the library.
+    pub notecard: Option<NotecardPlace>,
     /// Their place.
     pub place: RestorePlace,
     /// Their group; null for none.
     pub group: Uuid,
     /// The items leave the inventory, also those that may be copied.
     pub leaves: bool,
+}
+
+/// A request for the object of an item in a prim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContentRez {
+    /// Id of the prim.
+    pub object: Uuid,
+    /// The item as it is there. The world compares, and judges whether it may be taken out.
+    pub item: Arc<ContentItem>,
+    /// An id that no object has ([`link::Restoration::ids`]).
+    pub ids: Uuid,
+    /// Its place.
+    pub place: RestorePlace,
+    /// Its group; null for none.
+    pub group: Uuid,
 }
 
 /// A request for an item of the inventory, or of the library, in a prim.
@@ -112,7 +131,7 @@ pub struct WorldOrderEnd {
     pub item: Option<Uuid>,
     /// The item is marked for the region.
     pub is_marked: bool,
-    /// The prim that it goes into.
+    /// The prim that it goes into, or comes out of.
     pub prim: Option<Uuid>,
     /// Subject of the order.
     pub kind: WorldOrderKind,
@@ -130,14 +149,14 @@ pub enum WorldOrderKind {
 }
 
 impl WorldRequest {
-    /// Id of the prim that an item goes into; none for objects.
+    /// Id of the prim that an item goes into, or that the item of an object is in; none for other objects.
     #[must_use]
     pub const fn prim(&self) -> Option<Uuid> {
         match &self.deed {
             WorldDeed::Rez(_) => None,
-            WorldDeed::Put(PutRequest { object, .. }) | WorldDeed::NewScript(NewScript { object, .. }) => {
-                Some(*object)
-            }
+            WorldDeed::Put(PutRequest { object, .. })
+            | WorldDeed::NewScript(NewScript { object, .. })
+            | WorldDeed::RezContent(ContentRez { object, .. }) => Some(*object),
         }
     }
 }
@@ -159,7 +178,7 @@ impl WorldOrderKind {
 /// Outcome of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorldAnswer {
-    /// The thing is in the region: on the disk, but for the copy of an item that stays.
+    /// The thing is in the region: on the disk, but for the copy of an item that stays, and the object of an item in a prim.
     Done,
     /// The world has refused it. The item is as before, on the disk.
     Refused(EditRefusal),
@@ -229,6 +248,10 @@ pub(super) fn order(
             Err(why) => refused.push((put.item, why)),
         },
         WorldDeed::NewScript(new) => orders.push(judge.new_script(new)),
+        WorldDeed::RezContent(rez) => match judge.rez_content(rez)? {
+            Ok(order) => orders.push(order),
+            Err(why) => refused.push((rez.item.id, why)),
+        },
     }
     let refusal = refused.first().map(|(_, why)| {
         let n = refused.len();

@@ -4,7 +4,8 @@ use super::*;
 use crate::{ItemOrder, OrderKey, RestoreError, RestoreOrder, RestoreOutcome, RestoreSource, content_of};
 use ids::{AgentId, HeldKey, SessionKey, Ticket};
 use link::{
-    Action, DerezKind, EditRefusal, Event, HeldItem, HeldObject, ItemRestoration, RestorePlace, Transfer,
+    Action, ContentRezzing, DerezKind, EditRefusal, Event, HeldItem, HeldObject, ItemRestoration,
+    Restoration, RestorePlace, Transfer,
 };
 use store::{HeldChange, HeldRow, Item, ItemEffect, Permissions, Sale, TakeHeld};
 
@@ -400,6 +401,36 @@ fn a_copy_of_an_item_for_a_prim_is_answered_by_the_frame() {
 }
 
 #[test]
+fn an_object_out_of_a_prim_is_answered_by_the_frame_and_saved_with_the_prim() {
+    let mut keeper = following(&[&[set(kept(9), at(1.0), body(9))]]);
+    save(&mut keeper, ms(250));
+    let (holder, ids) = (Uuid::from_u128(10), Uuid::from_u128(5));
+    let item = crate::testing::item(1, "lamp");
+    let source = RestoreSource::Content { holder, item: Arc::clone(&item), object: linkset(1) };
+    let order = RestoreOrder { source, place: RestorePlace::Former, ids };
+    assert_eq!(order.key(), OrderKey::Copy(ids));
+    keeper.order_restore(order.clone()).unwrap();
+    assert!(matches!(keeper.order_restore(order), Err(RestoreError::Twice)));
+    let restoration = Restoration { key: None, object: linkset(1), place: RestorePlace::Former, ids };
+    let action = Action::RezContent(Box::new(ContentRezzing { restoration, holder, item }));
+    assert_eq!(orders(&mut keeper), [action.clone()]);
+    // Frames are lost, and the order goes out again.
+    keeper.handle_frame(ms(300), &frame(4, Vec::new()));
+    keeper.handle_frame(ms(350), &snapshot(5, vec![(kept(9), at(1.0), body(9))]));
+    assert_eq!(orders(&mut keeper), [action]);
+    // The item has left its prim in the frame that has the object.
+    let objects = vec![set(kept(1), at(2.0), body(1)), set(kept(9), at(1.0), rich_body(9))];
+    let events = vec![Event::Rezzed { order: ids, refusal: None }];
+    keeper.handle_frame(ms(400), &Frame { events, ..frame(6, objects) });
+    let done = RestoreOutcome { order: OrderKey::Copy(ids), refusal: None };
+    assert_eq!([keeper.poll_outcome(), keeper.poll_outcome()], [Some(done), None]);
+    let batch = poll(&mut keeper, ms(650));
+    let (mut bodies, ..) = content(&batch);
+    bodies.sort_unstable();
+    assert_eq!((bodies, effects(&batch)), (vec![1, 9], vec![]), "in one transaction, and without a ticket");
+}
+
+#[test]
 fn transfers_are_remembered_for_a_minute() {
     let mut keeper = following(&[&[set(kept(1), at(1.0), body(1))]]);
     save(&mut keeper, ms(250));
@@ -410,4 +441,59 @@ fn transfers_are_remembered_for_a_minute() {
     let undone = (Ticket(3), Transfer::Undone { first: Ticket(1), last: Ticket(2) });
     keeper.handle_frame(ms(60_301), &told(2, Vec::new(), vec![undone]));
     assert_eq!(effects(&poll(&mut keeper, ms(60_600))), [(3, "undo")]);
+}
+
+#[test]
+fn orders_for_a_world_that_has_gone_back_wait_for_the_settlement_of_that() {
+    let mut keeper = following(&[&[set(kept(1), at(1.0), body(1))]]);
+    save(&mut keeper, ms(250));
+    let kinds = |keeper: &mut Keeper| -> Vec<&'static str> {
+        let kinds = orders(keeper).into_iter().map(|action| match action {
+            Action::Settle(_) => "settle",
+            Action::Restore(_) => "restore",
+            Action::ReplaceContent(_) => "replace",
+            Action::Wear(_) => "wear",
+            other => panic!("{other:?}"),
+        });
+        kinds.collect()
+    };
+    let object = HeldObject { is_worn: true, ..(*linkset(3)).clone() };
+    let (owner, item, object) = (object.owner, Uuid::from_u128(0x100), Arc::new(object));
+    let worn = WornObject { owner, item, point: 2, revision: 10, is_ahead: false, object };
+    let (session, replaces, ids) = (SessionKey(3), false, Uuid::from_u128(9));
+    let replacement = link::ContentReplacement {
+        session,
+        object: Uuid::from_u128(1),
+        item: Uuid::from_u128(2),
+        asset_type: 10,
+        asset: Uuid::from_u128(3),
+    };
+    keeper.order_restore(item_order(11)).unwrap();
+    keeper.order(Order::Content(replacement)).unwrap();
+    assert!(keeper.wear(WearTask { session, worn, replaces, ids }));
+    assert_eq!(kinds(&mut keeper), ["restore", "replace", "wear"]);
+    // The world has gone back, and may have lost all of them.
+    let back = |epoch| {
+        let whole = snapshot(0, vec![(kept(1), at(1.0), body(1))]);
+        let mut whole = Frame { epoch: Epoch(epoch), ..whole };
+        let undone = (Ticket(2), Transfer::Undone { first: Ticket(1), last: Ticket(1) });
+        whole.snapshot.as_mut().expect("a snapshot").transfers = vec![undone];
+        whole
+    };
+    keeper.handle_frame(ms(300), &back(1));
+    assert_eq!(kinds(&mut keeper), Vec::<&str>::new(), "it ignores them");
+    keeper.order_restore(item_order(12)).unwrap();
+    let batch = poll(&mut keeper, ms(550));
+    assert_eq!((effects(&batch), kinds(&mut keeper)), (vec![(2, "undo")], vec![]));
+    keeper.handle_saved(ms(560), batch.id, true);
+    // The inbox has no room for the settlement, behind which all others are.
+    keeper.send_orders(|action| {
+        assert_eq!(action, Action::Settle(Ticket(2)));
+        false
+    });
+    assert_eq!(kinds(&mut keeper), ["settle", "restore", "restore", "replace", "wear"]);
+    assert_eq!(kinds(&mut keeper), Vec::<&str>::new());
+    // The step that has had them has panicked, and was lost.
+    keeper.handle_frame(ms(600), &back(2));
+    assert_eq!(kinds(&mut keeper), ["settle", "restore", "restore", "replace", "wear"]);
 }

@@ -8,15 +8,18 @@ use crate::engine::{Session, Sql, values};
 use crate::inventory::changes::{
     InventoryLimits, InventoryOutcome, InventoryRefusal, NewFolder, SYSTEM_FOLDER_TYPES,
 };
-use crate::inventory::{Folder, find_folder, find_folder_of_type, insert_folder, tree};
+use crate::inventory::{
+    Folder, find_folder, folder_checksum, has_folder, has_folder_of_type, insert_folder, tree,
+};
 use crate::worn_rows;
 use uuid::Uuid;
 
 const COUNT_FOLDERS: Sql = Sql::same("SELECT count(*) FROM inventory_folders WHERE owner = $1");
-const UPDATE_FOLDER: Sql =
-    Sql::same("UPDATE inventory_folders SET name = $1, type_default = $2 WHERE owner = $3 AND folder = $4");
+const UPDATE_FOLDER: Sql = Sql::same(
+    "UPDATE inventory_folders SET name = $1, type_default = $2, checksum = $3 WHERE owner = $4 AND folder = $5",
+);
 const MOVE_FOLDER: Sql =
-    Sql::same("UPDATE inventory_folders SET parent = $1 WHERE owner = $2 AND folder = $3");
+    Sql::same("UPDATE inventory_folders SET parent = $1, checksum = $2 WHERE owner = $3 AND folder = $4");
 
 impl InventoryEdit {
     pub(super) fn create_folder(
@@ -29,14 +32,17 @@ impl InventoryEdit {
         check_id(id)?;
         check_text(name)?;
         let path = tree::path(session, self.owner, parent, depth_max)?;
-        let Some(above) = path.first() else { return Err(InventoryRefusal::UnknownFolder(parent).into()) };
-        if find_folder(session, self.owner, id)?.is_some() {
+        let depth = path.len() as u64;
+        let Some(above) = path.into_iter().next() else {
+            return Err(InventoryRefusal::UnknownFolder(parent).into());
+        };
+        if has_folder(session, self.owner, id)? {
             return Err(InventoryRefusal::FolderExists(id).into());
         }
         if is_system_type(type_default) {
-            self.check_system_type(session, type_default, is_root(above))?;
+            self.check_system_type(session, type_default, is_root(&above))?;
         }
-        if path.len() as u64 >= u64::from(depth_max) {
+        if depth >= u64::from(depth_max) {
             return Err(InventoryRefusal::TooDeep { max: depth_max }.into());
         }
         let n = counted(session, &mut self.n_folders, COUNT_FOLDERS, self.owner)?;
@@ -46,7 +52,7 @@ impl InventoryEdit {
         *n += 1;
         let folder = Folder { id, parent, name: name.clone(), type_default, version: 1 };
         insert_folder(session, self.owner, &folder)?;
-        self.raise_versions(session, &[parent])
+        self.raise_known(session, above)
     }
 
     pub(super) fn update_folder(
@@ -69,7 +75,9 @@ impl InventoryEdit {
         if (name, type_default) == (&*folder.name, folder.type_default) {
             return Ok(InventoryOutcome::default());
         }
-        session.execute(UPDATE_FOLDER, values![name, type_default, self.owner.0, id])?;
+        let folder = Folder { name: name.to_owned(), type_default, ..folder };
+        let sum = folder_checksum(self.owner, &folder);
+        session.execute(UPDATE_FOLDER, values![name, type_default, sum, self.owner.0, id])?;
         self.raise_versions(session, &[folder.parent])
     }
 
@@ -97,7 +105,9 @@ impl InventoryEdit {
         if depth > u64::from(depth_max) {
             return Err(InventoryRefusal::TooDeep { max: depth_max }.into());
         }
-        session.execute(MOVE_FOLDER, values![parent, self.owner.0, id])?;
+        let moved = Folder { parent, ..folder.clone() };
+        session
+            .execute(MOVE_FOLDER, values![parent, folder_checksum(self.owner, &moved), self.owner.0, id])?;
         self.raise_versions(session, &[folder.parent, parent])
     }
 
@@ -141,10 +151,10 @@ impl InventoryEdit {
         if !is_in_root {
             return Err(InventoryRefusal::SystemFolderOutsideRoot(type_default).into());
         }
-        match find_folder_of_type(session, self.owner, type_default)? {
-            Some(_) => Err(InventoryRefusal::SecondSystemFolder(type_default).into()),
-            None => Ok(()),
+        if has_folder_of_type(session, self.owner, type_default)? {
+            return Err(InventoryRefusal::SecondSystemFolder(type_default).into());
         }
+        Ok(())
     }
 
     fn check_holds_no_system_folder(&self, session: &mut Session<'_>, folder: Uuid) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use super::{Failure, InventoryEdit, check_id, check_text, counted};
 use crate::asset::keep_asset;
 use crate::engine::{Session, Sql, values};
 use crate::inventory::changes::{InventoryOutcome, InventoryRefusal, ItemUpdate};
-use crate::inventory::{Item, find_item, insert_item, tree, update_item};
+use crate::inventory::{Item, has_item, insert_item, tree, update_item};
 use crate::worn_rows;
 use uuid::Uuid;
 
@@ -24,8 +24,8 @@ impl InventoryEdit {
         check_id(item.id)?;
         check_text(&item.name)?;
         check_text(&item.description)?;
-        self.folder(session, item.folder)?;
-        if find_item(session, self.owner, item.id)?.is_some() {
+        let folder = self.folder(session, item.folder)?;
+        if has_item(session, self.owner, item.id)? {
             return Err(InventoryRefusal::ItemExists(item.id).into());
         }
         let n = counted(session, &mut self.n_items, COUNT_ITEMS, self.owner)?;
@@ -35,7 +35,7 @@ impl InventoryEdit {
         *n += 1;
         insert_item(session, self.owner, item)?;
         keep_asset(session, item.asset)?;
-        self.raise_versions(session, &[item.folder])
+        self.raise_known(session, folder)
     }
 
     pub(super) fn update_item(

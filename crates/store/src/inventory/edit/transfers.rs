@@ -9,8 +9,8 @@ use crate::asset::keep_asset;
 use crate::engine::{EngineError, Session, values};
 use crate::inventory::changes::SYSTEM_FOLDER_TYPES;
 use crate::inventory::{
-    Folder, Item, Permissions, find_folder, find_folder_of_type, find_item, find_root, insert_folder,
-    insert_item, marks, update_item,
+    Folder, Item, Permissions, find_folder, find_folder_of_type, find_item, find_root, has_folder, has_item,
+    insert_folder, insert_item, marks, update_item,
 };
 use crate::worn_rows;
 use uuid::Uuid;
@@ -50,7 +50,7 @@ impl InventoryEdit {
         choice: FolderChoice,
         new_folder: Option<&str>,
     ) -> Result<Option<Received>, EngineError> {
-        if find_item(session, self.owner, item.id)?.is_some() {
+        if has_item(session, self.owner, item.id)? {
             return Ok(None);
         }
         let made = match new_folder {
@@ -69,7 +69,7 @@ impl InventoryEdit {
         insert_item(session, self.owner, &item)?;
         keep_asset(session, item.asset)?;
         self.n_items = self.n_items.map(|n| n + 1);
-        let version = self.raise_version(session, folder.id)?.unwrap_or(folder.version);
+        let version = self.raise(session, folder)?;
         let new_folder = made.map(|made| Folder { version, ..made });
         Ok(Some(Received { item, version, new_folder }))
     }
@@ -113,9 +113,9 @@ impl InventoryEdit {
         Ok(Some((item, version)))
     }
 
-    /// True if the owner has an item with this id.
+    /// True if the owner has an item with this id, damaged or not.
     pub(crate) fn has_item(&self, session: &mut Session<'_>, id: Uuid) -> Result<bool, EngineError> {
-        Ok(find_item(session, self.owner, id)?.is_some())
+        has_item(session, self.owner, id)
     }
 
     /// Makes a folder in the root; `None` if the owner has it, or has no root.
@@ -125,7 +125,7 @@ impl InventoryEdit {
         id: Uuid,
         name: &str,
     ) -> Result<Option<Folder>, EngineError> {
-        if id.is_nil() || find_folder(session, self.owner, id)?.is_some() {
+        if id.is_nil() || has_folder(session, self.owner, id)? {
             return Ok(None);
         }
         let Some(root) = find_root(session, self.owner)? else { return Ok(None) };
@@ -133,11 +133,12 @@ impl InventoryEdit {
         let folder = Folder { id, parent: root.id, name, type_default: PLAIN_FOLDER, version: 1 };
         insert_folder(session, self.owner, &folder)?;
         self.n_folders = self.n_folders.map(|n| n + 1);
-        self.raise_version(session, root.id)?;
+        self.raise(session, root)?;
         Ok(Some(folder))
     }
 
-    /// Takes an item out, with its mark. The item as it was, and its folder's new version; `None` without such an item.
+    /// Takes an item out, with its mark. The item as it was, and its folder's new version; `None` without such an item. A damaged one goes as well, unseen: the world
+    /// has it.
     pub(crate) fn give_up(
         &mut self,
         session: &mut Session<'_>,
@@ -147,9 +148,10 @@ impl InventoryEdit {
         if let Some(marked) = &mut self.marked {
             marked.remove(&id);
         }
-        let Some(item) = find_item(session, self.owner, id)? else { return Ok(None) };
-        session.execute(REMOVE_ITEM, values![self.owner.0, id])?;
-        self.n_items = self.n_items.map(|n| n.saturating_sub(1));
+        let item = find_item(session, self.owner, id)?;
+        let n_removed = session.execute(REMOVE_ITEM, values![self.owner.0, id])? as u64;
+        self.n_items = self.n_items.map(|n| n.saturating_sub(n_removed));
+        let Some(item) = item else { return Ok(None) };
         let version = self.raise_version(session, item.folder)?.unwrap_or_default();
         Ok(Some((item, version)))
     }

@@ -6,7 +6,7 @@ use crate::engine::{Sql, values};
 use crate::inventory::edit::tests::{change, make, new_folder};
 use crate::inventory::offers::{OFFERS_MAX, OFFERS_WAITING_MAX, OfferAnswered};
 use crate::inventory::tests::item;
-use crate::testing::{TestDatabase, on_both_engines, tamper};
+use crate::testing::{TestDatabase, on_both_engines, rewrite};
 use crate::{Folder, FolderContents, NewFolder, Store, StoreError};
 
 on_both_engines! {
@@ -287,9 +287,9 @@ fn offers_in_all_states_are_bounded() {
     let (ada, grace) = ada_and_grace(&store);
     let fill = Sql::same(
         "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < $1) \
-         INSERT INTO inventory_offers SELECT $2, randomblob(16), $3, randomblob(16), 0, $4 + n, 1 FROM numbers",
+         INSERT INTO inventory_offers SELECT $2, randomblob(16), $3, randomblob(16), 0, $4 + n, 1, 0, 0 FROM numbers",
     );
-    tamper(&store, fill, values![OFFERS_MAX, grace.0, ada.0, NOW_S - DAY_S]);
+    rewrite(&store, fill, values![OFFERS_MAX, grace.0, ada.0, NOW_S - DAY_S]);
     let newest = bare(offer(ada, grace, 50, OfferKind::Item));
     assert_eq!(store.give(&newest).unwrap(), GiftOutcome::Given);
     let count = Sql::same("SELECT count(*) FROM inventory_offers");

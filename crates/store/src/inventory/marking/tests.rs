@@ -3,7 +3,7 @@
 use super::*;
 use crate::inventory::edit::tests::{change, make, new_folder, new_item};
 use crate::inventory::tests::item;
-use crate::testing::{TestDatabase, on_both_engines, tamper};
+use crate::testing::{TestDatabase, on_both_engines, rewrite};
 use crate::{FolderContents, InventoryChange, InventoryRefusal, ItemUpdate};
 
 on_both_engines! {
@@ -70,7 +70,7 @@ fn an_item_that_may_be_copied_gets_no_mark(database: &TestDatabase) {
     assert_eq!(store.release_all_marks().unwrap(), 0);
     // The base bounds what the owner may do.
     let bound = Sql::same("UPDATE inventory_items SET base_mask = $1 WHERE item = $2");
-    tamper(&store, bound, values![0x7FFF_FFFF_u32 & !COPY, id(10)]);
+    rewrite(&store, bound, values![0x7FFF_FFFF_u32 & !COPY, id(10)]);
     mark(&store, owner, id(10));
 }
 
@@ -142,6 +142,6 @@ fn marks_have_numbers_that_rise_and_begin_anew_at_their_end(database: &TestDatab
     };
     assert_eq!([number(), number()], [1, 2]);
     let set = Sql::same("UPDATE counters SET value = $1 WHERE name = $2");
-    tamper(&store, set, values![u32::MAX - 1, MARKS]);
+    rewrite(&store, set, values![u32::MAX - 1, MARKS]);
     assert_eq!([number(), number(), number()], [u32::MAX, 1, 2]);
 }

@@ -6,7 +6,7 @@ use crate::InventoryRefusal;
 use crate::account::tests::{create, new_account};
 use crate::inventory::edit::tests::{change, make, move_folder, new_folder, new_item};
 use crate::inventory::tests::{assert_indexed, folder, item};
-use crate::testing::{TestDatabase, on_both_engines, tamper};
+use crate::testing::{TestDatabase, on_both_engines, rewrite};
 
 on_both_engines! {
     a_folder_is_read_with_everything_in_it_or_not_at_all,
@@ -88,7 +88,7 @@ fn folders_in_a_circle_end_every_walk(database: &TestDatabase) {
     make(&store, owner, &changes);
     let close = || {
         let spoil = Sql::same("UPDATE inventory_folders SET parent = $1 WHERE folder = $2");
-        tamper(&store, spoil, values![id(3), id(1)]);
+        rewrite(&store, spoil, values![id(3), id(1)]);
     };
     close();
     let too_deep = Err(InventoryRefusal::TooDeep { max: 64 });

@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// The one texture of all prims.
 pub(super) const TEXTURE_ID: u128 = 0x7E7_0000_0000_4000_8000_0000_0000_0001;
 
-const NOTECARD: &str =
+pub(super) const NOTECARD: &str =
     "Linden text version 2\n{\nLLEmbeddedItems version 1\n{\ncount 0\n}\nText length 5\nHello}\n";
 
 /// An archive of one region.

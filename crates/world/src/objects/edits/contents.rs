@@ -156,19 +156,18 @@ impl ObjectEditor<'_> {
         given
     }
 
-    /// Puts an item of an inventory into a prim, and answers. As to an order for an object, there is no second answer while the first is not settled. A reason to
-    /// refuse it may be known already.
+    /// Puts an item of an inventory into a prim, and answers. As to an order for an object, there is no second answer while the first is not settled, and without a key the
+    /// same one. A reason to refuse it may be known already.
     pub(super) fn restore_item(&mut self, order: &ItemRestoration, verdict: Result<(), EditRefusal>) {
         let ItemRestoration { key, session, object, item } = order;
-        if key.is_some_and(|key| self.store.escrow().is_answered(key)) {
+        let is_answered = match *key {
+            Some(key) => self.store.escrow().is_answered(key),
+            None => self.repeat_answer(item.id),
+        };
+        if is_answered {
             return;
         }
         let id = self.store.local_id(*object);
-        // The order comes again if its answer may have been lost.
-        if key.is_none() && id.is_some_and(|id| self.find(id, item.id).is_ok()) {
-            self.events.push(Event::Rezzed { order: item.id, refusal: None });
-            return;
-        }
         let result = verdict.and_then(|()| {
             let id = id.ok_or(EditRefusal::Unknown)?;
             self.charge(1)?;
@@ -176,50 +175,60 @@ impl ObjectEditor<'_> {
             self.put_item(id, (**item).clone())
         });
         let refusal = result.as_ref().err().copied();
+        let answer = refusal.map_or(Ok(()), Err);
         match *key {
             Some(key) => self.transfer(|escrow| escrow.answer(key, refusal)),
-            None => self.events.push(Event::Rezzed { order: item.id, refusal }),
+            None => self.answer_new(item.id, answer),
         }
-        self.settle(None, refusal.map_or(Ok(()), Err));
+        self.settle(None, answer);
         self.report_contents(*session, (id, *object), result);
     }
 
-    /// Gives an item of a prim other content, and answers. The acting user needs the right to change the prim, and its owner that to change the item. A reason to
-    /// refuse it may be known already.
+    /// Gives the answer to an order again that had one; false, and nothing, for a new order.
+    fn repeat_answer(&mut self, order: Uuid) -> bool {
+        let Some(answer) = self.store.orders().answer_to(order) else { return false };
+        self.events.push(Event::Rezzed { order, refusal: answer.err() });
+        true
+    }
+
+    /// Answers a new order that no transfer answers.
+    fn answer_new(&mut self, order: Uuid, answer: Result<(), EditRefusal>) {
+        self.store.orders_mut().note(order, answer);
+        self.events.push(Event::Rezzed { order, refusal: answer.err() });
+    }
+
+    /// Gives an item of a prim other content, and answers. The acting user needs the right to change the prim, and its owner that to change the item. An order that was
+    /// answered gets the same answer. A reason to refuse it may be known already.
     pub(super) fn replace_content(&mut self, order: &ContentReplacement, verdict: Result<(), EditRefusal>) {
         let ContentReplacement { session, object, item, asset_type, asset } = *order;
+        if self.repeat_answer(asset) {
+            return;
+        }
         let id = self.store.local_id(object);
-        let has_content = |(place, contents): (usize, Arc<Contents>)| contents.items[place].asset == asset;
-        // The order comes again if its answer may have been lost.
-        let is_done = id.is_some_and(|id| self.find(id, item).is_ok_and(has_content));
-        let result = if is_done {
+        let result = verdict.and_then(|()| {
+            let id = id.ok_or(EditRefusal::Unknown)?;
+            self.charge(1)?;
+            self.charge_items(&[id])?;
+            self.need(id, Edit::Modify)?;
+            let (place, contents) = self.find(id, item)?;
+            let former = &contents.items[place];
+            if former.asset_type != asset_type {
+                return Err(EditRefusal::BadValue);
+            }
+            if !former.owner_rights().has(Mask::MODIFY) {
+                return Err(EditRefusal::Rights);
+            }
+            let newer = ContentItem { asset, ..(**former).clone() };
+            self.edit_contents(id, |contents| contents.items[place] = Arc::new(newer));
             Ok(())
-        } else {
-            verdict.and_then(|()| {
-                let id = id.ok_or(EditRefusal::Unknown)?;
-                self.charge(1)?;
-                self.charge_items(&[id])?;
-                self.need(id, Edit::Modify)?;
-                let (place, contents) = self.find(id, item)?;
-                let former = &contents.items[place];
-                if former.asset_type != asset_type {
-                    return Err(EditRefusal::BadValue);
-                }
-                if !former.owner_rights().has(Mask::MODIFY) {
-                    return Err(EditRefusal::Rights);
-                }
-                let newer = ContentItem { asset, ..(**former).clone() };
-                self.edit_contents(id, |contents| contents.items[place] = Arc::new(newer));
-                Ok(())
-            })
-        };
-        self.events.push(Event::Rezzed { order: asset, refusal: result.err() });
+        });
+        self.answer_new(asset, result);
         self.settle(None, result);
         self.report_contents(session, (id, object), result.map(|()| ContentsOutcome::Edited(item)));
     }
 
     /// Reports the outcome of an order of the node for an item to the user for whom it acts. A session that is not in the world gets no report.
-    fn report_contents(
+    pub(super) fn report_contents(
         &mut self,
         session: SessionKey,
         (id, object): (Option<LocalId>, Uuid),
@@ -235,7 +244,7 @@ impl ObjectEditor<'_> {
     }
 
     /// Place of an item among those of its prim, and all of these.
-    fn find(&self, id: LocalId, item: Uuid) -> Result<(usize, Arc<Contents>), EditRefusal> {
+    pub(super) fn find(&self, id: LocalId, item: Uuid) -> Result<(usize, Arc<Contents>), EditRefusal> {
         let body = &self.store.body(id).ok_or(EditRefusal::Unknown)?.body;
         let contents = body.contents.as_ref().ok_or(EditRefusal::NoItem)?;
         let place = contents.items.iter().position(|other| other.id == item).ok_or(EditRefusal::NoItem)?;
@@ -243,7 +252,7 @@ impl ObjectEditor<'_> {
     }
 
     /// Changes the items of a prim that was judged. Rights of its linkset follow from them.
-    fn edit_contents(&mut self, id: LocalId, edit: impl FnOnce(&mut Contents)) {
+    pub(super) fn edit_contents(&mut self, id: LocalId, edit: impl FnOnce(&mut Contents)) {
         self.store.edit_contents(id, edit).expect("a prim that was judged is there");
         self.judged = None;
     }

@@ -24,6 +24,7 @@ mod pulling;
 mod recent;
 mod removing;
 mod restoring;
+mod rezzing;
 mod schedule;
 mod session;
 #[cfg(test)]
@@ -43,8 +44,8 @@ use editor::ObjectEditor;
 use glam::Vec3;
 use ids::{AgentId, LocalId, SessionKey, Uuid};
 use link::{
-    ContentReplacement, ContentsEvent, ContentsOutcome, DerezKind, EditRefusal, EditRights, Event,
-    HeldObject, ItemRestoration, ObjectCommand, ObjectLimits, Restoration, TakeOffOrder, WearOrder,
+    ContentReplacement, ContentRezzing, ContentsEvent, ContentsOutcome, DerezKind, EditRefusal, EditRights,
+    Event, HeldObject, ItemRestoration, ObjectCommand, ObjectLimits, Restoration, TakeOffOrder, WearOrder,
 };
 use record::Part;
 use schedule::ObjectSchedule;
@@ -228,6 +229,20 @@ impl Edits {
     ) {
         self.answer(author, on, counters, events, |editor, _, verdict| {
             editor.replace_content(order, verdict)
+        });
+    }
+
+    /// The same for the object of an item in a prim.
+    pub(crate) fn rez_content(
+        &mut self,
+        order: &ContentRezzing,
+        author: RestoreAuthor,
+        on: EditedWorld<'_>,
+        counters: &mut EditCounters,
+        events: &mut Vec<Event>,
+    ) {
+        self.answer(author, on, counters, events, |editor, at, verdict| {
+            editor.rez_content(order, at, verdict)
         });
     }
 

@@ -11,36 +11,56 @@ use prim::PCode;
 use std::sync::Arc;
 
 impl ObjectEditor<'_> {
-    /// Puts an object into the world, with the root of its first linkset at a place if there is one, and answers. An order that was answered before gets no second
-    /// answer while the first is not settled. A reason to refuse it may be known already.
+    /// Puts an object into the world, with the root of its first linkset at a place if there is one, and answers. An order with a key that was answered before gets no second
+    /// answer while the first is not settled; one without gets the same. A reason to refuse it may be known already.
     pub(super) fn restore(
         &mut self,
         order: &Restoration,
         at: Option<Vec3>,
         verdict: Result<(), EditRefusal>,
     ) {
-        if order.key.is_some_and(|key| self.store.escrow().is_answered(key)) {
-            return;
-        }
-        let result = verdict.and_then(|()| self.try_restore(order, at));
         match order.key {
-            Some(key) => self.transfer(|escrow| escrow.answer(key, result.err())),
-            None => self.events.push(Event::Rezzed { order: order.ids, refusal: result.err() }),
+            Some(key) if self.store.escrow().is_answered(key) => {}
+            Some(key) => {
+                let result = verdict.and_then(|()| self.try_restore(order, at));
+                self.transfer(|escrow| escrow.answer(key, result.err()));
+                self.settle(None, result);
+            }
+            None => {
+                let answer = self
+                    .answer_once(order.ids, |editor| verdict.and_then(|()| editor.try_restore(order, at)));
+                self.events.push(Event::Rezzed { order: order.ids, refusal: answer.err() });
+            }
         }
-        self.settle(None, result);
+    }
+
+    /// Carries out an order that no transfer answers, and notes the answer. An order that comes again, since its answer may have been lost, has the answer that it had:
+    /// what it has done may be undone or replaced by now, and is not done again.
+    pub(super) fn answer_once(
+        &mut self,
+        order: Uuid,
+        carry_out: impl FnOnce(&mut Self) -> Result<(), EditRefusal>,
+    ) -> Result<(), EditRefusal> {
+        if let Some(answer) = self.store.orders().answer_to(order) {
+            return answer;
+        }
+        let answer = carry_out(self);
+        self.store.orders_mut().note(order, answer);
+        self.settle(None, answer);
+        answer
     }
 
     fn try_restore(&mut self, order: &Restoration, at: Option<Vec3>) -> Result<(), EditRefusal> {
-        // The order comes again if its answer may have been lost.
-        if order.key.is_none() && self.store.local_id(order.ids).is_some() {
-            return Ok(());
-        }
         let linksets = self.linksets_of(order, at)?;
         self.add_together(linksets, order.place.is_selected())
     }
 
     /// Linksets as they are added.
-    fn linksets_of(&self, order: &Restoration, at: Option<Vec3>) -> Result<Vec<PlacedLinkset>, EditRefusal> {
+    pub(super) fn linksets_of(
+        &self,
+        order: &Restoration,
+        at: Option<Vec3>,
+    ) -> Result<Vec<PlacedLinkset>, EditRefusal> {
         let object = &*order.object;
         let (first, first_body) = object.root().filter(|_| object.is_whole()).ok_or(EditRefusal::BadValue)?;
         if object.n_prims() > HeldObject::PRIMS_MAX {
@@ -118,7 +138,11 @@ impl ObjectEditor<'_> {
     }
 
     /// Adds all of these linksets, or none.
-    fn add_together(&mut self, linksets: Vec<PlacedLinkset>, is_selected: bool) -> Result<(), EditRefusal> {
+    pub(super) fn add_together(
+        &mut self,
+        linksets: Vec<PlacedLinkset>,
+        is_selected: bool,
+    ) -> Result<(), EditRefusal> {
         let n_events = self.events.len();
         let mut added = Vec::with_capacity(linksets.len());
         for prims in linksets {

@@ -134,12 +134,11 @@ impl ObjectEditor<'_> {
 
     /// Lets the acting avatar wear an item. A reason to refuse it may be known already.
     pub(super) fn wear(&mut self, order: &WearOrder, verdict: Result<(), EditRefusal>) {
-        let result = verdict.and_then(|()| self.try_wear(order));
-        if let Err(reason) = result {
+        let answer = self.answer_once(order.ids, |editor| verdict.and_then(|()| editor.try_wear(order)));
+        if let Err(reason) = answer {
             let (owner, item) = (order.object.owner, order.item);
             self.events.push(Event::WearRefused { owner, item, reason });
         }
-        self.settle(None, result);
     }
 
     fn try_wear(&mut self, order: &WearOrder) -> Result<(), EditRefusal> {
@@ -148,7 +147,7 @@ impl ObjectEditor<'_> {
             return Err(EditRefusal::OtherOwner);
         }
         let worn = self.store.worn_by(wearer).to_vec();
-        // The order comes again if its effect may have been lost.
+        // By an earlier order.
         if worn.iter().any(|&root| self.store.worn_item(root) == Some(order.item)) {
             return Ok(());
         }

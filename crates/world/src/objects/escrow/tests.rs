@@ -72,18 +72,32 @@ fn tickets_go_on_after_those_of_a_life_that_lost_ticks() {
     let mut escrow = Escrow::default();
     escrow.hold(object(1, 1));
     let mut checkpoint = again(&escrow);
-    checkpoint.continue_after(Ticket(0), Ticket(5));
+    assert!(!checkpoint.is_undoing());
+    checkpoint.continue_after(Ticket(0), Ticket(5), true);
     assert_eq!(checkpoint.unsettled().last(), Some(&(Ticket(6), undone(2, 5))));
+    for mut undoing in [again(&checkpoint), checkpoint] {
+        assert!(undoing.is_undoing());
+        undoing.settle(Ticket(5));
+        assert!(undoing.is_undoing());
+        undoing.settle(Ticket(6));
+        assert!(!undoing.is_undoing());
+        undoing.roll_back();
+        assert!(undoing.is_undoing(), "the frame with the settlement was not sent");
+    }
     // Nothing was lost.
     let mut same = again(&escrow);
-    same.continue_after(Ticket(0), Ticket(1));
+    same.continue_after(Ticket(0), Ticket(1), false);
     assert_eq!((tickets(&same), same.last()), (vec![1], Ticket(1)));
+    // Nothing but orders without tickets.
+    let mut ordered = again(&escrow);
+    ordered.continue_after(Ticket(0), Ticket(1), true);
+    assert_eq!(ordered.unsettled().last(), Some(&(Ticket(3), undone(2, 2))));
     // The rows of earlier lives are none of a world that begins without its objects.
     let mut empty = Escrow::default();
-    empty.continue_after(Ticket(40), Ticket(45));
+    empty.continue_after(Ticket(40), Ticket(45), true);
     assert_eq!(empty.unsettled(), [(Ticket(46), undone(41, 45))]);
     let mut empty = Escrow::default();
-    empty.continue_after(Ticket(40), Ticket(40));
+    empty.continue_after(Ticket(40), Ticket(40), false);
     assert_eq!((tickets(&empty), empty.last()), (vec![], Ticket(40)));
 }
 

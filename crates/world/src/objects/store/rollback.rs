@@ -64,7 +64,12 @@ impl Journal {
 }
 
 impl ObjectStore {
-    /// The objects as of the last frame, after a step that panicked, and their transfers. Local ids of prims that the step added are free, and those of
+    /// Makes a rollback of the step under way fail, as a panic in the midst of a change may.
+    pub(crate) const fn spoil_journal(&mut self) {
+        self.journal.hash = !self.journal.hash;
+    }
+
+    /// The objects as of the last frame, after a step that panicked, their transfers, and the orders that were answered. Local ids of prims that the step added are free, and those of
     /// prims that it removed are in use.
     ///
     /// `None` if they are not to be had any more. The store must not be stepped again in any case.
@@ -90,6 +95,7 @@ impl ObjectStore {
             return None;
         }
         self.escrow.roll_back();
+        self.orders.roll_back();
         let mut stored = self.stored();
         let Self { pages, kept, temporary, .. } = &*self;
         let is_free =

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 const EMBEDDED: Uuid = Uuid::from_u128(0xE1);
 const ASSET: Uuid = Uuid::from_u128(0xA55E7);
+/// Asset of the notecard.
+const NOTECARD: Uuid = Uuid::from_u128(0x7E47);
 /// Move, modify, copy and transfer.
 const FULL: u32 = 0x0008_E000;
 /// Move and transfer.
@@ -74,7 +76,7 @@ impl Stage {
 
     /// A notecard of Ada's in the inventory of Grace.
     fn notecard(&self, claim: Claim, origin: &str) -> Uuid {
-        let asset = id(0x7E47);
+        let asset = NOTECARD;
         self.add_asset(asset, AssetKind::Notecard, self.ada, claim.in_notecard().as_bytes(), origin);
         let blank = make_item(&self.store, self.grace, root(&self.store, self.grace));
         let update = ItemUpdate { item: blank.id, asset: Some(asset), ..ItemUpdate::default() };
@@ -101,7 +103,7 @@ impl Stage {
 /// A request for the embedded item.
 fn out_of(notecard: Uuid) -> NotecardCopy {
     let copy = EmbeddedCopy { item: EMBEDDED, folder: Uuid::nil(), callback_id: 8 };
-    NotecardCopy { notecard, object: Uuid::nil(), copies: vec![copy] }
+    NotecardCopy { notecard: NotecardPlace::named(notecard, Uuid::nil()), copies: vec![copy] }
 }
 
 #[test]
@@ -147,6 +149,24 @@ fn content_of_others_is_not_the_writers_to_give() {
         let copy = stage.copied(&out_of(stage.notecard(claim, origin)));
         let case = format!("{kind} of {creator:?} as {}, {:x?}, {origin}", claim.kind, claim.masks);
         assert_eq!(copy.is_some(), is_given, "{case}");
+    }
+}
+
+#[test]
+fn items_come_out_of_a_notecard_in_an_object_by_the_same_rules() {
+    for (creator, is_given) in [(0xA, true), (0xD, false)] {
+        let stage = stage();
+        stage.add_asset(ASSET, AssetKind::Texture, AgentId(id(creator)), b"a picture", "upload");
+        let own = stage.notecard(TEXTURE, "upload");
+        let in_object = |asset| {
+            let notecard = NotecardPlace { asset, ..NotecardPlace::named(id(1), id(2)) };
+            NotecardCopy { notecard, ..out_of(own) }
+        };
+        let copy = stage.copied(&in_object(Some(NOTECARD)));
+        let rights = copy.map(|copy| (copy.permissions.base, copy.permissions.last_owner));
+        assert_eq!(rights, is_given.then_some((NO_MODIFY, stage.ada.0)), "by the writer of its content");
+        assert_eq!(stage.copied(&in_object(None)), None, "not to be read");
+        assert_eq!(stage.copied(&in_object(Some(ASSET))), None, "a texture");
     }
 }
 
@@ -208,7 +228,7 @@ fn an_item_that_is_not_in_the_notecard_does_not_come_out_of_it() {
     for (request, text) in [
         (NotecardCopy { copies: vec![other], ..out_of(notecard) }, "does not have that item"),
         (NotecardCopy { copies: vec![elsewhere], ..out_of(notecard) }, "there is no folder"),
-        (NotecardCopy { object: id(1), ..out_of(notecard) }, "in an object"),
+        (NotecardCopy { notecard: NotecardPlace::named(notecard, id(1)), ..out_of(notecard) }, "that object"),
         (out_of(blank.id), "does not have that item"),
         (out_of(body.id), "there is no item"),
         (out_of(of_ada.id), "there is no item"),
@@ -232,7 +252,7 @@ fn the_message_and_the_capability_ask_for_the_same() {
     let message =
         CopyInventoryFromNotecard { notecard_data, inventory_data, ..CopyInventoryFromNotecard::default() };
     let copy = EmbeddedCopy { item, folder, callback_id: 0 };
-    let expected = NotecardCopy { notecard, object, copies: vec![copy] };
+    let expected = NotecardCopy { notecard: NotecardPlace::named(notecard, object), copies: vec![copy] };
     assert_eq!(NotecardCopy::from(message), expected);
     let request = Llsd::map([
         ("notecard-id", notecard.into()),
@@ -244,5 +264,5 @@ fn the_message_and_the_capability_ask_for_the_same() {
     let copies = vec![EmbeddedCopy { callback_id: 9, ..copy }];
     assert_eq!(NotecardCopy::of_llsd(&request), NotecardCopy { copies, ..expected });
     let nothing = NotecardCopy::of_llsd(&Llsd::Undef);
-    assert!(nothing.notecard.is_nil() && nothing.copies[0].item.is_nil());
+    assert!(nothing.notecard.item.is_nil() && nothing.copies[0].item.is_nil());
 }

@@ -1,16 +1,20 @@
 //! Judgement of a request: its item, the content, the mark.
 
+use super::super::notecard::NotecardPlace;
 use super::super::permissions::{self, SharedMasks};
-use super::super::{ChangeInventoryError, ChangeRefusal, InventoryParts, items, notecard, text};
+use super::super::{ChangeInventoryError, InventoryParts, items, notecard, text};
 use super::{
-    NewScript, PutRequest, RezRequest, WorldOrder, WorldOrderEnd, WorldOrderKind, WorldRefusal, WorldRequest,
+    ContentRez, NewScript, PutRequest, RezRequest, WorldOrder, WorldOrderEnd, WorldOrderKind, WorldRefusal,
+    WorldRequest,
 };
 use crate::asset_sources::FIRST_SCRIPT;
 use crate::inventory::{AssetType, InventoryType, library_item};
 use assets::AssetKind;
 use ids::{AgentId, HeldKey, Uuid};
-use keeper::{ItemOrder, Order, RestoreOrder, RestoreSource, RezTerms, content_of, object_of_item};
-use link::{ItemRestoration, RestorePlace};
+use keeper::{
+    ItemOrder, Order, RestoreOrder, RestoreSource, RezTerms, content_of, item_of_content, object_of_item,
+};
+use link::{HeldObject, ItemRestoration, RestorePlace};
 use std::sync::Arc;
 use store::{Item, MarkItem, Sale};
 
@@ -41,19 +45,9 @@ impl Judge<'_> {
             Ok(source) => source,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        if item.asset_type != AssetKind::Object.number() {
-            return Ok(Err(WorldRefusal::NotObject));
-        }
-        let asset = self.parts.assets.read(item.asset)?.filter(|asset| asset.kind == AssetKind::Object);
-        let Some(asset) = asset else { return Ok(Err(WorldRefusal::NoContent)) };
-        let terms = RezTerms {
-            by: self.request.session,
-            group: rez.group,
-            is_put_back: matches!(rez.place, RestorePlace::Back { .. }),
-        };
-        let object = match object_of_item(self.agent, &item, &asset.bytes, terms) {
-            Ok(object) => Arc::new(object),
-            Err(why) => return Ok(Err(WorldRefusal::Unreadable(why.to_string()))),
+        let object = match self.object_of(&item, rez.place, rez.group)? {
+            Ok(object) => object,
+            Err(refusal) => return Ok(Err(refusal)),
         };
         let key = match self.mark(&item, is_own, rez.leaves)? {
             Ok(key) => key,
@@ -66,6 +60,34 @@ impl Judge<'_> {
         };
         let order = Order::Object(RestoreOrder { source, place: rez.place, ids });
         Ok(Ok(WorldOrder { region: self.request.region, order, end }))
+    }
+
+    /// An order for the object of an item in a prim. The world judges whether it may come out.
+    pub(super) fn rez_content(&self, rez: &ContentRez) -> Judged<WorldOrder> {
+        let item = item_of_content(self.agent, &rez.item);
+        let object = match self.object_of(&item, rez.place, rez.group)? {
+            Ok(object) => object,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let source = RestoreSource::Content { holder: rez.object, item: Arc::clone(&rez.item), object };
+        let order = Order::Object(RestoreOrder { source, place: rez.place, ids: rez.ids });
+        let end = self.end(None, None, WorldOrderKind::Rez);
+        Ok(Ok(WorldOrder { region: self.request.region, order, end }))
+    }
+
+    /// The object of an item, as the user has it.
+    fn object_of(&self, item: &Item, place: RestorePlace, group: Uuid) -> Judged<Arc<HeldObject>> {
+        if item.asset_type != AssetKind::Object.number() {
+            return Ok(Err(WorldRefusal::NotObject));
+        }
+        let asset = self.parts.assets.read(item.asset)?.filter(|asset| asset.kind == AssetKind::Object);
+        let Some(asset) = asset else { return Ok(Err(WorldRefusal::NoContent)) };
+        let is_put_back = matches!(place, RestorePlace::Back { .. });
+        let terms = RezTerms { by: self.request.session, group, is_put_back };
+        Ok(match object_of_item(self.agent, item, &asset.bytes, terms) {
+            Ok(object) => Ok(Arc::new(object)),
+            Err(why) => Err(WorldRefusal::Unreadable(why.to_string())),
+        })
     }
 
     /// An order for an item of a prim.
@@ -129,14 +151,13 @@ impl Judge<'_> {
     }
 
     /// The item, by the user's inventory first. One in a notecard is credible there, and has the masks of the next owner.
-    fn source(&self, id: Uuid, in_notecard: Option<(Uuid, Uuid)>) -> Judged<Source> {
+    fn source(&self, id: Uuid, in_notecard: Option<NotecardPlace>) -> Judged<Source> {
         if let Some(item) = self.parts.store.item(self.agent, id)? {
             return Ok(Ok(Source { item, is_own: true }));
         }
         let found = match in_notecard {
             None => library_item(id).cloned().ok_or(WorldRefusal::Unknown),
-            Some((_, object)) if !object.is_nil() => Err(ChangeRefusal::InObject.into()),
-            Some((card, _)) => notecard::embedded_item(self.parts, self.agent, (card, id), self.unix_s)?
+            Some(card) => notecard::embedded_item(self.parts, self.agent, (card, id), self.unix_s)?
                 .map_err(WorldRefusal::from),
         };
         Ok(found.map(|item| Source { item, is_own: false }))

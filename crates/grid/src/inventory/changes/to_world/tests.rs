@@ -6,7 +6,7 @@ use crate::inventory::tests::store_with_ada;
 use crate::inventory::{AssetType, FolderType, LIBRARY_OWNER, library_items};
 use assets::{AssetKind, MemoryAssets, NewAsset};
 use bytes::Bytes;
-use keeper::{ItemOrder, RestoreOrder, RestoreSource, encode_object};
+use keeper::{ItemOrder, RestoreOrder, RestoreSource, content_of, encode_object};
 use link::{DerezKind, HeldObject, PrimMotion, Rezzing, VersionedBody};
 use prim::{Body, Mask, Names, Shape};
 use std::sync::Arc;
@@ -263,14 +263,67 @@ fn objects_of_a_request_are_ordered_up_to_a_bound() {
 fn objects_come_out_of_a_notecard_of_the_user_only() {
     let stage = stage();
     let card = Uuid::from_u128(0xCA4D);
-    let in_notecard = |item, object| RezRequest { notecard: Some((card, object)), ..rez_of(&[item]) };
+    let in_notecard = |item, object| {
+        let notecard = Some(NotecardPlace::named(card, object));
+        RezRequest { notecard, ..rez_of(&[item]) }
+    };
     let unknown = Uuid::from_u128(0xE1);
-    for (object, expected) in [(Uuid::nil(), "no item"), (Uuid::from_u128(0x0B), "notecard in an object")] {
+    for (object, expected) in [(Uuid::nil(), "no item"), (Uuid::from_u128(0x0B), "not in that object")] {
         let (text, _) = stage.refused(WorldDeed::Rez(in_notecard(unknown, object)));
         assert!(text.contains(expected), "{text}");
     }
     // An item of the user's own needs no notecard.
     stage.ordered(WorldDeed::Rez(in_notecard(ITEM, Uuid::nil())));
+}
+
+/// A request for the object that may be copied, as an item of a prim.
+fn content_rez(stage: &Stage, edit: impl FnOnce(&mut ContentItem)) -> ContentRez {
+    let mut item = content_of(stage.ada, &stage.item(ITEM), Uuid::from_u128(0xC0));
+    edit(&mut item);
+    let (object, item) = (Uuid::from_u128(0x0B), Arc::new(item));
+    ContentRez { object, item, ids: IDS, place: place(), group: GROUP }
+}
+
+#[test]
+fn the_object_of_an_item_in_a_prim_is_ordered_without_a_mark() {
+    let stage = stage();
+    let rez = content_rez(&stage, |item| item.name = "Lamp in a box".into());
+    let order = stage.ordered(WorldDeed::RezContent(rez.clone()));
+    let (owner, prim, kind) = (stage.ada, Some(rez.object), WorldOrderKind::Rez);
+    let at = Instant::from_millis(5);
+    assert_eq!(order.end, WorldOrderEnd { owner, item: None, is_marked: false, prim, kind, at });
+    let RestoreOrder { source, place: ordered_place, ids } = restore(order);
+    assert_eq!((ordered_place, ids), (place(), IDS));
+    let RestoreSource::Content { holder, item, object } = source else { panic!("{source:?}") };
+    assert_eq!((holder, item), (rez.object, rez.item));
+    let root = &object.root().expect("a root").1.body;
+    assert_eq!((&*root.names.name, root.ownership.group, object.by), ("Lamp in a box", GROUP, SESSION));
+    assert!(root.ownership.permissions.owner.has(Mask::COPY));
+}
+
+#[test]
+fn the_object_of_another_users_item_has_the_masks_of_the_next_owner() {
+    let stage = stage();
+    let rez = content_rez(&stage, |item| item.ownership.owner = AgentId(Uuid::from_u128(0xB0B)));
+    let RestoreSource::Content { object, .. } = restore(stage.ordered(WorldDeed::RezContent(rez))).source
+    else {
+        panic!("of a prim")
+    };
+    let ownership = &object.root().expect("a root").1.body.ownership;
+    let rights = ownership.permissions.owner;
+    assert_eq!(ownership.owner, stage.ada);
+    assert!(rights.has(Mask::TRANSFER) && !rights.has(Mask::COPY), "{rights:?}");
+}
+
+#[test]
+fn items_of_prims_that_are_no_objects_or_have_no_content_stay() {
+    let stage = stage();
+    let note = content_rez(&stage, |item| item.asset_type = AssetType::NOTECARD);
+    let lost = content_rez(&stage, |item| item.asset = Uuid::from_u128(0xDEAD));
+    for (rez, text) in [(note, "it is no object"), (lost, "its content is not on this server")] {
+        let (told, shown) = stage.refused(WorldDeed::RezContent(rez));
+        assert_eq!((told, shown), (format!("The item stays where it is: {text}."), vec![]));
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::engine::{Sql, values};
 use crate::inventory::edit::tests::*;
-use crate::testing::{TestDatabase, on_both_engines, tamper};
+use crate::testing::{TestDatabase, on_both_engines, rewrite};
 use crate::{Folder, FolderContents, InventoryChange, InventoryLimits, InventoryOutcome, InventoryRefusal};
 
 on_both_engines! {
@@ -84,7 +84,7 @@ fn system_folders_stay_where_and_what_they_are(database: &TestDatabase) {
     assert_eq!(rows(&store, owner), before);
     // Rows from elsewhere may have one below a folder of the user.
     let spoil = Sql::same("UPDATE inventory_folders SET parent = $1 WHERE folder = $2");
-    tamper(&store, spoil, values![id(1), id(30)]);
+    rewrite(&store, spoil, values![id(1), id(30)]);
     let remove = InventoryChange::RemoveFolder { folder: id(1) };
     assert_eq!(change(&store, owner, remove), Err(InventoryRefusal::SystemFolder(id(30))));
     make(&store, owner, &[rename(id(30), "Bin", Some(14)), rename(ROOT, "Mine", None)]);

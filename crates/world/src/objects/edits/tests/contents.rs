@@ -395,6 +395,11 @@ fn a_copy_of_an_item_comes_into_a_prim_without_a_ticket_and_once() {
     let again = stage.order_for(ADA, bring_copy(1, ADA, object));
     assert_eq!((again.rezzed, again.contents), (Some((Uuid::from_u128(1), None)), None));
     assert_eq!(names(&stage, id), ["a"]);
+    stage.ask(ADA, ObjectCommand::RemoveItem(id, Uuid::from_u128(1))).done();
+    let again = stage.order_for(ADA, bring_copy(1, ADA, object));
+    assert_eq!((again.rezzed, again.contents), (Some((Uuid::from_u128(1), None)), None));
+    assert!(contents(&stage, id).items.is_empty());
+    stage.order_for(ADA, bring_copy(3, ADA, object));
     let answer = stage.order_for(EVE, bring_copy(2, EVE, object));
     assert_eq!(answer.rezzed, Some((Uuid::from_u128(2), Some(EditRefusal::Rights))));
     assert_eq!(answer.contents, Some(ContentsOutcome::Refused(EditRefusal::Rights)));
@@ -467,6 +472,19 @@ fn an_item_gets_other_content_and_keeps_everything_else() {
 }
 
 #[test]
+fn content_that_was_replaced_does_not_come_back_with_an_order_that_comes_again() {
+    let mut stage = Stage::new();
+    let id = filled(&mut stage, &["a"]);
+    let object = stage.id_of(id);
+    let order = |asset| Action::ReplaceContent(Box::new(replace(ADA, object, asset)));
+    let newer = Uuid::from_u128(0xBEEF);
+    for asset in [ASSET, newer, ASSET] {
+        assert_eq!(stage.order_for(ADA, order(asset)).rezzed, Some((asset, None)));
+    }
+    assert_eq!(contents(&stage, id).items[0].asset, newer);
+}
+
+#[test]
 fn other_content_needs_the_rights_to_prim_and_item_and_an_item_of_its_kind() {
     let mut stage = Stage::new();
     let id = filled(&mut stage, &["a"]);
@@ -474,15 +492,17 @@ fn other_content_needs_the_rights_to_prim_and_item_and_an_item_of_its_kind() {
     let former = contents(&stage, id);
     let order = replace(ADA, object, ASSET);
     let absent = SessionKey(77);
-    for (order, reason) in [
+    let refused = [
         (ContentReplacement { session: EVE, ..order }, EditRefusal::Rights),
         (ContentReplacement { session: absent, ..order }, EditRefusal::NoOwner),
         (ContentReplacement { object: Uuid::from_u128(0xBAD), ..order }, EditRefusal::Unknown),
         (ContentReplacement { item: Uuid::from_u128(2), ..order }, EditRefusal::NoItem),
         (ContentReplacement { asset_type: SCRIPT, ..order }, EditRefusal::BadValue),
-    ] {
+    ];
+    for ((order, reason), n) in refused.into_iter().zip(1..) {
+        let order = ContentReplacement { asset: Uuid::from_u128(n), ..order };
         let answer = stage.order_for(order.session, Action::ReplaceContent(Box::new(order)));
-        assert_eq!(answer.rezzed, Some((ASSET, Some(reason))));
+        assert_eq!(answer.rezzed, Some((order.asset, Some(reason))));
         let told = (order.session != absent).then_some(ContentsOutcome::Refused(reason));
         assert_eq!(answer.contents, told);
     }
@@ -493,6 +513,7 @@ fn other_content_needs_the_rights_to_prim_and_item_and_an_item_of_its_kind() {
     assert_eq!(answer.rezzed, Some((ASSET, Some(EditRefusal::Rights))));
     assert_eq!(contents(&stage, id).items[0].asset, former.items[0].asset);
     stage.limit(ObjectLimits { is_closed: true, ..ObjectLimits::default() });
-    let answer = stage.order_for(ADA, Action::ReplaceContent(Box::new(order)));
-    assert_eq!(answer.rezzed, Some((ASSET, Some(EditRefusal::NotSaved))));
+    let other = ContentReplacement { asset: Uuid::from_u128(9), ..order };
+    let answer = stage.order_for(ADA, Action::ReplaceContent(Box::new(other)));
+    assert_eq!(answer.rezzed, Some((other.asset, Some(EditRefusal::NotSaved))));
 }

@@ -17,6 +17,7 @@ mod placing;
 mod random;
 mod removing;
 mod restoring;
+mod rezzing;
 mod sizes;
 mod stage;
 mod strangers;

@@ -265,10 +265,15 @@ fn several_linksets_come_with_their_distances_or_not_at_all() {
     assert!(places[0] == at && places[1].distance(at + apart) < 1e-3, "{places:?}");
 }
 
-/// An order for a copy that a user rezzes, with this id of its first prim.
-fn rez(ids: Uuid, object: &Arc<HeldObject>, rezzing: Rezzing) -> Action {
-    let (object, place) = (Arc::clone(object), RestorePlace::Rezzed(rezzing));
+/// An order for a copy, with this id of its first prim.
+fn copy(ids: Uuid, object: &Arc<HeldObject>, place: RestorePlace) -> Action {
+    let object = Arc::clone(object);
     Action::Restore(Box::new(Restoration { key: None, object, place, ids }))
+}
+
+/// The same of one that a user rezzes.
+fn rez(ids: Uuid, object: &Arc<HeldObject>, rezzing: Rezzing) -> Action {
+    copy(ids, object, RestorePlace::Rezzed(rezzing))
 }
 
 #[test]
@@ -307,9 +312,10 @@ fn a_user_puts_an_object_back_where_it_was() {
     let places = [one, other].map(|root| stage.position(root));
     let object = stage.ask(ADA, derez(&[one, other], DerezKind::Take)).done().held().remove(0);
     let back = |session| RestorePlace::Back { session, is_selected: true };
-    let answer = stage.order_for(EVE, order(None, &object, back(EVE)));
-    assert_eq!(answer.rezzed, Some((FRESH, Some(EditRefusal::OtherOwner))));
-    let answer = stage.order_for(ADA, order(None, &object, back(ADA)));
+    let of_eve = Uuid::from_u128(0xE << 64);
+    let answer = stage.order_for(EVE, copy(of_eve, &object, back(EVE)));
+    assert_eq!(answer.rezzed, Some((of_eve, Some(EditRefusal::OtherOwner))));
+    let answer = stage.order_for(ADA, copy(FRESH, &object, back(ADA)));
     assert_eq!((answer.rezzed, answer.created.len()), (Some((FRESH, None)), 2));
     let now: Vec<Vec3> = answer.created.iter().map(|&root| stage.position(root)).collect();
     assert_eq!(now, places);
@@ -328,9 +334,10 @@ fn a_user_rezzes_nothing_without_the_right_to_it() {
         (rezzing(SessionKey(77)), EditRefusal::NoOwner),
         (nowhere, EditRefusal::BadNumber),
     ];
-    for (rezzing, reason) in refused {
-        let answer = stage.order_for(rezzing.session, rez(FRESH, &object, rezzing));
-        assert_eq!((answer.rezzed, stage.store().len()), (Some((FRESH, Some(reason))), 0));
+    for ((rezzing, reason), n) in refused.into_iter().zip(1..) {
+        let ids = Uuid::from_u128(n << 64);
+        let answer = stage.order_for(rezzing.session, rez(ids, &object, rezzing));
+        assert_eq!((answer.rezzed, stage.store().len()), (Some((ids, Some(reason))), 0));
     }
     stage.limit(ObjectLimits { is_closed: true, ..ObjectLimits::default() });
     let answer = stage.order_for(ADA, rez(FRESH, &object, rezzing(ADA)));
@@ -339,4 +346,88 @@ fn a_user_rezzes_nothing_without_the_right_to_it() {
     let action = order(Some(key(5)), &object, RestorePlace::Rezzed(rezzing(ADA)));
     let answer = stage.order_for(ADA, action);
     assert_eq!(answer.transfers, [(Ticket(2), Transfer::Refused(key(5), EditRefusal::NotSaved))]);
+}
+
+#[test]
+fn a_copy_that_was_deleted_is_not_rezzed_again_by_an_order_that_comes_again() {
+    let mut stage = Stage::new();
+    let root = stage.rez(ADA);
+    let object = stage.ask(ADA, derez(&[root], DerezKind::Take)).done().held().remove(0);
+    let position = Vec3::new(20.0, 20.0, 30.0);
+    let rezzing = Rezzing { session: ADA, position, ray: None, is_selected: false };
+    assert_eq!(stage.order_for(ADA, rez(FRESH, &object, rezzing)).rezzed, Some((FRESH, None)));
+    let root = stage.store().local_id(FRESH).expect("the id of the order");
+    stage.ask(ADA, derez(&[root], DerezKind::Delete)).done();
+    stage.limit(ObjectLimits { is_closed: true, ..ObjectLimits::default() });
+    let refused = Uuid::from_u128(0xAB << 64);
+    let not_saved = Some((refused, Some(EditRefusal::NotSaved)));
+    assert_eq!(stage.order_for(ADA, rez(refused, &object, rezzing)).rezzed, not_saved);
+    stage.limit(ObjectLimits::default());
+    // In the same world, and in one that continues from its snapshot.
+    for _ in 0..2 {
+        assert_eq!(stage.order_for(ADA, rez(FRESH, &object, rezzing)).rezzed, Some((FRESH, None)));
+        assert_eq!(stage.order_for(ADA, rez(refused, &object, rezzing)).rezzed, not_saved);
+        assert_eq!(stage.store().len(), 0);
+        let hash = stage.world.state_hash();
+        stage.world = World::restore(config(), &stage.world.snapshot()).expect("its own snapshot");
+        assert_eq!(stage.world.state_hash(), hash);
+    }
+}
+
+#[test]
+fn an_order_that_was_sent_before_its_world_went_back_is_carried_out_behind_the_settlement_only() {
+    let config = crate::WorldConfig { objects: Some(link::StoredObjects::default()), ..config() };
+    let mut life = crate::Life::new(config, 0.0);
+    let mut frame = link::Frame::empty();
+    let mut tick = 0;
+    let mut step = |life: &mut crate::Life, actions: Vec<(SessionKey, Action)>| {
+        tick += 1;
+        let commands = (0..).zip(actions).map(|(n, (session, action))| match session {
+            SessionKey::NODE => link::Command::by_node(session, tick << 8 | n, action),
+            _ => link::Command::by_session(session, tick << 8 | n, action),
+        });
+        let mut commands: Vec<link::Command> = commands.collect();
+        let now = ids::Instant::from_millis(50 * tick);
+        life.step(now, ids::Tick(tick), super::stage::TICK, 1.0, &mut commands, &mut frame);
+        frame.clone()
+    };
+    let of_node = |action: Action| (SessionKey::NODE, action);
+    let transfers = |frame: &link::Frame| -> Vec<(Ticket, Transfer)> {
+        let transfers = frame.events.iter().filter_map(|event| match event {
+            link::Event::Transfer(ticket, transfer) => Some((*ticket, transfer.clone())),
+            _ => None,
+        });
+        transfers.collect()
+    };
+    let n_prims = |life: &crate::Life| life.world().object_counts().prims;
+    let new = super::stage::new_object(1, Vec3::splat(50.0));
+    let create = Action::Object(Box::new(ObjectCommand::Create(Box::new(new))));
+    // A checkpoint follows the first step.
+    step(&mut life, vec![(ADA, super::stage::enter(ADA)), (ADA, create)]);
+    let objects = life.world().objects.as_ref().expect("built on");
+    let id = objects.local_id(Uuid::from_u128(1)).expect("just made");
+    let take = Action::Object(Box::new(derez(&[id], DerezKind::Take)));
+    let frame = step(&mut life, vec![(ADA, take)]);
+    let [link::Event::Transfer(Ticket(1), Transfer::Held(object))] = &frame.events[..] else {
+        panic!("{frame:?}")
+    };
+    let mark = HeldKey { region: HeldKey::ITEMS, ticket: Ticket(7) };
+    let rezzed = order(Some(mark), object, RestorePlace::Former);
+    let frame = step(&mut life, vec![of_node(rezzed.clone())]);
+    assert_eq!(transfers(&frame), [(Ticket(2), Transfer::Restored(mark))]);
+    life.arm_amid_change(Box::new(|| panic!("a fault of this test")));
+    let fails = std::panic::AssertUnwindSafe(|| step(&mut life, Vec::new()));
+    assert!(std::panic::catch_unwind(fails).is_err());
+    assert_eq!(life.begin_again(1).0, crate::Beginning::Newest);
+    assert_eq!(n_prims(&life), 1, "the object has not left");
+    // The node has sent the order again before it knew that.
+    let ignored = life.world().counters().ignored;
+    let frame = step(&mut life, vec![of_node(rezzed.clone())]);
+    assert_eq!((transfers(&frame), n_prims(&life)), (Vec::new(), 1));
+    assert_eq!(life.world().counters().ignored, ignored + 1);
+    let undone = Transfer::Undone { first: Ticket(1), last: Ticket(2) };
+    assert_eq!(frame.snapshot.expect("asked for").transfers, [(Ticket(3), undone)]);
+    let frame = step(&mut life, vec![of_node(Action::Settle(Ticket(3))), of_node(rezzed)]);
+    assert_eq!(transfers(&frame), [(Ticket(4), Transfer::Restored(mark))]);
+    assert_eq!(n_prims(&life), 2);
 }

@@ -1,6 +1,6 @@
 //! Linksets that avatars wear, and what becomes of them.
 
-use super::stage::{ADA, EVE, FAY, Stage, TICK, agent_of, config, new_object};
+use super::stage::{ADA, Answer, EVE, FAY, Stage, TICK, agent_of, config, new_object};
 use crate::World;
 use glam::Vec3;
 use ids::{LocalId, SessionKey, Tick, Uuid};
@@ -171,7 +171,8 @@ fn an_avatar_that_leaves_and_comes_back_wears_what_it_wore() {
     let (place, _) = left.object.root().expect("it has prims");
     assert_eq!(place.motion.position, Vec3::new(0.1, 0.2, 0.3));
     let again = order(left.item, 31, true, &left.object);
-    assert_eq!(stage.order(wear(again.clone())).not_worn, Some((left.item, EditRefusal::NoOwner)));
+    let early = WearOrder { ids: Uuid::from_u128(0xD << 100), ..again.clone() };
+    assert_eq!(stage.order(wear(early)).not_worn, Some((left.item, EditRefusal::NoOwner)));
     stage.step(vec![Command::by_session(ADA, (1 << 40) + 2, super::stage::enter(ADA))]);
     assert_eq!(stage.order(wear(again.clone())).not_worn, None);
     let [root] = worn_by(&stage, ADA)[..] else { panic!("one linkset") };
@@ -180,8 +181,41 @@ fn an_avatar_that_leaves_and_comes_back_wears_what_it_wore() {
         assert_eq!((&versioned.body, place.motion, place.flags), (&before.body, former.motion, former.flags));
     }
     // The order comes twice.
-    assert_eq!(stage.order(wear(again)), super::stage::Answer::default());
+    assert_eq!(stage.order(wear(again)), Answer::default());
     assert_eq!(worn_by(&stage, ADA), [root]);
+}
+
+#[test]
+fn an_order_that_comes_again_puts_nothing_on_that_was_taken_off_or_replaced() {
+    let mut stage = Stage::new();
+    let id = stage.rez(ADA);
+    let root = stage.ask(ADA, attach(id, 5)).done().created[0];
+    stage.ask(ADA, ObjectCommand::TakeOff(vec![root])).done();
+    let off = changed(&stage);
+    let hat = order(off.item, 5, true, &off.object);
+    assert_eq!(stage.order(wear(hat.clone())), Answer::default());
+    let [root] = worn_by(&stage, ADA)[..] else { panic!("one linkset") };
+    stage.ask(ADA, ObjectCommand::TakeOff(vec![root])).done();
+    // The user has taken it off in the step between.
+    assert_eq!(stage.order(wear(hat)), Answer::default());
+    assert!(worn_by(&stage, ADA).is_empty());
+    // Two that replace each other, and both orders again.
+    let of = |item: u128| {
+        let ids = Uuid::from_u128(item << 100);
+        wear(WearOrder { ids, ..order(Uuid::from_u128(item), 5, true, &off.object) })
+    };
+    stage.order(of(2));
+    assert_eq!(stage.order(of(3)).transfers.len(), 1, "one is replaced");
+    let [root] = worn_by(&stage, ADA)[..] else { panic!("one linkset") };
+    assert_eq!([stage.order(of(2)), stage.order(of(3))], [Answer::default(), Answer::default()]);
+    assert_eq!(worn_by(&stage, ADA), [root]);
+    // A refused order stays refused, also when its avatar has come since.
+    leave(&mut stage);
+    let refused = Some((Uuid::from_u128(4), EditRefusal::NoOwner));
+    assert_eq!(stage.order(of(4)).not_worn, refused);
+    stage.step(vec![Command::by_session(ADA, (1 << 40) + 1, super::stage::enter(ADA))]);
+    assert_eq!(stage.order(of(4)).not_worn, refused);
+    assert!(worn_by(&stage, ADA).is_empty());
 }
 
 #[test]
@@ -223,8 +257,10 @@ fn orders_for_other_avatars_places_and_points_are_refused_whole() {
     let id = stage.rez(ADA);
     stage.ask(ADA, attach(id, 5)).done();
     let object = changed(&stage).object.clone();
-    let refusal = |stage: &mut Stage, order: WearOrder| {
-        let answer = stage.order(wear(order));
+    let mut n = 0;
+    let mut refusal = |stage: &mut Stage, order: WearOrder| {
+        n += 1;
+        let answer = stage.order(wear(WearOrder { ids: Uuid::from_u128(n << 80), ..order }));
         answer.not_worn.map(|(_, reason)| reason)
     };
     let good = order(ITEM, 5, true, &object);

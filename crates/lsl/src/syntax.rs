@@ -1,0 +1,261 @@
+//! A script's syntax: nodes in tables, children before their parents, so that no traversal and no drop is recursive.
+
+use crate::Span;
+use crate::types::Type;
+
+/// Index of a name in [`Script::names`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct NameId(pub(crate) u32);
+
+/// Index of an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ExprId(pub(crate) u32);
+
+/// Index of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StmtId(pub(crate) u32);
+
+/// A range of [`Script::expr_lists`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ExprList {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+/// A range of [`Script::stmt_lists`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StmtList {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+/// A name where it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Name {
+    pub(crate) id: NameId,
+    pub(crate) span: Span,
+}
+
+/// A variable, or a component of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) variable: Name,
+    pub(crate) component: Option<Name>,
+}
+
+/// `-x`, `!x`, `~x`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnaryOp {
+    Negate,
+    Not,
+    BitNot,
+}
+
+/// Operators between two values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum BinaryOp {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    BitAnd,
+    BitOr,
+    BitXor,
+    And,
+    Or,
+    ShiftLeft,
+    ShiftRight,
+}
+
+impl BinaryOp {
+    /// As it is written.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterEqual => ">=",
+            Self::BitAnd => "&",
+            Self::BitOr => "|",
+            Self::BitXor => "^",
+            Self::And => "&&",
+            Self::Or => "||",
+            Self::ShiftLeft => "<<",
+            Self::ShiftRight => ">>",
+        }
+    }
+}
+
+/// An expression.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Expr {
+    pub(crate) kind: ExprKind,
+    pub(crate) span: Span,
+}
+
+/// Kinds of expressions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum ExprKind {
+    Integer(i32),
+    Float(f64),
+    /// Index into [`Script::texts`].
+    Text(u32),
+    Place(Place),
+    List(ExprList),
+    Vector([ExprId; 3]),
+    Rotation([ExprId; 4]),
+    Unary(UnaryOp, ExprId),
+    Binary(BinaryOp, ExprId, ExprId),
+    /// `=` without an operator, `+=` and so on with one.
+    Assign(Option<BinaryOp>, Place, ExprId),
+    /// `++x`: by 1 or −1.
+    PreAdd(Place, i32),
+    /// `x++`: by 1 or −1.
+    PostAdd(Place, i32),
+    Cast(Type, ExprId),
+    Call(Name, ExprList),
+    Print(ExprId),
+    Paren(ExprId),
+}
+
+/// A declared variable.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Declaration {
+    pub(crate) ty: Type,
+    pub(crate) name: Name,
+    pub(crate) value: Option<ExprId>,
+}
+
+/// A statement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stmt {
+    pub(crate) kind: StmtKind,
+    pub(crate) span: Span,
+}
+
+/// Kinds of statements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum StmtKind {
+    Empty,
+    Expr(ExprId),
+    Declare(Declaration),
+    Block(StmtList),
+    If {
+        condition: ExprId,
+        then: StmtId,
+        otherwise: Option<StmtId>,
+    },
+    While {
+        condition: ExprId,
+        body: StmtId,
+    },
+    DoWhile {
+        body: StmtId,
+        condition: ExprId,
+    },
+    For {
+        start: ExprList,
+        condition: ExprId,
+        step: ExprList,
+        body: StmtId,
+    },
+    Return(Option<ExprId>),
+    Jump(Name),
+    Label(Name),
+    /// `state NAME;`, `None` for `default`.
+    ChangeState {
+        name: Option<Name>,
+    },
+}
+
+/// A parameter of a function or an event handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Parameter {
+    pub(crate) ty: Type,
+    pub(crate) name: Name,
+}
+
+/// A function or an event handler.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Function {
+    /// `Type::Void` for functions without a value and for event handlers.
+    pub(crate) returns: Type,
+    pub(crate) name: Name,
+    pub(crate) parameters: Vec<Parameter>,
+    /// The statements between its braces.
+    pub(crate) body: StmtList,
+    pub(crate) span: Span,
+}
+
+/// A state with its event handlers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct State {
+    /// `None` for `default`.
+    pub(crate) name: Option<Name>,
+    pub(crate) handlers: Vec<Function>,
+    pub(crate) span: Span,
+}
+
+/// A global variable or a function, in the order of the source.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Global {
+    Variable(Declaration),
+    Function(Function),
+}
+
+/// A whole script.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Script {
+    pub(crate) names: Vec<Box<str>>,
+    pub(crate) texts: Vec<Box<str>>,
+    pub(crate) exprs: Vec<Expr>,
+    pub(crate) expr_lists: Vec<ExprId>,
+    pub(crate) stmts: Vec<Stmt>,
+    pub(crate) stmt_lists: Vec<StmtId>,
+    pub(crate) globals: Vec<Global>,
+    pub(crate) states: Vec<State>,
+}
+
+impl Script {
+    pub(crate) fn name(&self, name: Name) -> &str {
+        &self.names[name.id.0 as usize]
+    }
+
+    pub(crate) fn expr(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.0 as usize]
+    }
+
+    pub(crate) fn stmt(&self, id: StmtId) -> &Stmt {
+        &self.stmts[id.0 as usize]
+    }
+
+    pub(crate) fn expr_list(&self, list: ExprList) -> &[ExprId] {
+        &self.expr_lists[list.start as usize..list.end as usize]
+    }
+
+    pub(crate) fn stmt_list(&self, list: StmtList) -> &[StmtId] {
+        &self.stmt_lists[list.start as usize..list.end as usize]
+    }
+
+    /// The expression inside of parentheses.
+    pub(crate) fn without_parens(&self, mut id: ExprId) -> ExprId {
+        while let ExprKind::Paren(inner) = self.expr(id).kind {
+            id = inner;
+        }
+        id
+    }
+}
