@@ -1,12 +1,15 @@
-//! Messages of a client that has no avatar yet: chat, instant messages, teleports and other requests that act through the avatar.
+//! Messages of a client that has no avatar yet: chat, instant messages, teleports, changes of objects and land, and other requests that act through the
+//! avatar.
 //!
 //! A client may send them as soon as its circuit is open, and its avatar arrives some ticks later; and a world that has restarted lacks
 //! the avatar for some ticks, too. They wait here in the order of arrival and are dispatched once the client has its avatar's position.
 //! The bound is [`HELD_MAX`] messages and [`HELD_BYTES_MAX`] bytes; further ones are refused, and a notice states their number
-//! (`notices.rs`).
+//! (`notices.rs`). Effects and the ways of touches are at most [`HELD_EFFECTS_MAX`] of them, and further ones are left out without a notice, as those above
+//! the share of a client that has arrived: nothing depends on them.
 //!
 //! On a circuit that the avatar has left for another one, all messages but those about the circuit itself go through the hub to its
-//! current circuit, where they are answered. Start with [`Shard::dispatch_later`].
+//! current circuit, where they are answered. Those about objects and land are meant in the region of the circuit that they came on, and are refused there.
+//! Start with [`Shard::dispatch_later`].
 
 use super::counters::Refused;
 use super::incoming::Incoming;
@@ -26,12 +29,25 @@ use wire::messages::*;
 pub(super) const HELD_MAX: usize = 64;
 /// Bytes of their bodies.
 pub(super) const HELD_BYTES_MAX: usize = 32 * 1024;
+/// Effects and ways of touches among them, so that they leave room for requests: a client's share of effects is about as many.
+pub(super) const HELD_EFFECTS_MAX: usize = 16;
 
 /// Messages that wait for a client's avatar, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct HeldMessages {
     messages: VecDeque<RawMessage>,
     bytes: usize,
+    n_effects: usize,
+}
+
+/// What became of a message that was to be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeping {
+    Kept,
+    /// There is no room for it.
+    Full,
+    /// There is no room for an effect, which no client misses.
+    LeftOut,
 }
 
 impl HeldMessages {
@@ -39,19 +55,30 @@ impl HeldMessages {
         self.messages.is_empty()
     }
 
-    /// Keeps a message; false when there is no room.
-    fn push(&mut self, number: MessageNumber, body: &[u8]) -> bool {
+    /// Keeps a message, if there is room.
+    fn push(&mut self, number: MessageNumber, body: &[u8]) -> Keeping {
+        let is_effect = is_effect(number);
         let has_room = self.messages.len() < HELD_MAX && self.bytes + body.len() <= HELD_BYTES_MAX;
-        if has_room {
-            self.bytes += body.len();
-            self.messages.push_back(RawMessage { number, body: body.into() });
+        if is_effect && (!has_room || self.n_effects >= HELD_EFFECTS_MAX) {
+            return Keeping::LeftOut;
         }
-        has_room
+        if !has_room {
+            return Keeping::Full;
+        }
+        self.bytes += body.len();
+        self.n_effects += usize::from(is_effect);
+        self.messages.push_back(RawMessage { number, body: body.into() });
+        Keeping::Kept
     }
 }
 
-/// True if a message acts through the client's avatar, or on its behalf among other users.
+/// True if a message waits for the client's avatar.
 const fn needs_avatar(number: MessageNumber) -> bool {
+    acts_as_avatar(number) || changes_objects(number) || changes_land(number) || is_effect(number)
+}
+
+/// True if a message acts through the client's avatar, or on its behalf among other users, wherever the avatar is.
+const fn acts_as_avatar(number: MessageNumber) -> bool {
     matches!(
         number,
         AgentAnimation::NUMBER
@@ -69,7 +96,81 @@ const fn needs_avatar(number: MessageNumber) -> bool {
             | SetStartLocationRequest::NUMBER
             | RezSingleAttachmentFromInv::NUMBER
             | RezMultipleAttachmentsFromInv::NUMBER
+            | DetachAttachmentIntoInv::NUMBER
+            | RemoveAttachment::NUMBER
     )
+}
+
+/// True if a message makes, changes, touches or takes objects of the region, or puts some there.
+const fn changes_objects(number: MessageNumber) -> bool {
+    matches!(
+        number,
+        DeRezObject::NUMBER
+            | MoveTaskInventory::NUMBER
+            | MultipleObjectUpdate::NUMBER
+            | ObjectAdd::NUMBER
+            | ObjectAttach::NUMBER
+            | ObjectBuy::NUMBER
+            | ObjectClickAction::NUMBER
+            | ObjectDeGrab::NUMBER
+            | ObjectDelete::NUMBER
+            | ObjectDelink::NUMBER
+            | ObjectDescription::NUMBER
+            | ObjectDetach::NUMBER
+            | ObjectDrop::NUMBER
+            | ObjectDuplicate::NUMBER
+            | ObjectDuplicateOnRay::NUMBER
+            | ObjectExtraParams::NUMBER
+            | ObjectFlagUpdate::NUMBER
+            | ObjectGrab::NUMBER
+            | ObjectGroup::NUMBER
+            | ObjectImage::NUMBER
+            | ObjectIncludeInSearch::NUMBER
+            | ObjectLink::NUMBER
+            | ObjectMaterial::NUMBER
+            | ObjectName::NUMBER
+            | ObjectOwner::NUMBER
+            | ObjectPermissions::NUMBER
+            | ObjectPosition::NUMBER
+            | ObjectRotation::NUMBER
+            | ObjectSaleInfo::NUMBER
+            | ObjectScale::NUMBER
+            | ObjectShape::NUMBER
+            | Redo::NUMBER
+            | RemoveTaskInventory::NUMBER
+            | RezObject::NUMBER
+            | RezObjectFromNotecard::NUMBER
+            | RezRestoreToWorld::NUMBER
+            | RezScript::NUMBER
+            | Undo::NUMBER
+            | UpdateTaskInventory::NUMBER
+    )
+}
+
+/// True if a message changes the land of the region, or its estate.
+const fn changes_land(number: MessageNumber) -> bool {
+    matches!(
+        number,
+        EstateOwnerMessage::NUMBER
+            | GodUpdateRegionInfo::NUMBER
+            | ModifyLand::NUMBER
+            | ParcelAccessListUpdate::NUMBER
+            | ParcelBuy::NUMBER
+            | ParcelDivide::NUMBER
+            | ParcelGodForceOwner::NUMBER
+            | ParcelJoin::NUMBER
+            | ParcelPropertiesUpdate::NUMBER
+            | ParcelReclaim::NUMBER
+            | ParcelRelease::NUMBER
+            | ParcelReturnObjects::NUMBER
+            | ParcelSetOtherCleanTime::NUMBER
+            | UndoLand::NUMBER
+    )
+}
+
+/// True if nothing depends on a message, and the client sends the like again.
+const fn is_effect(number: MessageNumber) -> bool {
+    matches!(number, ObjectGrabUpdate::NUMBER | SoundTrigger::NUMBER | ViewerEffect::NUMBER)
 }
 
 /// True if a message is about the circuit that it comes on, or an arrival there.
@@ -108,12 +209,21 @@ impl Shard {
         if !needs_avatar(number) || !waits {
             return false;
         }
-        if client.held.push(number, received.body) {
-            return true;
+        match client.held.push(number, received.body) {
+            Keeping::Kept => {}
+            Keeping::LeftOut => self.outcomes.count(MessageName::of(number), MessageOutcome::Ignored),
+            Keeping::Full => {
+                self.refuse_flood(number);
+                self.notify(at.now, at.index, NoticeKind::Unkept, at.out);
+            }
         }
-        self.refuse_flood(number);
-        self.notify(at.now, at.index, NoticeKind::Unkept, at.out);
         true
+    }
+
+    /// Refuses a change while the client has no avatar to make it. Messages wait for the avatar, requests over HTTP do not.
+    pub(super) fn refuse_without_avatar(&mut self, at: &mut Incoming<'_>) -> MessageOutcome {
+        self.notify(at.now, at.index, NoticeKind::NoAvatar, at.out);
+        MessageOutcome::Refused
     }
 
     /// The avatar is in the world: held messages are dispatched.
@@ -132,7 +242,14 @@ impl Shard {
         message: &RawMessage,
         out: &mut Outbox,
     ) {
-        if let Some(&index) = self.by_circuit.get(&circuit) {
+        let Some(&index) = self.by_circuit.get(&circuit) else { return };
+        let number = message.number;
+        if changes_objects(number) || changes_land(number) {
+            self.outcomes.count(MessageName::of(number), MessageOutcome::Refused);
+            self.notify(now, index, NoticeKind::Elsewhere, out);
+        } else if is_effect(number) {
+            self.outcomes.count(MessageName::of(number), MessageOutcome::Ignored);
+        } else {
             self.dispatch_raw(now, index, message, out);
         }
     }
@@ -184,10 +301,23 @@ mod tests {
     #[test]
     fn messages_and_bytes_are_bounded() {
         let mut held = HeldMessages::default();
-        let taken = (0..100).filter(|_| held.push(ChatFromViewer::NUMBER, b"hello")).count();
-        assert_eq!(taken, HELD_MAX);
+        let is_kept = |keeping: &Keeping| *keeping == Keeping::Kept;
+        let taken = (0..100).map(|_| held.push(ChatFromViewer::NUMBER, b"hello")).filter(is_kept).count();
+        assert_eq!((taken, held.push(ObjectAdd::NUMBER, b"box")), (HELD_MAX, Keeping::Full));
         let mut held = HeldMessages::default();
-        let taken = (0..100).filter(|_| held.push(AgentSetAppearance::NUMBER, &[0; 4_096])).count();
+        let taken =
+            (0..100).map(|_| held.push(AgentSetAppearance::NUMBER, &[0; 4_096])).filter(is_kept).count();
         assert_eq!(taken, HELD_BYTES_MAX / 4_096);
+    }
+
+    #[test]
+    fn effects_leave_room_for_requests() {
+        let mut held = HeldMessages::default();
+        let effects: Vec<Keeping> = (0..100).map(|_| held.push(ViewerEffect::NUMBER, b"beam")).collect();
+        assert!(effects[..HELD_EFFECTS_MAX].iter().all(|keeping| *keeping == Keeping::Kept));
+        assert!(effects[HELD_EFFECTS_MAX..].iter().all(|keeping| *keeping == Keeping::LeftOut));
+        let n_left = HELD_MAX - HELD_EFFECTS_MAX;
+        assert!((0..n_left).all(|_| held.push(ObjectAdd::NUMBER, b"box") == Keeping::Kept));
+        assert_eq!(held.push(ObjectAdd::NUMBER, b"box"), Keeping::Full);
     }
 }

@@ -30,6 +30,10 @@ pub(super) enum NoticeKind {
     BadValue,
     /// More came before the avatar's arrival than is kept ([`super::held`]).
     Unkept,
+    /// A change came by another way than messages, and there is no avatar yet to make it.
+    NoAvatar,
+    /// A change of objects or land came on a circuit that the avatar had left.
+    Elsewhere,
     /// The world has refused a change of objects.
     Edit(EditRefusal),
     /// The world has refused a change of its land.
@@ -66,6 +70,12 @@ impl NoticeKind {
             }
             Self::Unkept => {
                 format!("You have sent more than is kept until you arrive. Messages not carried out: {n}.")
+            }
+            Self::NoAvatar => {
+                format!("You have not arrived in the region yet. Changes not carried out: {n}.")
+            }
+            Self::Elsewhere => {
+                format!("You are in another place than you changed. Changes not carried out: {n}.")
             }
         }
     }

@@ -97,7 +97,7 @@ impl Shard {
             return Err(Refused::WorldBusy.into());
         }
         if !self.client(at.index).has_avatar() {
-            return Ok(MessageOutcome::Ignored);
+            return Ok(self.refuse_without_avatar(at));
         }
         let touch = TouchCommand { object: LocalId(id), phase, offset, surface };
         self.command(at.index, Action::Touch(Box::new(touch)));

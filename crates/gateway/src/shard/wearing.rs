@@ -112,7 +112,7 @@ impl Shard {
     ) -> Handled {
         let client = self.client(at.index);
         if !client.has_avatar() {
-            return Ok(MessageOutcome::Ignored);
+            return Ok(self.refuse_without_avatar(at));
         }
         if !client.place.scene.is_shared {
             return Ok(self.refuse_feature(at, Feature::InventoryObjects));

@@ -7,7 +7,7 @@ use crate::mail::Spot;
 use crate::testing::{Client, HARBOUR, MEADOW, Node, Setup, agent};
 use glam::Vec3;
 use ids::Uuid;
-use link::{ChatKind, StaticObject};
+use link::{Action, ChatKind, StaticObject};
 use wire::messages::*;
 use wire::text::from_wire;
 
@@ -320,6 +320,37 @@ fn requests_on_the_circuit_that_a_teleport_left_are_answered_on_the_new_one() {
     assert_eq!(alerts(client)[alerts_before..], [Feature::Groups.to_string()]);
     assert!(!node.clients[ada].got(MoneyBalanceReply::NUMBER), "the old circuit has ended");
     assert_eq!(node.avatars_in(MEADOW), 1, "the new one has not");
+}
+
+#[test]
+fn changes_on_the_circuit_that_a_teleport_left_are_refused_and_change_no_other_region() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    let handle = node.places.get(MEADOW).handle.0;
+    let message = teleport(&node.clients[ada], handle, Vec3::new(300.0, 200.0, 22.0));
+    node.clients[ada].send(&message);
+    node.run_until(|node| node.clients[ada].got(TeleportStart::NUMBER));
+    let there = follow(&mut node, ada);
+    let old = &mut node.clients[ada];
+    let agent_id = old.agent.0;
+    let mut prim = ObjectAdd::default();
+    (prim.agent_data.agent_id, prim.agent_data.session_id) = (agent_id, old.session_id.0);
+    let divide = ParcelDivide {
+        agent_data: ParcelDivideAgentData { agent_id, session_id: old.session_id.0 },
+        ..ParcelDivide::default()
+    };
+    let effect = ViewerEffect {
+        agent_data: ViewerEffectAgentData { agent_id, session_id: old.session_id.0 },
+        effect: vec![ViewerEffectEffect { agent_id, ..ViewerEffectEffect::default() }],
+    };
+    let messages: [Message; 3] = [prim.into(), divide.into(), effect.into()];
+    messages.iter().for_each(|message| old.send(message));
+    node.run_ms(2_000);
+    let refused = alerts(&node.clients[there]);
+    let n = refused.iter().filter(|text| text.starts_with("You are in another place")).count();
+    assert_eq!(n, 2, "{refused:?}");
+    let is_late = |action: &Action| matches!(action, Action::Object(_) | Action::Land(_) | Action::Effect(_));
+    assert!(!node.commands.iter().any(|(_, command)| is_late(&command.action)));
 }
 
 #[test]

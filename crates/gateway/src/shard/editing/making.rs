@@ -117,7 +117,7 @@ impl Shard {
 
     fn duplicate(
         &mut self,
-        at: &Incoming<'_>,
+        at: &mut Incoming<'_>,
         group: Uuid,
         flags: u32,
         copies: Vec<(ids::LocalId, CopyPlace)>,

@@ -35,12 +35,12 @@ pub(super) const fn without_prims(n_asked: usize) -> MessageOutcome {
 
 impl Shard {
     /// Passes a request on to the client's world.
-    pub(super) fn edit(&mut self, at: &Incoming<'_>, command: ObjectCommand) -> Handled {
+    pub(super) fn edit(&mut self, at: &mut Incoming<'_>, command: ObjectCommand) -> Handled {
         if self.commands.len() >= COMMANDS_MAX {
             return Err(Refused::WorldBusy.into());
         }
         if !self.client(at.index).has_avatar() {
-            return Ok(MessageOutcome::Ignored);
+            return Ok(self.refuse_without_avatar(at));
         }
         self.command(at.index, Action::Object(Box::new(command)));
         Ok(MessageOutcome::Done)

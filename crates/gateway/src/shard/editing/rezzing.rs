@@ -141,7 +141,7 @@ impl Shard {
     pub(in crate::shard) fn order_in_world(&mut self, at: &mut Incoming<'_>, deed: WorldDeed) -> Handled {
         let client = self.client(at.index);
         if !client.has_avatar() {
-            return Ok(MessageOutcome::Ignored);
+            return Ok(self.refuse_without_avatar(at));
         }
         if !client.place.scene.is_shared {
             return Ok(self.refuse_feature(at, Feature::Building));

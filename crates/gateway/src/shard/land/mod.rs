@@ -46,7 +46,7 @@ impl Shard {
         }
         let client = self.client(at.index);
         if !client.has_avatar() {
-            return Ok(MessageOutcome::Ignored);
+            return Ok(self.refuse_without_avatar(at));
         }
         if client.place.scene.feed.current().land().is_none() {
             return Ok(self.refuse_feature(at, Feature::Land));

@@ -3,6 +3,7 @@
 mod assets;
 mod contents;
 mod conversations;
+mod early;
 mod inventory;
 mod objects;
 mod places;

@@ -18,7 +18,7 @@ pub(super) fn node_of_two() -> (Node, usize, usize) {
     (node, ada, bea)
 }
 
-fn add(client: &Client, end: Vec3, target: Uuid) -> ObjectAdd {
+pub(super) fn add(client: &Client, end: Vec3, target: Uuid) -> ObjectAdd {
     ObjectAdd {
         agent_data: ObjectAddAgentData {
             agent_id: client.agent.0,
@@ -56,7 +56,7 @@ pub(super) fn make(node: &mut Node, client: usize, end: Vec3) -> (u32, Uuid) {
     (id, replica.objects().get(LocalId(id)).expect("in the replica").body.id)
 }
 
-fn rename(client: &Client, id: u32, name: &str) -> Message {
+pub(super) fn rename(client: &Client, id: u32, name: &str) -> Message {
     let agent_data = ObjectNameAgentData { agent_id: client.agent.0, session_id: client.session_id.0 };
     let object_data = vec![ObjectNameObjectData { local_id: id, name: to_wire(name, VARIABLE1_MAX) }];
     ObjectName { agent_data, object_data }.into()

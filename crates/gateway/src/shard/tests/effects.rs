@@ -13,7 +13,7 @@ fn count(node: &Node, name: &str, outcome: MessageOutcome) -> u64 {
     counts.filter(|&(one, ended, _)| one == name && ended == outcome).map(|(.., n)| n).sum()
 }
 
-fn look(client: &Client, agent_id: Uuid) -> ViewerEffect {
+pub(super) fn look(client: &Client, agent_id: Uuid) -> ViewerEffect {
     ViewerEffect {
         agent_data: ViewerEffectAgentData { agent_id: client.agent.0, session_id: client.session_id.0 },
         effect: vec![ViewerEffectEffect {
@@ -28,7 +28,7 @@ fn look(client: &Client, agent_id: Uuid) -> ViewerEffect {
 }
 
 /// Effects of Ada that a client was sent.
-fn looks(client: &Client) -> Vec<ViewerEffectEffect> {
+pub(super) fn looks(client: &Client) -> Vec<ViewerEffectEffect> {
     let effects = client.inbox.iter().filter_map(|message| match message {
         Message::ViewerEffect(message) => Some(message.effect.clone()),
         _ => None,
@@ -36,7 +36,7 @@ fn looks(client: &Client) -> Vec<ViewerEffectEffect> {
     effects.flatten().filter(|effect| effect.agent_id == agent("Ada").0).collect()
 }
 
-fn sounds(client: &Client) -> Vec<SoundTriggerSoundData> {
+pub(super) fn sounds(client: &Client) -> Vec<SoundTriggerSoundData> {
     let sound = |message: &Message| match message {
         Message::SoundTrigger(message) => Some(message.sound_data.clone()),
         _ => None,

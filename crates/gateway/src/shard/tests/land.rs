@@ -67,7 +67,7 @@ fn parcels_of(node: &mut Node, client: usize) -> Vec<Llsd> {
 }
 
 /// Sends the same stroke with the brush as a viewer does.
-fn stroke(client: &mut Client, action: u8, (x, y): (f32, f32), radius_m: f32, seconds: f32) {
+pub(super) fn stroke(client: &mut Client, action: u8, (x, y): (f32, f32), radius_m: f32, seconds: f32) {
     let (agent_id, session_id) = ids(client);
     let parcel_data = ModifyLandParcelData { local_id: -1, west: x, south: y, east: x, north: y };
     let message = ModifyLand {

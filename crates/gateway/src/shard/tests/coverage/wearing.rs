@@ -32,11 +32,11 @@ fn worn(node: &Node) -> Vec<(u32, Option<Uuid>, u8, Vec3)> {
     worn
 }
 
-fn items(node: &Node) -> Vec<Option<Uuid>> {
+pub(super) fn items(node: &Node) -> Vec<Option<Uuid>> {
     worn(node).into_iter().map(|(_, item, ..)| item).collect()
 }
 
-fn wear(client: &Client, item_id: Uuid, attachment_pt: u8) -> Message {
+pub(super) fn wear(client: &Client, item_id: Uuid, attachment_pt: u8) -> Message {
     let mut m = RezSingleAttachmentFromInv::default();
     (m.agent_data.agent_id, m.agent_data.session_id) = (client.agent.0, client.session_id.0);
     (m.object_data.item_id, m.object_data.attachment_pt) = (item_id, attachment_pt);
@@ -64,7 +64,7 @@ fn detach(client: &Client, object_local_id: u32) -> Message {
     m.into()
 }
 
-fn attach(client: &Client, ids: &[u32]) -> Message {
+pub(super) fn attach(client: &Client, ids: &[u32]) -> Message {
     attach_at(client, 5, ids)
 }
 
