@@ -158,7 +158,7 @@ macro_rules! message_table {
                 ObjectMaterial: done on_object_material "The changed object.";
                 ObjectShape: done on_object_shape "The changed object.";
                 ObjectExtraParams: done on_object_extra_params "The changed object.";
-                ObjectOwner: done on_object_owner "The changed object; operators only.";
+                ObjectOwner: refused on_object_owner "An alert, and the object as it is: operators alone change owners, and no user of a viewer is an operator so far.";
                 ObjectGroup: done on_object_group "The changed object.";
                 ObjectPermissions: done on_object_permissions "The changed object.";
                 ObjectName: done on_object_name "Nothing, as clients show their own change; ObjectProperties if it is refused.";
@@ -255,7 +255,7 @@ macro_rules! message_table {
                 ParcelDeedToGroup: missing Groups "Groups do not exist.";
                 ParcelJoin: done on_parcel_join "The parcels become one: ParcelOverlay, ParcelProperties. An alert if the world refuses.";
                 ParcelDivide: done on_parcel_divide "The area becomes a parcel: ParcelOverlay, ParcelProperties. An alert if the world refuses.";
-                ParcelGodForceOwner: done on_parcel_force_owner "Another owner, by an operator; an alert for any other user.";
+                ParcelGodForceOwner: refused on_parcel_force_owner "An alert: operators alone do this, and no user of a viewer is an operator so far.";
                 ParcelGodMarkAsContent: missing Method "No parcel is content of the grid.";
                 ViewerStartAuction: missing Method "There are no auctions.";
                 ModifyLand: done on_modify_land "LayerData of the changed patches to all clients. An alert if the world refuses, and in a region that is not built on.";

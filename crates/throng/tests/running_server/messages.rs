@@ -61,7 +61,6 @@ const OF_NULL_IDS: &[(MessageName, [MessageOutcome; 2])] = &[
     (MessageName::ObjectShape, [MessageOutcome::Refused, MessageOutcome::Ignored]),
     (MessageName::ParcelAccessListUpdate, [MessageOutcome::Refused; 2]),
     (MessageName::ParcelBuy, [MessageOutcome::Refused; 2]),
-    (MessageName::ParcelGodForceOwner, [MessageOutcome::Refused; 2]),
     (MessageName::ParcelInfoRequest, [MessageOutcome::Refused; 2]),
     (MessageName::ParcelPropertiesUpdate, [MessageOutcome::Refused; 2]),
     (MessageName::ParcelReclaim, [MessageOutcome::Refused; 2]),
