@@ -238,7 +238,9 @@ fn every_instance_of_the_previous_build_resumes_and_is_saved_by_this_one() {
 
 #[test]
 fn every_instance_of_former_builds_resumes_and_is_saved_by_this_one() {
-    [FORMER, BEFORE_CASTS, BEFORE_OBJECTS].into_iter().for_each(|name| every_instance_resumes(&golden(name)));
+    [FORMER, BEFORE_CASTS, BEFORE_OBJECTS, BEFORE_ASSETS]
+        .into_iter()
+        .for_each(|name| every_instance_resumes(&golden(name)));
 }
 
 /// Upgrades a data directory; the number of states that were of former versions.
