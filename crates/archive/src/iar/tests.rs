@@ -130,7 +130,7 @@ fn folders_and_items_have_their_places() {
 }
 
 #[test]
-fn a_check_counts_nodes_and_what_is_in_objects() {
+fn a_check_counts_nodes_and_the_contents_of_objects() {
     let report = check(&iar((1, 2)));
     let counts = report.inventory;
     assert_eq!((counts.n_folders, counts.n_items, counts.n_links, counts.n_broken_links), (3, 2, 3, 1));

@@ -221,7 +221,7 @@ fn a_lasting_asset_does_not_become_temporary() {
 }
 
 #[test]
-fn what_is_queued_at_the_end_is_stored() {
+fn writes_queued_at_the_end_are_stored() {
     let mut fixture = Fixture::new();
     let (outcome, received) = channel();
     for id in 0..100_u128 {

@@ -165,7 +165,7 @@ fn a_full_queue_refuses_at_once() {
 }
 
 #[test]
-fn what_waits_before_the_end_is_taken_and_later_writes_are_refused() {
+fn writes_queued_before_the_end_are_taken_and_later_ones_are_refused() {
     let (queue, tasks) = write_queue();
     queue.push(write(1, 3).0);
     queue.remove_expired(5);

@@ -87,7 +87,7 @@ fn a_thing_that_is_where_the_answers_have_named_it_is_no_finding() {
 }
 
 #[test]
-fn an_acknowledged_thing_that_is_absent_is_lost_and_one_that_may_not_be_copied_has_vanished_too() {
+fn an_absent_acknowledged_thing_is_lost_and_without_the_right_to_copy_also_vanished() {
     let (scene, key) = unique();
     assert_eq!(scene.counts(), (1, 0, 1));
     let common = CargoKey::common(TAG);

@@ -103,7 +103,7 @@ fn a_form_changes_the_fields_that_it_has() {
 }
 
 #[test]
-fn the_lists_of_the_estate_are_for_those_who_manage_it() {
+fn the_lists_of_the_estate_are_for_its_managers() {
     let (mut node, _) = node();
     let cave = cave(&mut node);
     let place = node.places.get(HARBOUR);

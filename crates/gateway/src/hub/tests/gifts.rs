@@ -114,7 +114,7 @@ fn n_waiting(node: &mut Node) -> usize {
 }
 
 #[test]
-fn a_gift_is_in_the_inventory_of_a_present_user_who_is_shown_it_once() {
+fn a_gift_to_a_present_user_is_in_the_inventory_and_shown_once() {
     let (mut node, ada) = with_ada();
     let bob = node.enter("Bob");
     for _ in 0..2 {
@@ -153,7 +153,7 @@ fn a_gift_to_an_absent_user_is_shown_at_the_next_arrival_and_then_no_more() {
 }
 
 #[test]
-fn a_gift_to_a_user_who_is_about_to_arrive_is_shown_then() {
+fn a_gift_to_an_arriving_user_is_shown_on_arrival() {
     let (mut node, ada) = with_ada();
     let spot = node.spot(HARBOUR, 130.0, 128.0);
     let bob = node.login("Bob", spot);

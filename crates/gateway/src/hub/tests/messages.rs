@@ -70,7 +70,7 @@ fn a_message_to_an_absent_user_is_answered() {
 }
 
 #[test]
-fn a_request_or_offer_of_a_teleport_to_a_user_who_is_not_here_is_answered() {
+fn a_request_or_offer_of_a_teleport_to_an_absent_user_is_answered() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
     send(&mut node, ada, OFFLINE_AGENT, 26, "may I come?");
@@ -85,7 +85,7 @@ fn a_request_or_offer_of_a_teleport_to_a_user_who_is_not_here_is_answered() {
 }
 
 #[test]
-fn of_several_invited_users_those_who_are_not_here_are_named_and_the_others_invited() {
+fn of_several_invited_users_the_absent_are_named_and_the_present_invited() {
     let mut node = Node::new();
     let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
     let unknown = AgentId(Uuid::from_u128(0xBAD));

@@ -285,7 +285,7 @@ fn the_owner_is_the_sessions_whatever_a_message_states() {
 }
 
 #[test]
-fn a_flood_is_cut_to_a_clients_budget_and_what_is_within_is_carried_out() {
+fn a_flood_is_cut_to_a_clients_budget_and_requests_within_it_are_carried_out() {
     let (mut node, ada) = with_ada();
     for n in 0..300 {
         send!(node, ada, CreateInventoryFolder { folder_data: new_folder(id(0x1_0000 + n)) });
