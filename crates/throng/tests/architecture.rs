@@ -1,5 +1,5 @@
-//! ARCHITECTURE's table of crates and arrows against what cargo says. Beside it: cycles between modules, the list of invariants,
-//! the signatures of the store, the messages, stated absences, and files outside of all modules.
+//! ARCHITECTURE's table of crates and arrows against what cargo says. Beside it: cycles between modules, the list of invariants, the tests of
+//! clients' messages, the signatures of the store, the messages, stated absences, and files outside of all modules.
 
 #[path = "architecture/absences.rs"]
 mod absences;
@@ -11,6 +11,8 @@ mod invariants;
 mod messages;
 #[path = "architecture/orphans.rs"]
 mod orphans;
+#[path = "architecture/shown_elsewhere.rs"]
+mod shown_elsewhere;
 #[path = "architecture/signatures.rs"]
 mod signatures;
 

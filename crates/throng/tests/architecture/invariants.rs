@@ -27,7 +27,7 @@ fn is_asserted(code: &str, message: &str) -> bool {
 }
 
 /// The attributes of a function, if the code has it as a test.
-fn attributes_of_test(code: &str, name: &str) -> Option<String> {
+pub(super) fn attributes_of_test(code: &str, name: &str) -> Option<String> {
     let (before, _) = code.split_once(&format!("fn {name}("))?;
     let lines = before.trim_end().lines().rev().map(str::trim);
     let attributes: Vec<&str> = lines.take_while(|line| line.starts_with("#[")).collect();

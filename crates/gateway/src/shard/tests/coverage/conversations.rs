@@ -347,68 +347,138 @@ fn conversations() -> Vec<((MessageName, Request), Answer)> {
     ]
 }
 
-/// Rows whose effect is something else than an answer to the sender: it has a test below, in the modules beside this one, in those
-/// of the hub, or in crate `circuit`.
-const SHOWN_ELSEWHERE: &[MessageName] = &[
-    MessageName::PacketAck,
-    MessageName::CompletePingCheck,
-    MessageName::CloseCircuit,
-    MessageName::CompleteAgentMovement,
-    MessageName::RegionHandshakeReply,
-    MessageName::AgentThrottle,
-    MessageName::AgentPause,
-    MessageName::AgentResume,
-    MessageName::AgentUpdate,
-    MessageName::SetAlwaysRun,
-    MessageName::AgentAnimation,
-    MessageName::AgentSetAppearance,
-    MessageName::ActivateGestures,
-    MessageName::DeactivateGestures,
-    MessageName::ChatFromViewer,
-    MessageName::StartLure,
-    MessageName::ObjectDeselect,
-    MessageName::ObjectAdd,
-    MessageName::AgentIsNowWearing,
-    MessageName::ObjectAttach,
-    MessageName::ObjectDetach,
-    MessageName::ObjectDrop,
-    MessageName::RezSingleAttachmentFromInv,
-    MessageName::RezMultipleAttachmentsFromInv,
-    MessageName::DetachAttachmentIntoInv,
-    MessageName::RemoveAttachment,
-    MessageName::ObjectDelete,
-    MessageName::ObjectDuplicate,
-    MessageName::ObjectDuplicateOnRay,
-    MessageName::MultipleObjectUpdate,
-    MessageName::ObjectPosition,
-    MessageName::ObjectScale,
-    MessageName::ObjectRotation,
-    MessageName::ObjectFlagUpdate,
-    MessageName::ObjectClickAction,
-    MessageName::ObjectImage,
-    MessageName::ObjectMaterial,
-    MessageName::ObjectShape,
-    MessageName::ObjectExtraParams,
-    MessageName::ObjectOwner,
-    MessageName::ObjectGroup,
-    MessageName::ObjectPermissions,
-    MessageName::ObjectName,
-    MessageName::ObjectDescription,
-    MessageName::ObjectSaleInfo,
-    MessageName::ObjectIncludeInSearch,
-    MessageName::ObjectLink,
-    MessageName::ObjectDelink,
-    MessageName::Undo,
-    MessageName::Redo,
-    MessageName::ObjectBuy,
-    MessageName::DeRezObject,
-    MessageName::ViewerEffect,
-    MessageName::SoundTrigger,
-    MessageName::ObjectGrab,
-    MessageName::ObjectGrabUpdate,
-    MessageName::ObjectDeGrab,
-    MessageName::ConfirmXferPacket,
-    MessageName::AbortXfer,
+/// Messages with the test that shows their effect, which is something else than an answer to the sender: file below `gateway/src`, name of the test.
+/// `throng/tests/architecture/shown_elsewhere.rs` reads this list, and checks that the tests exist and send the messages.
+const SHOWN_ELSEWHERE: &[(&str, &str, &[MessageName])] = &[
+    (
+        "shard/tests/coverage.rs",
+        "acks_and_pings_are_counted_though_they_come_no_further_than_the_circuit",
+        &[MessageName::PacketAck, MessageName::CompletePingCheck],
+    ),
+    (
+        "shard/tests/coverage.rs",
+        "a_client_that_pauses_is_waited_for_longer_until_it_resumes",
+        &[MessageName::AgentPause, MessageName::AgentResume],
+    ),
+    (
+        "shard/tests/coverage.rs",
+        "running_and_animations_reach_the_world",
+        &[MessageName::SetAlwaysRun, MessageName::AgentAnimation],
+    ),
+    ("shard/tests/leaving.rs", "a_client_that_closes_its_circuit_is_gone", &[MessageName::CloseCircuit]),
+    (
+        "shard/tests/arrival.rs",
+        "loss_of_any_message_of_an_arrival_heals",
+        &[MessageName::CompleteAgentMovement, MessageName::RegionHandshakeReply],
+    ),
+    ("shard/tests/arrival.rs", "an_older_agent_update_changes_nothing", &[MessageName::AgentUpdate]),
+    ("shard/tests/egress.rs", "a_line_that_is_too_narrow_is_shared_fairly", &[MessageName::AgentThrottle]),
+    (
+        "shard/tests/avatars.rs",
+        "an_appearance_reaches_others_once_they_have_been_together_for_a_second",
+        &[MessageName::AgentSetAppearance],
+    ),
+    ("shard/tests/chat.rs", "chat_is_heard_within_its_reach", &[MessageName::ChatFromViewer]),
+    (
+        "hub/tests/messages.rs",
+        "of_several_invited_users_the_absent_are_named_and_the_present_invited",
+        &[MessageName::StartLure],
+    ),
+    (
+        "shard/tests/coverage/inventory.rs",
+        "a_gesture_is_switched_on_and_off_without_an_answer",
+        &[MessageName::ActivateGestures, MessageName::DeactivateGestures],
+    ),
+    (
+        "shard/tests/coverage/wearing.rs",
+        "an_outfit_of_clothing_is_kept_with_the_account",
+        &[MessageName::AgentIsNowWearing],
+    ),
+    (
+        "shard/tests/coverage/wearing.rs",
+        "an_item_is_worn_edited_and_taken_off_with_its_last_state",
+        &[MessageName::RezSingleAttachmentFromInv, MessageName::ObjectDetach],
+    ),
+    (
+        "shard/tests/coverage/wearing.rs",
+        "an_object_of_the_ground_becomes_an_item_until_it_is_dropped",
+        &[MessageName::ObjectAttach, MessageName::ObjectDrop],
+    ),
+    (
+        "shard/tests/coverage/wearing.rs",
+        "an_outfit_comes_in_several_messages_and_items_are_taken_off_by_name",
+        &[
+            MessageName::RezMultipleAttachmentsFromInv,
+            MessageName::DetachAttachmentIntoInv,
+            MessageName::RemoveAttachment,
+        ],
+    ),
+    (
+        "shard/tests/capabilities.rs",
+        "matter_of_a_selected_prim_is_an_event_when_it_is_selected_and_when_it_changes",
+        &[MessageName::ObjectDeselect],
+    ),
+    (
+        "shard/tests/editing.rs",
+        "a_made_prim_is_seen_by_all_and_selected_by_its_maker",
+        &[MessageName::ObjectAdd],
+    ),
+    (
+        "shard/tests/edits.rs",
+        "every_message_reaches_the_world_as_one_request_with_its_content",
+        &[
+            MessageName::ObjectDelete,
+            MessageName::ObjectDuplicate,
+            MessageName::ObjectDuplicateOnRay,
+            MessageName::MultipleObjectUpdate,
+            MessageName::ObjectPosition,
+            MessageName::ObjectScale,
+            MessageName::ObjectRotation,
+            MessageName::ObjectFlagUpdate,
+            MessageName::ObjectClickAction,
+            MessageName::ObjectImage,
+            MessageName::ObjectMaterial,
+            MessageName::ObjectShape,
+            MessageName::ObjectExtraParams,
+            MessageName::ObjectOwner,
+            MessageName::ObjectGroup,
+            MessageName::ObjectPermissions,
+            MessageName::ObjectName,
+            MessageName::ObjectDescription,
+            MessageName::ObjectSaleInfo,
+            MessageName::ObjectIncludeInSearch,
+            MessageName::ObjectLink,
+            MessageName::ObjectDelink,
+            MessageName::Undo,
+            MessageName::Redo,
+            MessageName::ObjectBuy,
+        ],
+    ),
+    (
+        "shard/tests/coverage/transfers.rs",
+        "a_repeated_request_is_acknowledged_and_has_no_second_effect",
+        &[MessageName::DeRezObject],
+    ),
+    (
+        "shard/tests/coverage/contents.rs",
+        "a_list_arrives_over_losses_and_has_assets_for_a_user_with_the_right_to_change_the_object",
+        &[MessageName::ConfirmXferPacket],
+    ),
+    (
+        "shard/tests/coverage/contents.rs",
+        "a_client_ends_a_file_that_it_does_not_want",
+        &[MessageName::AbortXfer],
+    ),
+    (
+        "shard/tests/effects.rs",
+        "effects_are_shown_to_clients_near_by_and_not_to_their_sender",
+        &[MessageName::ViewerEffect, MessageName::SoundTrigger],
+    ),
+    (
+        "shard/tests/effects.rs",
+        "touches_of_a_prim_reach_the_world_and_those_of_nothing_are_answered_by_a_kill",
+        &[MessageName::ObjectGrab, MessageName::ObjectGrabUpdate, MessageName::ObjectDeGrab],
+    ),
 ];
 
 #[test]
@@ -440,7 +510,8 @@ fn every_row_that_is_done_or_refused_has_a_conversation_or_is_shown_elsewhere() 
     for row in MESSAGES {
         let is_stated =
             matches!(row.outcome, MessageOutcome::Done | MessageOutcome::Refused) && row.feature.is_none();
-        let is_tested = tested.contains(&row.name) || SHOWN_ELSEWHERE.contains(&row.name);
-        assert!(!is_stated || is_tested, "nothing tests {}", row.name.as_str());
+        let is_shown = SHOWN_ELSEWHERE.iter().any(|(.., messages)| messages.contains(&row.name));
+        assert!(!is_stated || tested.contains(&row.name) || is_shown, "nothing tests {}", row.name.as_str());
+        assert!(is_stated || !is_shown, "{} has no effect to be shown", row.name.as_str());
     }
 }
