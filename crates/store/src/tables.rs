@@ -236,7 +236,7 @@ pub(crate) struct TableRow {
     n_keys: usize,
 }
 
-/// A cell of such a row.
+/// A cell of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TableCell {
     Null,

@@ -60,6 +60,11 @@ impl TestDatabase {
         Self { url: url.parse().unwrap(), _directory: None, schema: Some((admin, schema)) }
     }
 
+    /// An empty database of the same engine.
+    pub(crate) fn another(&self) -> Self {
+        if self.schema.is_some() { Self::postgres() } else { Self::sqlite() }
+    }
+
     pub(crate) fn open(&self) -> Store {
         Store::open(&self.url).unwrap()
     }

@@ -1,4 +1,6 @@
-//! Both engines come to the same columns.
+//! Both engines come to the same columns, and keep rows on the way.
+
+mod rows;
 
 use crate::Store;
 use crate::engine::{EngineError, Row, Sql};
