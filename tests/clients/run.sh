@@ -41,7 +41,7 @@ node -e 'import("./hippolyzer.mjs").then(({ installHippolyzer }) => installHippo
 
 # The longest first.
 running=0 most=$LANES
-for name in ${@:-loss enter house uploads gifts carry wear duplicate-login hostile hippo sweep orphan sigstop worlds http crowd}; do
+for name in ${@:-loss enter house keepsake uploads gifts carry wear duplicate-login hostile hippo sweep orphan sigstop worlds http crowd}; do
   # Beside one that runs alone nothing else begins.
   if [[ $ALONE == *" $name "* ]]; then next=1; else next=$LANES; fi
   if [ "$next" -lt "$most" ]; then most=$next; fi
