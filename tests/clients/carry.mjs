@@ -1,15 +1,17 @@
 // Users of node-metaverse carry objects between the world and their inventories: one takes what it has built, rezzes it again, takes a copy and gives that away; the
-// other one, who may not copy it, has it in one place at any time. A notecard goes into an object and out of it, and is written anew in it. After SIGKILL at the moment of
-// the answer to that everything is where the last reply said.
+// other one, who may not copy it, has it in one place at any time, also while it is worn, and in an object. A notecard goes into an object and out of it, and is written
+// anew in it. After SIGKILL at the moment of the answer to that everything is where the last reply said.
 //
 //   node carry.mjs
 
 import nm from '@caspertech/node-metaverse';
+import { createRequire } from 'node:module';
 import { Client } from './client.mjs';
 import { assert, main } from './harness.mjs';
 import { pulse, until, within } from './wait.mjs';
 
 const { AssetType, FolderType, InventoryType, LLLindenText, UUID, Utils, Vector3 } = nm;
+const { AttachmentPoint } = createRequire(import.meta.url)('@caspertech/node-metaverse/dist/lib/enums/AttachmentPoint.js');
 
 const TAKE_COPY = 1;
 const COPY_RIGHT = 1 << 15;
@@ -76,6 +78,30 @@ await main(
       return item;
     });
 
+    await step('she wears it, and takes it off: the item stays', async () => {
+      await within('attachToAvatar', back.attachToAvatar(AttachmentPoint.RightHand));
+      await until('both see it at her', () => worn(grace, grace, back) && worn(ada, grace, back));
+      assert(worn(ada, grace, back).attachmentPoint === AttachmentPoint.RightHand, 'it is at another point');
+      await back.detachFromAvatar();
+      await until('it is gone for both', () => !worn(grace, grace, back) && !worn(ada, grace, back));
+      assert((await itemOf(grace, back.itemID))?.name === 'Lamp', 'the item is gone');
+    });
+
+    const kept = await step('she drops it into a prim, and takes it out: it is in one place', async () => {
+      const [chest] = await within('rezPrims', grace.bot.clientCommands.region.rezPrims(1));
+      await until('the giver sees the prim', () => seen(ada, chest.FullID));
+      await within('dropInventoryIntoContents', chest.dropInventoryIntoContents(await itemOf(grace, back.itemID)));
+      const [inside, ...others] = await contentsOf(grace, chest);
+      assert(inside?.name === 'Lamp' && inside.type === AssetType.Object && others.length === 0, `in it is ${inside?.name}`);
+      assert((inside.permissions.ownerMask & COPY_RIGHT) === 0, 'in the prim it may be copied');
+      await until('the item is gone', () => atGrace.gone.includes(back.itemID.toString()));
+      assert((await itemOf(grace, back.itemID)) === null, 'it is in two places');
+      const item = await within('moveToFolder', inside.moveToFolder(folderOf(grace, FolderType.Object)));
+      assert(item.name === 'Lamp' && (item.permissions.ownerMask & COPY_RIGHT) === 0, `what comes out is ${item.name}`);
+      assert((await contentsOf(grace, chest)).length === 0, 'it is still in the prim');
+      return item;
+    });
+
     await step('a notecard goes into the lamp', async () => {
       const text = Object.assign(new LLLindenText(), { body: 'On and off' });
       const folder = folderOf(ada, FolderType.Notecard);
@@ -125,7 +151,7 @@ await main(
       await until('the lamp', () => seen(later, placed.FullID) && seen(other, placed.FullID));
       assert(!seen(later, built.FullID) && !seen(later, gift.FullID), 'what was taken is in the world');
       for (const id of [lamp.itemID, copy.itemID, manual.itemID]) assert(await itemOf(later, id), `${id} is gone`);
-      assert((await itemOf(other, back.itemID))?.name === 'Lamp', 'what was taken back is gone');
+      assert((await itemOf(other, kept.itemID))?.name === 'Lamp', 'what was taken back is gone');
       assert((await itemOf(other, single.itemID)) === null, 'an item that was rezzed is back');
       const contents = await contentsOf(later, placed);
       assert(contents.map(({ name }) => name).join() === 'Manual', 'it has other contents');
@@ -133,7 +159,7 @@ await main(
     });
     await step('what may not be copied is rezzed once more, and is in one place', async () => {
       const atOther = observe(other);
-      const item = await itemOf(other, back.itemID);
+      const item = await itemOf(other, kept.itemID);
       const object = await within('rezInWorld', item.rezInWorld(OTHER_PLACE));
       await until('the item is gone', () => atOther.gone.includes(item.itemID.toString()));
       await until('both see it', () => seen(later, object.FullID) && seen(other, object.FullID));
@@ -161,6 +187,13 @@ function observe(client) {
     pulse();
   });
   return news;
+}
+
+/** The object that a user wears as an item, as a client shows it at the avatar; undefined if it does not. */
+function worn(client, owner, item) {
+  const avatar = client.sees(owner.id);
+  const isItem = ({ NameValue }) => NameValue?.get('AttachItemID')?.value === item.itemID.toString();
+  return client.things().find((thing) => isItem(thing) && avatar !== undefined && thing.ParentID === avatar.localId);
 }
 
 /** The object as a client shows it, if it does. */

@@ -7,13 +7,15 @@ import nm from '@caspertech/node-metaverse';
 import { createRequire } from 'node:module';
 import { Client } from './client.mjs';
 import { assert, main } from './harness.mjs';
-import { pulse, until, within } from './wait.mjs';
+import { DEADLINE_MS, pulse, until, within } from './wait.mjs';
 
 const { AssetType, FolderType, InventoryType, LLLindenText, Utils, UUID, Vector3 } = nm;
 const require = createRequire(import.meta.url);
 const load = (path) => require(`@caspertech/node-metaverse/dist/lib/${path}.js`);
 const { CreateInventoryItemMessage } = load('classes/messages/CreateInventoryItem');
 const { ImprovedInstantMessageMessage } = load('classes/messages/ImprovedInstantMessage');
+const { PurgeInventoryDescendentsMessage } = load('classes/messages/PurgeInventoryDescendents');
+const { RemoveInventoryFolderMessage } = load('classes/messages/RemoveInventoryFolder');
 const { TeleportLandmarkRequestMessage } = load('classes/messages/TeleportLandmarkRequest');
 const { InstantMessageDialog } = load('enums/InstantMessageDialog');
 const { PacketFlags } = load('enums/PacketFlags');
@@ -49,7 +51,7 @@ await main(
       assert((await itemOf(grace, first.requestID)).parentID.equals(folder), 'it has not moved');
     });
 
-    await step('a folder is given and declined: it is in the trash', async () => {
+    const { letter, letters } = await step('a folder is given and declined: it is in the trash', async () => {
       const letters = await within('createFolder', ada.region.agent.inventory.getRootFolderMain().createFolder('Letters', FolderType.None));
       await write(ada, letters, 'Letter', 'Dear Grace');
       await give(ada, grace.id, letters);
@@ -60,6 +62,29 @@ await main(
       await until('the folder is in the trash', () => folderAt(atGrace, offer.requestID).parentID.equals(trash));
       const heard = await until('the answer', () => atAda.answers[1]);
       assert(!heard.accepted, 'it counts as accepted');
+      const letter = atGrace.items.findLast(({ name }) => name === 'Letter').itemID;
+      assert((await itemOf(grace, letter))?.name === 'Letter', 'its letter is not in it');
+      return { letter, letters };
+    });
+
+    await step('the trash is emptied, and a folder is deleted with its letter', async () => {
+      const purge = new PurgeInventoryDescendentsMessage();
+      purge.AgentData = agentData(grace);
+      purge.InventoryData = { FolderID: folderId(grace, FolderType.Trash) };
+      await send(grace, purge);
+      await gone(grace, letter);
+      const trash = folderOf(grace, FolderType.Trash);
+      await within('populate', trash.populate(false));
+      assert(trash.items.length === 0, `in the trash is ${trash.items.map(({ name }) => name)}`);
+
+      await within('populate', letters.populate(false));
+      const [original] = letters.items;
+      assert(original?.name === 'Letter', 'the giver has lost the letter');
+      const remove = new RemoveInventoryFolderMessage();
+      remove.AgentData = agentData(ada);
+      remove.FolderData = [{ FolderID: letters.folderID }];
+      await send(ada, remove);
+      await gone(ada, original.itemID);
     });
 
     await step('an item comes out of a notecard', async () => {
@@ -159,6 +184,12 @@ function folderOf(client, type) {
 
 function itemOf(client, id) {
   return within('fetchInventoryItem', client.region.agent.inventory.fetchInventoryItem(id));
+}
+
+/** Resolves once the server has no such item: the ack of a message comes before the change. */
+async function gone(client, id) {
+  const deadline = performance.now() + DEADLINE_MS;
+  while (await itemOf(client, id)) assert(performance.now() < deadline, 'the item is still there');
 }
 
 /** Writes a notecard: a text, or one with items in it. */

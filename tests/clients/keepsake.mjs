@@ -1,17 +1,31 @@
 // A user of node-metaverse builds a house, takes it and gives a copy of it away; both log out, and the server dies. When it is back, the house and its copy come out of the
-// two inventories like the original, prim by prim. The receiver of the copy gets no more rights than it was given, whatever it states, and nothing of another's.
+// two inventories like the original, prim by prim. The receiver of the copy gets no more rights than it was given, whatever it states, and nothing of another's. An
+// archive of what node-metaverse exports of the house loads, and brings another one.
 //
 //   node keepsake.mjs
 
 import nm from '@caspertech/node-metaverse';
-import { isDeepStrictEqual } from 'node:util';
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import { PLACE, agentData, agree, alertsOf, buildHouse, isWhole, likeness, message, rootAt, seen, send } from './building.mjs';
 import { Client } from './client.mjs';
 import { assert, main } from './harness.mjs';
+import { binaryPath } from './server.mjs';
+import { tarOf } from './tar.mjs';
 import { DEADLINE_MS, pulse, until, within } from './wait.mjs';
 
 const { UUID, Utils, Vector3 } = nm;
 
+/** The control file of an archive of one region. */
+const CONTROL = `<?xml version="1.0" encoding="utf-8"?>
+<archive major_version="0" minor_version="8">
+  <creation_info><datetime>1700000000</datetime><id>${UUID.random()}</id></creation_info>
+  <assets_included>True</assets_included>
+  <region_info><is_megaregion>False</is_megaregion><size_in_meters>256,256</size_in_meters></region_info>
+</archive>`;
+const SOUTH_M = 14;
 const COPY_RIGHT = 1 << 15;
 const ALL_BITS = 0x7fffffff;
 const [HOUSE_AT, GIFT_AT] = [0, 14].map((north) => new Vector3([PLACE.x, PLACE.y + north, PLACE.z]));
@@ -96,16 +110,17 @@ await main(
     const [later, other] = ['Ada', 'Grace'].map((first) => new Client({ loginUri: server.loginUri, first }));
     const all = [later, other];
     await step('they come in again', () => Promise.all(all.map((client) => client.enter())));
-    await step('her house is like the original, prim by prim', async () => {
+    const again = await step('her house is like the original, prim by prim', async () => {
       const item = await itemOf(later, house.itemID);
-      const prims = await rezzed(all, item, HOUSE_AT);
+      const { id, prims } = await rezzed(all, item, HOUSE_AT);
       assert(isDeepStrictEqual(likeness(prims), likeness(original)), differences(original, prims));
+      return id;
     });
     await step('so is the copy, with the rights of a gift alone', async () => {
       const item = await itemOf(other, gift.itemID);
       const given = item.permissions.ownerMask;
       raise(item);
-      const prims = await rezzed(all, item, GIFT_AT);
+      const { prims } = await rezzed(all, item, GIFT_AT);
       const alike = { withRights: false };
       assert(isDeepStrictEqual(likeness(prims, alike), likeness(original, alike)), differences(original, prims));
       for (const { name, owner, masks } of prims) {
@@ -114,6 +129,24 @@ await main(
         assert((base & COPY_RIGHT) === 0 && (ownersOwn & ~given) === 0, `${name} has the rights ${masks}`);
       }
       await gone(other, item.itemID);
+    });
+    const archive = join(server.dataDir, 'house.oar');
+    await step('what the library exports of her house is an archive that loads', async () => {
+      const root = seen(later, again);
+      root.populateChildren();
+      const document = await within('exportXML', root.exportXML());
+      writeFileSync(archive, tarOf({ 'archive.xml': CONTROL, [`objects/House_140-120-030__${again}.xml`]: document }));
+      const { stdout } = await promisify(execFile)(binaryPath(), ['oar', 'check', archive, '--json']);
+      const { objects, prims, unreadable } = JSON.parse(stdout);
+      assert(objects === 1 && prims === original.length && unreadable === 0, `it has ${stdout}`);
+    });
+    await step('it brings a house like the original', async () => {
+      const { x, y, z } = seen(later, again).Position;
+      await server.command('oar', 'load', archive, '--region', 'Harbour', '--merge', '--displacement', `0,-${SOUTH_M},0`, '--default-user', later.name);
+      const { FullID } = await until('its root', () => rootAt(other, { x, y: y - SOUTH_M, z }));
+      await until('all of it', () => all.every((client) => isWhole(client, FullID)));
+      const prims = await agree('the house', all, FullID);
+      assert(isDeepStrictEqual(likeness(prims), likeness(original)), differences(original, prims));
     });
     await step('all leave', () => Promise.all(all.map((client) => client.leave())));
   },
@@ -135,11 +168,11 @@ function raise(item) {
   Object.assign(item.permissions, { baseMask: ALL_BITS, ownerMask: ALL_BITS, groupMask: ALL_BITS, everyoneMask: ALL_BITS, nextOwnerMask: ALL_BITS });
 }
 
-/** Prims of the object that comes out of an item, once all clients show the same of all of it. */
+/** The object that comes out of an item, with its prims, once all clients show the same of all of it. */
 async function rezzed(clients, item, place) {
   const { FullID } = await within('rezInWorld', item.rezInWorld(place));
   await until('all of it', () => clients.every((client) => isWhole(client, FullID)));
-  return agree('the house', clients, FullID);
+  return { id: FullID, prims: await agree('the house', clients, FullID) };
 }
 
 function differences(before, after) {

@@ -1,4 +1,4 @@
-// A user reads the library and uploads textures, a notecard and a shirt with node-metaverse; after SIGKILL at the moment of an answer, node-metaverse and hippolyzer
+// A user reads the library and uploads textures, a mesh, a notecard and a shirt with node-metaverse; after SIGKILL at the moment of an answer, node-metaverse and hippolyzer
 // (uploads.py) find each upload that was answered.
 //
 //   node uploads.mjs
@@ -15,10 +15,11 @@ import { assert, main } from './harness.mjs';
 import { installHippolyzer } from './hippolyzer.mjs';
 import { pulse, until, within } from './wait.mjs';
 
-const { AssetType, FolderType, InventoryType, LLLindenText, Utils, UUID } = nm;
+const { AssetType, FolderType, InventoryType, LLLindenText, Utils, UUID, Vector3 } = nm;
 const require = createRequire(import.meta.url);
 const load = (path) => require(`@caspertech/node-metaverse/dist/lib/${path}.js`);
 const { CopyInventoryItemMessage } = load('classes/messages/CopyInventoryItem');
+const { LLMesh } = load('classes/public/LLMesh');
 const { PacketFlags } = load('enums/PacketFlags');
 
 const HERE = dirname(fileURLToPath(import.meta.url));
@@ -102,6 +103,19 @@ await main(
       return item;
     });
 
+    const mesh = await step('a mesh is uploaded: an object that is made of it', async () => {
+      const bytes = await tetrahedron().toAsset();
+      const folder = folderOf(ada, FolderType.Object);
+      const item = await within('uploadMesh', folder.uploadMesh('Tetrahedron', 'Uploaded by a test', bytes, async (cost) => cost === 0));
+      const stored = await itemOf(ada, item.itemID);
+      assert(stored.name === 'Tetrahedron' && stored.type === AssetType.Object, `the item is ${stored.name} of type ${stored.type}`);
+      const object = await within('rezInWorld', stored.rezInWorld(new Vector3([140, 120, 30])));
+      const { meshData } = object.extraParams;
+      assert(meshData, 'the object is made of no mesh');
+      await isServedAsMesh(ada, meshData.meshData, bytes);
+      return { id: meshData.meshData, bytes };
+    });
+
     await step('what is no texture is refused with a reason', async () => {
       const answer = await uploadTo(ada, 'NewFileAgentInventory', newTexture('GIF'), Buffer.from('GIF89a'));
       assert(String(answer.message).includes('the texture is not a JPEG 2000 codestream'), `a GIF: ${JSON.stringify(answer)}`);
@@ -135,6 +149,7 @@ await main(
         assert(item?.name === name, `${name} is called ${item?.name}`);
         await isStored(again, { item, kind, bytes });
       }
+      await isServedAsMesh(again, mesh.id, mesh.bytes);
       const newest = await itemOf(again, notes.itemID);
       assert(newest.assetID.toString() === String(written.new_asset), 'the notecard has another content than was answered');
     });
@@ -217,6 +232,21 @@ async function isStored(client, { item, kind, bytes }) {
 async function isServed(client, id, bytes) {
   const address = await client.region.caps.getCapability('GetTexture');
   await isFetched(`${address}?texture_id=${id}`, bytes);
+}
+
+async function isServedAsMesh(client, id, bytes) {
+  for (const capability of ['GetMesh', 'GetMesh2']) {
+    await isFetched(`${await client.region.caps.getCapability(capability)}/?mesh_id=${id}`, bytes);
+  }
+}
+
+/** A mesh of one face, with a hull to collide as. */
+function tetrahedron() {
+  const corners = [[-0.5, -0.5, -0.5], [0.5, -0.5, -0.5], [0, 0.5, -0.5], [0, 0, 0.5]].map((corner) => new Vector3(corner));
+  const domain = { min: new Vector3([-0.5, -0.5, -0.5]), max: new Vector3([0.5, 0.5, 0.5]) };
+  const triangleList = [0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3];
+  const face = { position: corners, positionDomain: domain, normal: corners.map(() => new Vector3([0, 0, 1])), triangleList };
+  return Object.assign(new LLMesh(), { version: 1, lodLevels: { high_lod: [face] }, physicsConvex: { boundingVerts: corners, domain } });
 }
 
 async function isFetched(address, bytes) {
