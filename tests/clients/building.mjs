@@ -119,7 +119,7 @@ export async function primsOf(client, id) {
   return prims.map(described).sort((a, b) => a.name.localeCompare(b.name));
 }
 
-function described(prim) {
+export function described(prim) {
   return {
     name: prim.name ?? '',
     description: prim.description,
