@@ -3,7 +3,7 @@
 
 use keeper::region_file::{self, LandToWrite, RegionAbout, RegionFile, RegionFileError};
 use keeper::{Linkset, LoadedRegion, RegionIds, linksets};
-use link::StoredObjects;
+use link::{StoredLand, StoredObjects, Terrain};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -59,6 +59,22 @@ pub enum TransferError {
         file_m: u32,
         /// Width of the region.
         region_m: u32,
+    },
+    /// Land of a smaller region.
+    #[error("{path} has the land of a region of {file_m} m, and this one has {region_m} m")]
+    OtherLand {
+        /// The path.
+        path: PathBuf,
+        /// Width of the file's region.
+        file_m: u32,
+        /// Width of the region.
+        region_m: u32,
+    },
+    /// A file of the first builds.
+    #[error("{path} has no land: import its objects alone")]
+    NoLand {
+        /// The path.
+        path: PathBuf,
     },
 }
 
@@ -213,16 +229,29 @@ fn write_whole(
     Ok(WrittenRegion { n_prims, bytes })
 }
 
-/// Reads the linksets of a file for a region of this width, and checks all of it.
+/// Reads a file for a region of this described ground, and checks all of it: the linksets, and the land if that is to come in.
 ///
 /// # Errors
 /// [`TransferError`].
-pub fn read_linksets(path: &Path, ids: &RegionIds, region_m: u32) -> Result<Vec<Linkset>, TransferError> {
-    let RegionFile { about, objects, .. } = read(path, ids)?;
-    if about.size_m > region_m {
-        return Err(TransferError::TooLarge { path: path.to_owned(), file_m: about.size_m, region_m });
+pub fn read_import(
+    path: &Path,
+    ids: &RegionIds,
+    described: &Terrain,
+    takes_land: bool,
+) -> Result<(Vec<Linkset>, Option<StoredLand>), TransferError> {
+    let RegionFile { about, objects, land } = read(path, ids)?;
+    let (file_m, region_m) = (about.size_m, described.size_m());
+    if file_m > region_m {
+        return Err(TransferError::TooLarge { path: path.to_owned(), file_m, region_m });
     }
-    Ok(linksets(&objects))
+    if !takes_land {
+        return Ok((linksets(&objects), None));
+    }
+    if file_m != region_m {
+        return Err(TransferError::OtherLand { path: path.to_owned(), file_m, region_m });
+    }
+    let land = land.ok_or_else(|| TransferError::NoLand { path: path.to_owned() })?;
+    Ok((linksets(&objects), Some(land.over(described))))
 }
 
 fn read(path: &Path, ids: &RegionIds) -> Result<RegionFile, TransferError> {
@@ -242,7 +271,7 @@ mod tests {
     use crate::testing::keeper_config;
     use ids::{AgentId, LocalId, Uuid, WorldId};
     use keeper::{DamagedObject, Keeper};
-    use link::{ObjectPage, PrimMotion, RestingIds, VersionedBody};
+    use link::{Estate, LandState, ObjectPage, PrimMotion, RestingIds, VersionedBody};
     use prim::{Body, Shape};
     use std::sync::Arc;
     use store::{LandKind, ObjectDamage};
@@ -319,10 +348,38 @@ mod tests {
         let written = write(&path, &about(), (&region(), None), &ids()).expect("a file");
         let bytes = path.metadata().expect("it is there").len();
         assert_eq!(written, WrittenRegion { n_prims: 3, bytes });
-        let linksets = read_linksets(&path, &ids(), 512).expect("it fits");
-        assert_eq!(linksets.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
-        let refused = read_linksets(&path, &ids(), 256).expect_err("it is too large");
+        let (linksets, land) = import(&path, 512, false).expect("it fits");
+        assert_eq!((linksets.iter().map(Vec::len).collect::<Vec<_>>(), land), (vec![2, 1], None));
+        let refused = import(&path, 256, false).expect_err("it is too large");
         assert!(refused.to_string().contains("512 m"), "{refused}");
+    }
+
+    fn import(
+        path: &Path,
+        region_m: u32,
+        takes_land: bool,
+    ) -> Result<(Vec<Linkset>, Option<StoredLand>), TransferError> {
+        read_import(path, &ids(), &Terrain::flat(region_m, 21.0), takes_land)
+    }
+
+    #[test]
+    fn land_comes_over_the_described_ground_into_a_region_of_its_width_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("harbour.region");
+        let high = Terrain::flat(512, 30.0);
+        let estate = Estate::new("Hills", Some(AgentId(Uuid::from_u128(9))), 20.0);
+        let land = StoredLand::new(LandState::of_one_parcel(512, Uuid::from_u128(5), estate, 7), 7);
+        let written = LandToWrite { land: &land, described: &high };
+        write(&path, &about(), (&region(), Some(written)), &ids()).expect("a file");
+        let (_, found) = import(&path, 512, true).expect("it fits");
+        let found = found.expect("it was asked for");
+        assert_eq!((found.state, found.ground.len()), (land.state, 32 * 32));
+        assert_eq!(import(&path, 512, false).expect("it fits").1, None);
+        assert!(matches!(import(&path, 1_024, true), Err(TransferError::OtherLand { .. })));
+        assert_eq!(import(&path, 1_024, false).expect("objects alone").0.len(), 2);
+        let bare = folder.path().join("bare.region");
+        write(&bare, &about(), (&region(), None), &ids()).expect("a file");
+        assert!(matches!(import(&bare, 512, true), Err(TransferError::NoLand { .. })));
     }
 
     #[test]
@@ -339,9 +396,9 @@ mod tests {
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
         fs::write(&path, &bytes).expect("a file");
-        assert!(matches!(read_linksets(&path, &ids(), 512), Err(TransferError::Format { .. })));
+        assert!(matches!(import(&path, 512, false), Err(TransferError::Format { .. })));
         assert!(matches!(
-            read_linksets(&folder.path().join("none"), &ids(), 512),
+            import(&folder.path().join("none"), 512, false),
             Err(TransferError::File { step: "read", .. })
         ));
     }

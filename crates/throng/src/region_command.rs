@@ -103,8 +103,8 @@ pub fn run(command: RegionCommand) -> Result<(String, bool), RegionCommandError>
             let _ = io::stderr().write_all(missing_text(&exported).as_bytes());
             Ok((shown(json, &exported, export_text), true))
         }
-        RegionCommand::Import { name, file, json, store } => {
-            let imported = import(&name, &file, &store)?;
+        RegionCommand::Import { name, file, land, json, store } => {
+            let imported = import(&name, &file, land, &store)?;
             Ok((shown(json, &imported, import_text), imported["refused"] == 0))
         }
         RegionCommand::Save { name, json, data } => {
@@ -130,8 +130,9 @@ fn export_text(answer: &Value) -> String {
 
 fn import_text(answer: &Value) -> String {
     let why = answer["reason"].as_str().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let land = if answer["land"] == true { " The land is that of the file." } else { "" };
     format!(
-        "{} of {} objects are added, {} refused{why}; {} prims.\n",
+        "{} of {} objects are added, {} refused{why}; {} prims.{land}\n",
         answer["added"], answer["linksets"], answer["refused"], answer["prims"]
     )
 }
@@ -174,7 +175,7 @@ fn export(name: &str, file: &Path, is_partial: bool, store: &StoreArgs) -> Resul
     Ok(answer)
 }
 
-fn import(name: &str, file: &Path, store: &StoreArgs) -> Result<Value, RegionCommandError> {
+fn import(name: &str, file: &Path, takes_land: bool, store: &StoreArgs) -> Result<Value, RegionCommandError> {
     let failed = |source| RegionCommandError::File { step: "read", path: file.to_owned(), source };
     if !file.metadata().map_err(failed)?.is_file() {
         return Err(failed(io::ErrorKind::InvalidInput.into()));
@@ -183,12 +184,12 @@ fn import(name: &str, file: &Path, store: &StoreArgs) -> Result<Value, RegionCom
     let transit = Transit::new(&config);
     if data_dir::RunFile::read(&config.server.data).is_ok() {
         transit.fill(file)?;
-        match ask(&config, name, "import", &json!({ "file": transit.name })) {
+        match ask(&config, name, "import", &json!({ "file": transit.name, "land": takes_land })) {
             Err(RegionCommandError::Operator(error)) if is_stopped(&error) => {}
             answer => return answer,
         }
     }
-    offline::import(&config, name, file)
+    offline::import(&config, name, file, takes_land)
 }
 
 /// Orders an export or import of the file in transit.
@@ -246,6 +247,12 @@ mod tests {
         assert_eq!(export_text(&export), "a.region: 3 prims in 99 bytes, as of frame 7 of epoch 0.\n");
         let import = json!({ "linksets": 4, "prims": 9, "added": 3, "refused": 1, "reason": "full" });
         assert_eq!(import_text(&import), "3 of 4 objects are added, 1 refused (full); 9 prims.\n");
+        let whole =
+            json!({ "linksets": 4, "prims": 9, "added": 4, "refused": 0, "reason": null, "land": true });
+        assert_eq!(
+            import_text(&whole),
+            "4 of 4 objects are added, 0 refused; 9 prims. The land is that of the file.\n"
+        );
         assert_eq!(missing_text(&export), "");
         let part = json!({ "what": "object", "id": 7, "name": "Lamp", "why": "it means nothing" });
         let partial = json!({ "damaged": [part] });
@@ -268,14 +275,14 @@ mod tests {
         let name = config::load(&store.sources()).expect("a configuration").config.region[0].name.clone();
         let told = std::thread::scope(|scope| {
             scope.spawn(|| answer_once(&server, ""));
-            import(&name, &file, &store)
+            import(&name, &file, false, &store)
         });
         assert!(
             matches!(told, Err(RegionCommandError::Operator(OperatorError::NoAnswer { .. }))),
             "{told:?}"
         );
         drop(server);
-        let told = import(&name, &file, &store);
+        let told = import(&name, &file, false, &store);
         assert!(matches!(told, Err(RegionCommandError::Transfer(_))), "{told:?}");
     }
 }

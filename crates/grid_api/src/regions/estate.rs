@@ -236,7 +236,8 @@ async fn carry_out(
     Ok(Json(EstateChangedReply { region: place.name().to_owned() }))
 }
 
-fn refusal(error: LandOrderError) -> RegionRefusal {
+/// The answer to an order that has failed.
+pub(super) fn refusal(error: LandOrderError) -> RegionRefusal {
     let why = error.to_string();
     match error {
         LandOrderError::NoRegion => RegionRefusal::absent(why),

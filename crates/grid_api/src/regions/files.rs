@@ -1,9 +1,10 @@
 //! Export and import of regions. Files lie in the folder `regions` of the data directory, so that a token opens no other file of the machine.
 //!
 //! An export is read from the database, after a save: it costs the world nothing, and is the region of one frame. An import goes into the running
-//! world in portions, a few in each tick.
+//! world: its land, if that is to come in, in one step, then its objects in portions, a few in each tick.
 
 use super::answers::RegionRefusal;
+use super::estate;
 use super::shared::Regions;
 use super::state::save_now;
 use axum::extract::{Json, Path, State};
@@ -11,10 +12,14 @@ use content_threads::region_transfer::{self, MissingPart, WrittenRegion};
 use data_dir::path_below;
 use ids::{Uuid, WorldId};
 use keeper::region_file::{LandToWrite, RegionAbout};
-use keeper::{Keeper, Linkset};
-use link::{INSERT_PRIMS_MAX, InsertedLinkset, Insertion, ObjectCommand};
+use keeper::{Keeper, KeeperConfig, Linkset};
+use link::{
+    INSERT_PRIMS_MAX, InsertedLinkset, Insertion, LandEdit, LandReplacement, LandState, ObjectCommand,
+    ReplacedGround, ReplacedParcels, StoredLand,
+};
 use region_threads::node_edits::NodeEditError;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
@@ -41,6 +46,9 @@ pub(super) struct FileOrder {
         extensions(("x-max-bytes" = json!(200)))
     )]
     file: PathBuf,
+    /// Put the file's land, which is its ground, parcels and estate, in place of the region's.
+    #[serde(default)]
+    land: bool,
 }
 
 /// A file of a region that is to be made.
@@ -91,6 +99,8 @@ pub(super) struct ImportReply {
     refused: u64,
     /// The reason for the first of these, as in `throng_object_edits_total`.
     reason: Option<&'static str>,
+    /// True if the region has the file's land now.
+    land: bool,
 }
 
 /// Export a region to a new file: its objects as they are after a save, read back and compared.
@@ -147,7 +157,8 @@ fn write(
     Ok((written.map_err(refused)?, missing))
 }
 
-/// Import a file into a region beside the objects that it has. Objects keep their ids, as far as they are free, and their owners.
+/// Import a file into a region beside the objects that it has. Objects keep their ids, as far as they are free, and their owners. Land takes the place of the
+/// region's, and cannot be undone.
 #[utoipa::path(post, path = "/v1/regions/{name}/import", operation_id = "import_region",
     params(("name" = String, Path, description = "Name of the region.")), request_body = FileOrder,
     security(("token" = ["regions.write"])),
@@ -155,19 +166,25 @@ fn write(
         (status = 200, body = ImportReply),
         (status = 400, description = "That is not the name of a file."),
         (status = 404, description = "There is no such region."),
-        (status = 409, description = "The file cannot be read or is damaged, or the region has no room for all of it. Nothing was added."),
-        (status = 503, description = "The region does not answer. The text says how many linksets were added."),
+        (status = 409, description = "The file cannot be read or is damaged, has no land for this region, or the region has no room for all of it. Nothing was added or replaced."),
+        (status = 503, description = "The region does not answer. The text says how many linksets were added; land may have been replaced."),
     ))]
 pub(super) async fn import(
     State(regions): State<Arc<Regions>>,
     Path(name): Path<String>,
-    Json(FileOrder { file }): Json<FileOrder>,
+    Json(FileOrder { file, land: takes_land }): Json<FileOrder>,
 ) -> Result<Json<ImportReply>, RegionRefusal> {
     let world = regions.region(&name)?.world();
     let path = path_below(&regions.folder, &file).map_err(RegionRefusal::bad)?;
-    let linksets = regions.blocking(move |regions| read(regions, world, &path)).await?;
+    let (linksets, land) = regions.blocking(move |regions| read(regions, world, &path, takes_land)).await?;
     let (n_linksets, prims) = (linksets.len(), linksets.iter().map(Vec::len).sum());
-    let mut reply = ImportReply { linksets: n_linksets, prims, added: 0, refused: 0, reason: None };
+    let has_land = land.is_some();
+    if let Some(land) = land {
+        let edit = LandEdit::Replace(Box::new(replacement(&regions, world, land)?));
+        regions.land.carry_out(world, &edit).await.map_err(estate::refusal)?;
+    }
+    let mut reply =
+        ImportReply { linksets: n_linksets, prims, added: 0, refused: 0, reason: None, land: has_land };
     let mut portions = portions(linksets).into_iter().peekable();
     while portions.peek().is_some() {
         let failed = |added: u64| {
@@ -189,15 +206,21 @@ pub(super) async fn import(
         }
     }
     let ImportReply { added, refused, .. } = reply;
-    tracing::info!(region = name, file = %file.display(), prims, added, refused, "imported");
+    tracing::info!(region = name, file = %file.display(), prims, added, refused, has_land, "imported");
     Ok(Json(reply))
 }
 
-fn read(regions: &Regions, world: WorldId, path: &std::path::Path) -> Result<Vec<Linkset>, RegionRefusal> {
+fn read(
+    regions: &Regions,
+    world: WorldId,
+    path: &std::path::Path,
+    takes_land: bool,
+) -> Result<(Vec<Linkset>, Option<StoredLand>), RegionRefusal> {
     let settings = regions.settings(world);
     let place = regions.places.of_world(world).expect("a region has a place");
-    let read = region_transfer::read_linksets(path, &settings.keeper.ids, place.ground().size_m);
-    let linksets = read.map_err(|error| RegionRefusal::conflict(format!("{error}.")))?;
+    let KeeperConfig { ids, land, .. } = &settings.keeper;
+    let read = region_transfer::read_import(path, ids, &land.terrain, takes_land);
+    let (linksets, land) = read.map_err(|error| RegionRefusal::conflict(format!("{error}.")))?;
     let n_new: usize = linksets.iter().map(Vec::len).sum();
     let n_there = place.scene.feed.current().objects().len();
     if n_there + n_new > settings.objects_max as usize {
@@ -206,7 +229,30 @@ fn read(regions: &Regions, world: WorldId, path: &std::path::Path) -> Result<Vec
             settings.objects_max
         )));
     }
-    Ok(linksets)
+    Ok((linksets, land))
+}
+
+/// Land of a file for a region. A parcel whose id one of another region has gets a new one.
+fn replacement(
+    regions: &Regions,
+    world: WorldId,
+    land: StoredLand,
+) -> Result<LandReplacement, RegionRefusal> {
+    let StoredLand { state, ground, baked, .. } = land;
+    let LandState { mut parcels, squares, estate } = state;
+    let mut taken = HashSet::new();
+    for place in regions.places.iter().filter(|place| place.world() != world) {
+        let replica = place.scene.feed.current();
+        taken.extend(replica.land().into_iter().flat_map(|land| land.parcels()).map(|it| it.parcel.id));
+    }
+    for parcel in parcels.iter_mut().filter(|parcel| taken.contains(&parcel.id)) {
+        Arc::make_mut(parcel).id = random_id()?;
+    }
+    Ok(LandReplacement {
+        parcels: Some(ReplacedParcels { parcels, squares }),
+        estate: Some(estate),
+        ground: Some(ReplacedGround { patches: ground, baked }),
+    })
 }
 
 /// Linksets as the contents of commands.

@@ -121,9 +121,10 @@ Example:
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Add the objects of a file to a region. Without a running server, to those in the database.
-    #[command(after_help = "Example:
-  throng region import Harbour harbour.region")]
+    /// Add the objects of a file to a region, and on order put the file's land in place of the region's. Without a running server, in the database.
+    #[command(after_help = "Examples:
+  throng region import Harbour harbour.region
+  throng region import Harbour harbour.region --land")]
     Import {
         /// Name of the region.
         #[arg(value_name = "NAME")]
@@ -131,6 +132,9 @@ Example:
         /// A file of `throng region export`.
         #[arg(value_name = "FILE")]
         file: PathBuf,
+        /// Put the file's ground, parcels and estate in place of the region's. The file has to be of a region of the same width.
+        #[arg(long)]
+        land: bool,
         /// Answer in JSON.
         #[arg(long)]
         json: bool,

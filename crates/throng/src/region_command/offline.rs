@@ -12,7 +12,7 @@ use data_dir::{create_privately, make_private};
 use ids::{Epoch, Instant, Uuid};
 use keeper::region_file::{LandToWrite, RegionAbout};
 use keeper::{Imported, Keeper, KeeperConfig, LoadedRegion, import as place};
-use link::{Frame, ObjectChange};
+use link::{Frame, LandChange, ObjectChange, StoredLand};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -43,10 +43,16 @@ pub(super) fn export(
     Ok(json!({ "epoch": epoch, "sequence": sequence, "prims": n_prims, "bytes": bytes, "damaged": damaged }))
 }
 
-/// Adds a file to the region in the database: all of it, or nothing.
-pub(super) fn import(config: &Config, name: &str, file: &Path) -> Result<Value, RegionCommandError> {
+/// Adds a file to the region in the database, and with `takes_land` puts its land in place of the region's: all of it, or nothing.
+pub(super) fn import(
+    config: &Config,
+    name: &str,
+    file: &Path,
+    takes_land: bool,
+) -> Result<Value, RegionCommandError> {
     let StoredWorld { section, keeper: settings, store } = StoredWorld::open(config, name)?;
-    let linksets = region_transfer::read_linksets(file, &settings.ids, section.size_m)?;
+    let read = region_transfer::read_import(file, &settings.ids, &settings.land.terrain, takes_land);
+    let (linksets, land) = read?;
     let (n_linksets, n_prims) = (linksets.len(), linksets.iter().map(Vec::len).sum::<usize>());
     let stored = store.region_objects(settings.region)?;
     // With a row in the database the region would begin without its content, and without the content's land.
@@ -64,7 +70,13 @@ pub(super) fn import(config: &Config, name: &str, file: &Path) -> Result<Value, 
     let n_max = section.max_objects as usize;
     let Imported { changes, .. } = place(&region.objects, &settings.ids, linksets, n_max, numbers)?;
     let frame = |sequence, objects| Frame { world: settings.region, sequence, objects, ..Frame::empty() };
-    for frame in [frame(0, vec![ObjectChange::Pages(region.objects.pages)]), frame(1, changes)] {
+    let mut first = frame(0, vec![ObjectChange::Pages(region.objects.pages)]);
+    let has_land = land.is_some();
+    if let Some(StoredLand { state, ground, baked, .. }) = land {
+        // As a world that begins with this land shows it.
+        (first.ground, first.land) = (ground, vec![LandChange::Whole(state), LandChange::Baked(baked)]);
+    }
+    for frame in [first, frame(1, changes)] {
         keeper.handle_frame(Instant::ZERO, &frame);
     }
     keeper.order_save();
@@ -76,6 +88,7 @@ pub(super) fn import(config: &Config, name: &str, file: &Path) -> Result<Value, 
         "added": n_linksets,
         "refused": 0,
         "reason": null,
+        "land": has_land,
     }))
 }
 
@@ -177,7 +190,7 @@ mod tests {
         let file = data.path().join("harbour.region");
         export(&config, &name, &file, false).expect("a file of an empty region");
         config.region[0].content = file.clone();
-        let told = import(&config, &name, &file);
+        let told = import(&config, &name, &file, false);
         assert!(matches!(told, Err(RegionCommandError::ContentFirst(_))), "{told:?}");
         let n_rows = |config: &Config| {
             let StoredWorld { keeper, store, .. } = StoredWorld::open(config, &name).expect("a database");
@@ -185,10 +198,33 @@ mod tests {
         };
         assert_eq!(n_rows(&config), 0, "the first start loads the content");
         config.region[0].content = PathBuf::new();
-        import(&config, &name, &file).expect("a region without content");
+        import(&config, &name, &file, false).expect("a region without content");
         assert_eq!(n_rows(&config), 1);
         config.region[0].content = file.clone();
-        import(&config, &name, &file).expect("a region that is not new");
+        import(&config, &name, &file, false).expect("a region that is not new");
+    }
+
+    #[test]
+    fn land_of_a_file_takes_the_place_of_the_regions_if_that_is_ordered() {
+        let data = tempfile::tempdir().expect("a directory");
+        let mut config = Config::default();
+        config.server.data = data.path().to_owned();
+        let name = config.region[0].name.clone();
+        let water_of = |config: &Config| {
+            let StoredWorld { keeper, store, .. } = StoredWorld::open(config, &name).expect("a database");
+            let stored = store.read_region(keeper.region).expect("a region");
+            let (_, region) = Keeper::load(&keeper, &stored, Uuid::nil()).expect("a region");
+            region.land.state.estate.levels.water_m
+        };
+        let file = data.path().join("harbour.region");
+        config.region[0].water_m = 12.0;
+        export(&config, &name, &file, false).expect("a file of a new region");
+        // A region without rows of land has that of its configuration.
+        config.region[0].water_m = 13.0;
+        let told = import(&config, &name, &file, false).expect("objects");
+        assert_eq!((&told["land"], water_of(&config)), (&json!(false), 13.0));
+        let told = import(&config, &name, &file, true).expect("objects and land");
+        assert_eq!((&told["land"], water_of(&config)), (&json!(true), 12.0));
     }
 
     #[test]
@@ -199,7 +235,7 @@ mod tests {
         let name = config.region[0].name.clone();
         let full = data.path().join("full.region");
         write_region(&full);
-        import(&config, &name, &full).expect("three prims");
+        import(&config, &name, &full, false).expect("three prims");
         let open = || StoredWorld::open(&config, &name).expect("a database");
         let (damaged, before) = {
             let StoredWorld { keeper, store, .. } = open();

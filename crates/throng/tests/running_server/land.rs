@@ -92,6 +92,40 @@ fn a_ground_that_was_loaded_is_the_one_after_a_restart() {
 }
 
 #[test]
+fn a_region_file_brings_its_land_on_order_into_a_running_region_and_into_a_stopped_one() {
+    let mut server = Server::start_with(HARBOUR);
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let data = server.data.path().to_owned();
+    let config = data.join("throng.toml").display().to_string();
+    let region = |words: &[&str]| {
+        let mut command = throng();
+        command.arg("region").args(words).args(["--config", &config]).arg("--data").arg(&data);
+        done(command.output().unwrap())
+    };
+    let ground = |name: &str| {
+        done(terrain(&data, &["save", &path(name), "--region", "Harbour"]));
+        fs::read(path(name)).unwrap()
+    };
+    let fill = || done(terrain(&data, &["fill", "25", "--region", "Harbour"]));
+    fs::write(path("hill.r32"), hill()).unwrap();
+    done(terrain(&data, &["load", &path("hill.r32"), "--region", "Harbour"]));
+    region(&["export", "Harbour", &path("harbour.region")]);
+    fill();
+    let told = region(&["import", "Harbour", &path("harbour.region")]);
+    assert_eq!(told, "0 of 0 objects are added, 0 refused; 0 prims.\n");
+    assert_ne!(ground("filled.r32"), hill());
+    let told = region(&["import", "Harbour", &path("harbour.region"), "--land"]);
+    assert_eq!(told, "0 of 0 objects are added, 0 refused; 0 prims. The land is that of the file.\n");
+    assert_eq!(ground("again.r32"), hill());
+    fill();
+    assert_eq!(server.terminate(), Some(0));
+    region(&["import", "Harbour", &path("harbour.region"), "--land"]);
+    let _running = Running::on(&data, HARBOUR);
+    assert_eq!(ground("stopped.r32"), hill());
+}
+
+#[test]
 fn orders_to_a_ground_that_cannot_be_carried_out_say_why() {
     let server = Server::start_with(HARBOUR);
     let folder = tempfile::tempdir().unwrap();
