@@ -138,7 +138,7 @@ impl<'a> CostTally<'a> {
             let of = match arg {
                 Arg::World => &mut self.worlds,
                 Arg::Client | Arg::Session => &mut self.clients,
-                Arg::None | Arg::Bytes | Arg::Count | Arg::Port => continue,
+                Arg::None | Arg::Bytes | Arg::Count | Arg::Port | Arg::Object => continue,
             };
             let repeated = around(&|other| {
                 let scope = self.capture.scopes.get(usize::from(other.scope));

@@ -263,7 +263,7 @@ mod tests {
     use crate::captures::CaptureCause;
     use crate::captures::nest::spans;
     use crate::captures::testing::{self, CLIENT, FRAME, MOVEMENT, MS, SEND, TELL, TURN, ThreadBuilder};
-    use crate::recorder::Slice;
+    use crate::recorder::{ScopeInfo, Slice};
 
     /// The culprit of this slice of the only thread.
     fn culprit_of(thread: ThreadBuilder, slow: Slice) -> Culprit {
@@ -339,6 +339,28 @@ mod tests {
         let culprit = culprit_of(thread, slow);
         assert_eq!(culprit.about.as_deref(), Some("client 17 (Ada Resident)"));
         assert_eq!((culprit.scope.as_str(), culprit.self_ns), ("shard.client", 49 * MS));
+    }
+
+    #[test]
+    fn a_slow_edit_is_named_by_its_object() {
+        let mut capture = testing::empty();
+        let edit = u16::try_from(capture.scopes.len()).expect("a few scopes");
+        let (arg, kind) = (Arg::Object, ScopeKind::Scope);
+        capture.scopes.push(ScopeInfo { name: "world.edit".into(), arg, kind, limit_ns: None });
+        capture.labels.insert((Arg::Object, 9), "\"Lamp\" of Ada Resident at 8, 9, 21 in Harbour".into());
+        let mut thread = ThreadBuilder::new("world-0", 1);
+        let slow = thread.frame(0, 70_000, 1_000);
+        thread.slice(edit, 100, 200, 8, 2);
+        thread.slice(edit, 1_000, 60_000, 9, 2);
+        capture.threads = vec![thread.done()];
+        let CaptureCause::Overrun(overrun) = testing::overrun(&capture, 1, slow, 1) else { unreachable!() };
+        let threads = vec![spans(&capture.threads[0], capture.end_ns)];
+        let culprit = find(&capture, &threads, 0, &overrun).unwrap().culprit;
+        assert_eq!(
+            culprit.about.as_deref(),
+            Some("object 9 (\"Lamp\" of Ada Resident at 8, 9, 21 in Harbour)")
+        );
+        assert_eq!(culprit.within, ["world.frame", "world.movement"]);
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub enum Arg {
     Session = 5,
     /// A UDP port, by its index.
     Port = 6,
+    /// A prim of a shared world, by its local id, which no other world of the node has.
+    Object = 7,
 }
 
 /// Role of a scope in the tick. Decides the trigger of its overruns.
@@ -148,8 +150,16 @@ pub enum SampleKind {
 
 impl Arg {
     /// All, in the order of their numbers.
-    pub const ALL: [Self; 7] =
-        [Self::None, Self::World, Self::Client, Self::Bytes, Self::Count, Self::Session, Self::Port];
+    pub const ALL: [Self; 8] = [
+        Self::None,
+        Self::World,
+        Self::Client,
+        Self::Bytes,
+        Self::Count,
+        Self::Session,
+        Self::Port,
+        Self::Object,
+    ];
 
     /// Its name in captures and summaries: `client`.
     #[must_use]
@@ -162,6 +172,7 @@ impl Arg {
             Self::Count => "count",
             Self::Session => "session",
             Self::Port => "port",
+            Self::Object => "object",
         }
     }
 }

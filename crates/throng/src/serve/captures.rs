@@ -1,14 +1,18 @@
 //! The `recorder` thread: reads the flight recorder and writes captures, at the lowest priority, so that a capture does not delay a
 //! late thread further.
 //!
-//! [`telemetry::captures::Saver`] decides on what is kept; this module has the thread, the clocks and the names of worlds and clients,
+//! [`telemetry::captures::Saver`] decides on what is kept; this module has the thread, the clocks and the names of worlds, clients and objects,
 //! which the recorder does not know.
 
+mod objects;
+
+use super::instances::Owners;
 use super::{Clock, ServeError};
 use crate::config::tunables::Tunables;
 use crossbeam_channel::{Receiver, Sender, bounded};
+use gateway::places::Places;
 use gateway::sessions::Sessions;
-use ids::{SessionKey, WorldId};
+use ids::SessionKey;
 use operator_api::{CaptureRequest, SystemsView};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -52,12 +56,14 @@ pub(super) struct Captures {
 }
 
 /// Reads the recorder and gives names to numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct ServerSystemsView {
     pub(super) recorder: Recorder,
     pub(super) sessions: Arc<Sessions>,
-    /// Names of the shared worlds.
-    pub(super) worlds: Vec<(WorldId, String)>,
+    /// The shared worlds, and what clients are shown of them.
+    pub(super) places: Arc<Places>,
+    /// Names of owners of objects.
+    pub(super) owners: Arc<Owners>,
     /// Time budget of a frame.
     pub(super) tick: Duration,
 }
@@ -66,8 +72,10 @@ impl SystemsView for ServerSystemsView {
     /// With names.
     fn capture(&self, horizon: Duration) -> Capture {
         let mut capture = self.recorder.capture(horizon);
-        let worlds = self.worlds.iter();
-        capture.labels.extend(worlds.map(|(world, name)| ((Arg::World, world.0.into()), name.clone())));
+        let worlds = self.places.iter().map(|place| (place.world(), place.name().to_owned()));
+        capture.labels.extend(worlds.map(|(world, name)| ((Arg::World, world.0.into()), name)));
+        let objects = objects::described(&self.places, &self.owners, &objects::longest(&capture));
+        capture.labels.extend(objects.into_iter().map(|(id, words)| ((Arg::Object, id.0.into()), words)));
         let names = names(&clients(&capture), |clients, found| {
             self.sessions.with(|hub| {
                 let name_of = |&client: &u64| Some((client, hub.session_name(SessionKey(client))?));

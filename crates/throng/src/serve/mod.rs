@@ -395,7 +395,8 @@ async fn serve(config: &Config, sources: &Sources, recorder: Recorder) -> Result
     let eye = ServerSystemsView {
         recorder,
         sessions: Arc::clone(&sessions.sessions),
-        worlds: places.iter().map(|place| (place.world(), place.name().to_owned())).collect(),
+        places: Arc::clone(&places),
+        owners: Arc::new(Owners::new(&http_state.store)),
         tick: Duration::from_secs(1) / config.world.hz,
     };
     let captures = captures::start(captures::CaptureThreadConfig {

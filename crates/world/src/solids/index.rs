@@ -11,7 +11,10 @@ use ids::LocalId;
 use link::{ObjectMask, PrimFlags, PrimMotion};
 use physics::{ColliderKind, Geometry, Placement};
 use prim::{Body, PhysicsShape, SolidKey};
+use telemetry::recorder::{Arg, Scope};
 
+/// The form of a prim.
+static FORM: Scope = Scope::new("world.form").arg(Arg::Object);
 /// Units of work on new forms in one step: 2,048 boxes, or two hundred prims of a usual region. A unit takes a microsecond at most.
 pub(super) const WORK_PER_STEP: u32 = 2_048;
 /// Units of a mesh: `MESH_WORK + triangles ÷ TRIANGLES_PER_WORK`. A sphere of 24 sides has 44, a hollow torus of 2,000 triangles 133, which take 120 µs.
@@ -85,12 +88,14 @@ impl Solids {
             && let Some(id) = self.waiting.pop_front()
         {
             self.waiting_ids.remove(&id);
+            let _scope = FORM.enter(id.0.into());
             work += self.put(objects, id, false);
         }
         self.refined.clear();
         while work < WORK_PER_STEP
             && let Some(id) = self.refining.pop_first()
         {
+            let _scope = FORM.enter(id.0.into());
             work += self.put(objects, id, false);
             self.refined.push(id);
         }

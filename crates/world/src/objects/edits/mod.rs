@@ -54,7 +54,10 @@ use session::SessionEdits;
 use state_hash::StateHasher;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use telemetry::recorder::{Arg, Scope};
 
+/// A request, by the first prim that it names.
+static EDIT: Scope = Scope::new("world.edit").arg(Arg::Object);
 /// Temporary linksets that vanish in one tick; others wait for the next.
 const EXPIRED_PER_TICK_MAX: usize = 64;
 /// Linksets that are returned in one tick; others wait for the next.
@@ -144,6 +147,7 @@ impl Edits {
         events: &mut Vec<Event>,
     ) {
         let EditedWorld { store, land, size_m } = on;
+        let _scope = request.first_object().map(|LocalId(id)| EDIT.enter(id.into()));
         let (session, what) = (actor.session, request.label());
         let (object, name) = named_object(&request, store.as_deref());
         let holder = request.first_object().filter(|_| request.is_of_contents());
