@@ -6,6 +6,7 @@
 //! |---|---|
 //! | start of a region, until a client is shown its objects | [`load`] |
 //! | memory of prims; cores of a region at rest, with clients and without | [`rest`] |
+//! | memory of clients beside objects | [`memory`] |
 //! | prims made by many clients at once | [`rez`] |
 //! | an import into a running region | [`bulk`] |
 //! | edits: until other clients see them, and until they are durable, with clients that walk about; the disk alone | [`edits`], [`visitors`], [`disk`] |
@@ -23,6 +24,7 @@ mod edits;
 mod kills;
 mod load;
 mod losses;
+mod memory;
 mod mover_errors;
 mod movers;
 mod power;
@@ -52,8 +54,10 @@ const SIZE: BuildSize = BuildSize {
     prims: 45_000,
     prims_large: 100_000,
     prims_of_crowd: 40_000,
+    prims_of_clients: 10_000,
     walkers: 5_000,
     idle_clients: 100,
+    clients_of_memory: [100, 500],
     makers: 50,
     throwers: 25,
     builders: 50,
@@ -69,8 +73,10 @@ const SIZE_QUICK: BuildSize = BuildSize {
     prims: 600,
     prims_large: 1_000,
     prims_of_crowd: 400,
+    prims_of_clients: 100,
     walkers: 8,
     idle_clients: 4,
+    clients_of_memory: [2, 4],
     makers: 3,
     throwers: 2,
     builders: 3,
@@ -83,11 +89,12 @@ const SIZE_QUICK: BuildSize = BuildSize {
     power_cuts: 1,
 };
 
-const BUDGETS: [FigureLimit; 29] = [
+const BUDGETS: [FigureLimit; 30] = [
     budget("load_45000_s", "start of a region until a client is shown objects", "s", Limit::AtMost(2.0)),
     budget("prim_bytes", "memory of a prim", "bytes", Limit::AtMost(1_536.0)),
     budget("idle_cores_100000", "cores for the prims, 100 idle clients", "cores", Limit::AtMost(0.02)),
     budget("empty_cores_100000", "cores for the prims, no client", "cores", Limit::AtMost(0.002)),
+    budget("client_kib_objects_10000", "memory of a client beside 10,000 prims", "KiB", Limit::AtMost(64.0)),
     budget("rez_per_s", "prims made, seen by another client and durable", "1/s", Limit::AtLeast(2_000.0)),
     budget("durable_edits_per_s", "durable edits", "1/s", Limit::AtLeast(5_000.0)),
     budget("durable_after_s_max", "age of an edit when it is durable, max", "s", Limit::AtMost(1.0)),
@@ -160,7 +167,7 @@ type Part = (&'static str, fn(&BuildStage<'_>, &mut Findings) -> Result<(), Expe
 /// The parts. A full run makes them one after the other. A quick run, whose figures are no measurements, runs the three rows concurrently, since parts
 /// mostly wait.
 const PARTS: [&[Part]; 3] = [
-    &[("load", load::measure), ("rest", rest::measure), ("bulk", bulk::measure)],
+    &[("load", load::measure), ("rest", rest::measure), ("memory", memory::measure), ("bulk", bulk::measure)],
     &[
         ("rez", rez::measure),
         ("edits", edits::measure),

@@ -18,8 +18,11 @@ pub(super) struct BuildSize {
     pub(super) prims: u32,
     pub(super) prims_large: u32,
     pub(super) prims_of_crowd: u32,
+    pub(super) prims_of_clients: u32,
     pub(super) walkers: u32,
     pub(super) idle_clients: u32,
+    /// Few clients, and more of them, between which memory is compared.
+    pub(super) clients_of_memory: [u32; 2],
     /// Bots that only make prims.
     pub(super) makers: u32,
     /// Bots that throw bodies.
