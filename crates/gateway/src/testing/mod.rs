@@ -467,9 +467,14 @@ impl Node {
 
     /// Gives a command of the node to a place's world.
     pub(crate) fn order(&mut self, place: PlaceId, action: Action) {
+        self.order_for(place, SessionKey::NODE, action);
+    }
+
+    /// The same for a session there.
+    pub(crate) fn order_for(&mut self, place: PlaceId, session: SessionKey, action: Action) {
         let sequence = CommandSeries::Edits.first() + self.commands.len() as u64;
         let region = &mut self.regions[place.0 as usize];
-        let command = Command::by_node(SessionKey::NODE, sequence, action);
+        let command = Command::by_node(session, sequence, action);
         self.commands.push((region.scene.world, command.clone()));
         region.commands.push(command);
     }

@@ -6,6 +6,7 @@ mod conversations;
 mod early;
 mod inventory;
 mod objects;
+mod permissions;
 mod places;
 mod task_assets;
 mod transfers;
