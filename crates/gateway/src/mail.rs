@@ -8,6 +8,7 @@ use grid::inventory::InventoryTask;
 use ids::{AgentId, CircuitCode, Instant, RegionHandle, SessionId, Uuid, WorldId};
 use link::{Appearance, CircuitKey, EntryRefusal, Event, LandEdit, ObjectCommand};
 use std::sync::Arc;
+use std::time::Duration;
 use store::{StoredAppearance, StoredBake};
 use wire::llsd::Llsd;
 use wire::messages::{MessageNumber, RequestImageRequestImage, TransferRequestTransferInfo};
@@ -320,6 +321,13 @@ pub enum Request {
         agents: Vec<AgentId>,
         /// Home, or off the grid.
         goes_home: bool,
+    },
+    /// Restart a region's world after a time, by those who manage its estate.
+    Restart {
+        /// The region's world.
+        world: WorldId,
+        /// The time; none takes back what was ordered.
+        delay: Option<Duration>,
     },
     /// Describe the parcel; the answer goes through the event queue.
     ParcelProperties {

@@ -222,7 +222,7 @@ macro_rules! message_table {
             }
             "Assets and files" {
                 RequestImage: done on_image "ImageData and ImagePacket of the textures that GetTexture serves; ImageNotInDatabase for all others.";
-                TransferRequest: done on_transfer "TransferInfo and TransferPackets of an asset of up to 256 KiB, by its id, or by an item in an object that the user may read; status -3 for other items in objects, -2 for all else.";
+                TransferRequest: done on_transfer "TransferInfo and TransferPackets of an asset of up to 256 KiB, by its id, by an item in an object that the user may read, or the covenant of the estate; status -3 for other items in objects, -2 for all else.";
                 TransferAbort: ignored "No transfer is under way.";
                 TransferInfo: simulator "Answers TransferRequest.";
                 TransferPacket: simulator "Answers TransferRequest.";
@@ -263,7 +263,7 @@ macro_rules! message_table {
             }
             "Estate and administration" {
                 EstateCovenantRequest: done on_covenant "EstateCovenantReply.";
-                EstateOwnerMessage: done on_estate "estateupdateinfo and setaccess for getinfo. The world changes region, ground textures, lists and covenant, and bakes the ground; TelehubInfo for its telehub; texts go to all visitors, and visitors home or off the grid. An alert if it refuses, for other methods, and in a region that is not built on.";
+                EstateOwnerMessage: done on_estate "estateupdateinfo and setaccess for getinfo. The world changes region, ground textures, lists and covenant, and bakes the ground; TelehubInfo for its telehub; texts go to all visitors, and visitors home or off the grid; restart restarts the region after its delay, with alerts before it. An alert if it refuses, for other methods, and in a region that is not built on.";
                 LandStatRequest: done on_land_stat "LandStatReply in the event queue: nothing runs or collides.";
                 GodUpdateRegionInfo: done on_god_region_info "The flags of the region change; an alert if the world refuses, and in a region that is not built on.";
                 RequestGodlikePowers: refused on_godlike_powers "GrantGodlikePowers: level 0.";

@@ -21,6 +21,7 @@ mod operator;
 mod passages;
 mod ports;
 mod records;
+mod restarts;
 mod session;
 mod teleport;
 #[cfg(test)]
@@ -53,6 +54,7 @@ use link::{CircuitKey, LandEdit, ObjectCommand, TravelOrder};
 use messages::Delivery;
 use ports::SessionPorts;
 use records::WaitingRecords;
+use restarts::Countdowns;
 use session::{Binding, Session};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -92,6 +94,7 @@ pub struct Hub {
     /// Reports of ended sessions that wait for room there.
     gone: VecDeque<InventoryOrder>,
     lures: VecDeque<travel::Lure>,
+    restarts: Countdowns,
     next_key: u64,
     /// Granted by [`Self::enter`] since the start.
     n_admissions: u64,
@@ -125,6 +128,7 @@ impl Hub {
             inventory: VecDeque::new(),
             gone: VecDeque::new(),
             lures: VecDeque::new(),
+            restarts: Countdowns::default(),
             next_key: 1,
             n_admissions: 0,
             draining: false,
@@ -252,7 +256,8 @@ impl Hub {
         self.orders.pop_front()
     }
 
-    /// Gives up on avatars that did not arrive, and keeps what users have been shown of gifts, and how they look. Call about once a second.
+    /// Gives up on avatars that did not arrive, keeps what users have been shown of gifts, and how they look, and counts down to restarts. Call about once a
+    /// second.
     #[inline(never)]
     pub fn handle_timeout(&mut self, now: Instant) {
         System::Hub.enter();
@@ -270,6 +275,7 @@ impl Hub {
         self.end_late_passages(now);
         self.keep_gifts();
         self.keep_looks(now);
+        self.count_down(now);
         while self.farewells.front().is_some_and(|ended| now.since(ended.at) > FAREWELL) {
             self.farewells.pop_front();
         }
@@ -424,6 +430,7 @@ impl Hub {
                 | Request::SetHome(_)
                 | Request::TeleportRefused
                 | Request::SendAway { .. }
+                | Request::Restart { .. }
                 | Request::HandOn(_),
                 _,
             ) => circuit,
@@ -467,6 +474,7 @@ impl Hub {
             }
             Request::Portal { world, number } => self.on_portal(now, circuit, world, number),
             Request::SendAway { world, agents, goes_home } => self.send_away(now, world, &agents, goes_home),
+            Request::Restart { world, delay } => self.order_restart(now, circuit.session, world, delay),
         }
     }
 

@@ -19,6 +19,11 @@ const SOURCE_ITEM: i32 = 3;
 /// Offsets of the ids of object, item and asset in the parameters of an item.
 const ITEM_OBJECT_AT: usize = 3 * 16;
 const ITEM_AT: usize = 4 * 16;
+/// The source is an asset of the estate: agent, session, and its type are the parameters.
+const SOURCE_ESTATE: i32 = 4;
+/// Offset of the type, and the only type: the covenant, a notecard.
+const ESTATE_TYPE_AT: usize = 2 * 16;
+const ESTATE_COVENANT: i32 = 0;
 const ITEM_ASSET_AT: usize = 5 * 16;
 /// Bytes of an asset in one TransferPacket.
 const TRANSFER_PART: usize = 1_000;
@@ -48,6 +53,7 @@ impl Shard {
         let asset = match transfer.source_type {
             SOURCE_ASSET => read_asset(&transfer.params).ok_or(TRANSFER_UNKNOWN_SOURCE),
             SOURCE_ITEM => self.asset_of_item(at.index, &mut transfer.params),
+            SOURCE_ESTATE => self.estate_asset(at, &transfer.params).ok_or(TRANSFER_UNKNOWN_SOURCE),
             _ => Err(TRANSFER_UNKNOWN_SOURCE),
         };
         match asset {
@@ -78,6 +84,16 @@ impl Shard {
         let asset = found.item.asset;
         params[ITEM_ASSET_AT..][..16].copy_from_slice(asset.as_bytes());
         Ok((asset, kind))
+    }
+
+    /// The asset of the estate that parameters name. Visitors have to be able to read the covenant: no right is asked for.
+    fn estate_asset(&mut self, at: &Incoming<'_>, params: &[u8]) -> Option<(Uuid, AssetKind)> {
+        let (kind, _) = params.get(ESTATE_TYPE_AT..)?.split_first_chunk()?;
+        if i32::from_le_bytes(*kind) != ESTATE_COVENANT {
+            return None;
+        }
+        let covenant = self.estate_of(at)?.covenant;
+        (!covenant.is_nil()).then_some((covenant, AssetKind::Notecard))
     }
 
     /// Current viewers fetch textures over HTTP. A negative discard level takes a request back.

@@ -178,6 +178,8 @@ pub(crate) struct Node {
     pub(crate) commands: Vec<(WorldId, Command)>,
     /// All messages of shards to the hub.
     pub(crate) mail: Vec<FromShard>,
+    /// Restarts of worlds that the hub has ordered.
+    pub(crate) restarts: Vec<WorldId>,
     /// Panics of worlds.
     pub(crate) panics: usize,
     /// Ticks that commands take to their worlds, as in a storm of logins.
@@ -317,6 +319,7 @@ impl Node {
             records: Vec::new(),
             commands: Vec::new(),
             mail: Vec::new(),
+            restarts: Vec::new(),
             panics: 0,
             lag_ticks: 0,
             lagging: VecDeque::new(),
@@ -769,6 +772,7 @@ impl Node {
                 self.records.push(record);
             }
             self.orders.extend(std::iter::from_fn(|| self.hub.poll_order()));
+            self.restarts.extend(std::iter::from_fn(|| self.hub.poll_restart()));
             if is_quiet {
                 return;
             }

@@ -12,6 +12,7 @@ mod cpu_meter;
 mod crashes;
 mod ending;
 mod error;
+mod estate_restarts;
 mod faults;
 mod inventories;
 mod limits;
@@ -40,6 +41,7 @@ use content_threads::asset_threads;
 use content_threads::content::ContentStores;
 use data_dir::{DataDir, RunFile, create_privately};
 use ending::Ending;
+use estate_restarts::EstateRestarts;
 use faults::{Fuses, fault};
 use gateway::http::admin::{self, Admin, COMMAND_BYTES_MAX};
 use gateway::http::door::Door;
@@ -193,6 +195,7 @@ async fn serve(config: &Config, sources: &Sources, recorder: Recorder) -> Result
     let (restores, restore_orders) = keepers::RestoreOrders::new();
     let (wardrobe, wardrobe_orders) = keepers::WardrobeOrders::new();
     let transfer_figures = Arc::new(TransferFigures::new(&metrics));
+    let estate_restarts = EstateRestarts::default();
     let (sessions, transfers) = sessions::start(sessions::SessionThreadsConfig {
         config,
         places: &places,
@@ -205,6 +208,7 @@ async fn serve(config: &Config, sources: &Sources, recorder: Recorder) -> Result
         metrics: &metrics,
         recorder,
         orders: mailbox.take_orders(),
+        restarts: estate_restarts.clone(),
         restores: restores.clone(),
         wardrobe: wardrobe.clone(),
         figures: Arc::clone(&transfer_figures),
@@ -320,6 +324,7 @@ async fn serve(config: &Config, sources: &Sources, recorder: Recorder) -> Result
     let gateway = LocalGateway::new(&sessions.sessions, config.gateway.dead_reckoning, worlds.long());
     let gateway = Arc::new(gateway);
     let restarts = restarts::start(&worlds, Arc::clone(&gateway) as _, &clock, &metrics, recorder)?;
+    estate_restarts.connect(restarts.orders());
     let (instance_store, known) = InstanceStore::open(&url, fuses.at("instances"), &clock, &metrics)?;
     let templates: Vec<Template> = places::templates(config, worlds.long())?
         .into_iter()

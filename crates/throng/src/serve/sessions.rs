@@ -3,6 +3,7 @@
 //! inventories for them. None delays a shard, and the hub's lock is never held during a query of the store.
 
 use super::addresses::Bound;
+use super::estate_restarts::EstateRestarts;
 use super::faults::Fuse;
 use super::inventories::{self, ORDERS_MAX};
 use super::{Clock, ServeError};
@@ -15,6 +16,7 @@ use gateway::sessions::{Mailbox, Sessions, TakeOrder};
 use grid::asset_sources::AssetSources;
 use grid::inventory::InventoryParts;
 use grid::pending_places::{MediaHealth, Medium, PendingPlaces};
+use ids::WorldId;
 use region_threads::keepers::{RestoreOrders, WardrobeOrders};
 use region_threads::transfer_figures::TransferFigures;
 use region_threads::world_orders::{self, OrderEnds, TransferThread};
@@ -83,6 +85,8 @@ pub(super) struct SessionThreadsConfig<'a> {
     pub(super) metrics: &'a Metrics,
     pub(super) recorder: Recorder,
     pub(super) orders: TakeOrder,
+    /// Way of restarts that managers of estates order.
+    pub(super) restarts: EstateRestarts,
     /// Way of objects and items into regions.
     pub(super) restores: RestoreOrders,
     /// Way of worn objects to avatars.
@@ -107,6 +111,7 @@ pub(super) fn start(start: SessionThreadsConfig<'_>) -> Result<(SessionThreads, 
         metrics,
         recorder,
         orders,
+        restarts,
         restores,
         wardrobe,
         figures,
@@ -137,7 +142,7 @@ pub(super) fn start(start: SessionThreadsConfig<'_>) -> Result<(SessionThreads, 
     let (mail, from_shards) = bounded(MAIL_MAX);
     let hub = {
         let (sessions, clock) = (Arc::clone(&sessions), Arc::clone(clock));
-        spawn("hub", recorder, move || carry_mail(&sessions, &from_shards, &clock, &fuse))?
+        spawn("hub", recorder, move || carry_mail(&sessions, &from_shards, &restarts, &clock, &fuse))?
     };
     let writes = Arc::new(Writes::new(probe, store_fuse));
     let reader = {
@@ -260,7 +265,13 @@ fn read_for_clients(
     }
 }
 
-fn carry_mail(sessions: &Sessions, mail: &Receiver<HubMail>, clock: &Clock, fuse: &Fuse) {
+fn carry_mail(
+    sessions: &Sessions,
+    mail: &Receiver<HubMail>,
+    restarts: &EstateRestarts,
+    clock: &Clock,
+    fuse: &Fuse,
+) {
     let mut next_look = clock() + HUB_PERIOD;
     loop {
         let first = match mail.recv_timeout(next_look - clock()) {
@@ -271,7 +282,7 @@ fn carry_mail(sessions: &Sessions, mail: &Receiver<HubMail>, clock: &Clock, fuse
         let now = clock();
         let scope = MAIL.enter(mail.len() as u64 + u64::from(first.is_some()));
         fuse.strike();
-        sessions.with(|hub| {
+        let due: Vec<WorldId> = sessions.with(|hub| {
             let rest = mail.try_iter().take(BATCH);
             for (shard, message) in first.into_iter().chain(rest) {
                 hub.handle(now, shard, message);
@@ -279,7 +290,9 @@ fn carry_mail(sessions: &Sessions, mail: &Receiver<HubMail>, clock: &Clock, fuse
             if now >= next_look {
                 hub.handle_timeout(now);
             }
+            std::iter::from_fn(|| hub.poll_restart()).collect()
         });
+        due.into_iter().for_each(|world| restarts.order(world));
         drop(scope);
         frame_end();
         if now >= next_look {

@@ -15,6 +15,7 @@ use link::{
     RegionOptions, Sun, Telehub, TelehubEdit, WaterAndLimits,
 };
 use std::sync::Arc;
+use std::time::Duration;
 use wire::messages::*;
 use wire::text::{VARIABLE1_MAX, from_wire, to_wire};
 
@@ -29,6 +30,8 @@ const LISTS: [(u32, EstateList); 4] = [
 const NO_REPLY: u32 = 1 << 10;
 /// Users of one change of lists.
 const LISTED_MAX: usize = 64;
+/// Longest time until a restart that is ordered: a day.
+const RESTART_DELAY_MAX_S: f32 = 86_400.0;
 /// Bits of the region that the operator's form changes; the others are not known here.
 const GOD_FLAGS: u32 = RegionFlags::ALLOW_DAMAGE.0
     | RegionFlags::ALLOW_LANDMARK.0
@@ -118,6 +121,7 @@ impl Shard {
                     replica.entities().map(|(.., slot)| slot.agent.0.to_string()).collect();
                 self.send_away(at, &estate, visitors.iter(), true)
             }
+            "restart" => self.order_restart(at, &estate, params.first()),
             // The map is drawn when the ground has settled.
             "refreshmapvisibility" => Ok(MessageOutcome::Ignored),
             _ => Ok(self.refuse_feature(at, Feature::Estate)),
@@ -179,7 +183,8 @@ impl Shard {
         self.edit_estate(at, EstateEdit::Region(RegionOptions { flags, ..estate.region }))
     }
 
-    fn estate_of(&mut self, at: &Incoming<'_>) -> Option<Arc<Estate>> {
+    /// The estate of the client's region, if it is built on.
+    pub(in crate::shard) fn estate_of(&mut self, at: &Incoming<'_>) -> Option<Arc<Estate>> {
         let replica = self.client(at.index).place.scene.feed.current();
         replica.land()?.estate().map(|(estate, _)| Arc::clone(estate))
     }
@@ -271,6 +276,22 @@ impl Shard {
         let mut agents = agents.filter(|agents| !agents.is_empty()).ok_or(Refused::BadValue)?;
         agents.retain(|agent| !estate.is_managed_by(*agent));
         self.request(at, Request::SendAway { world, agents, goes_home })
+    }
+
+    /// Orders a restart of the region's world in a number of seconds; a number below 0 takes the order back.
+    fn order_restart(&mut self, at: &mut Incoming<'_>, estate: &Estate, delay: Option<&String>) -> Handled {
+        let client = self.client(at.index);
+        let (agent, place) = (client.ticket.agent, Arc::clone(&client.place));
+        if !place.scene.is_shared {
+            return Ok(self.refuse_feature(at, Feature::Estate));
+        }
+        if !estate.is_managed_by(agent) {
+            return self.refuse_land(at, LandRefusal::NotPermitted);
+        }
+        let seconds = delay.and_then(|text| text.trim().parse::<f32>().ok());
+        let seconds = seconds.filter(|seconds| *seconds <= RESTART_DELAY_MAX_S).ok_or(Refused::BadValue)?;
+        let delay = (seconds >= 0.0).then(|| Duration::from_secs_f32(seconds));
+        self.request(at, Request::Restart { world: place.world(), delay })
     }
 
     /// Shows a text to all visitors of the region.

@@ -1,8 +1,10 @@
 //! Textures and body parts.
 
 use super::{furnished, image, last};
-use crate::testing::Client;
+use crate::testing::{Client, Node, Setup};
+use assets::AssetKind;
 use grid::asset_sources::BODY_PARTS;
+use grid::inventory::library_items;
 use ids::Uuid;
 use std::collections::BTreeMap;
 use wire::messages::*;
@@ -42,6 +44,63 @@ fn a_body_part_arrives_by_transfer_and_an_unknown_asset_is_refused() {
     node.clients[ada].send(&request(params).into());
     node.run_ms(500);
     assert_eq!(info(&node.clients[ada]), (-2, 0));
+}
+
+#[test]
+fn the_covenant_of_the_estate_arrives_by_transfer() {
+    let mut node = Node::with(Setup { landlord: Some("Ada"), ..Setup::default() });
+    let (ada, bea) = (node.enter("Ada"), node.enter("Bea"));
+    node.run_ms(3_000);
+    let client = &node.clients[bea];
+    let ids = [client.agent.0, client.session_id.0].map(Uuid::into_bytes).concat();
+    let request = |kind: &[u8]| TransferRequest {
+        transfer_info: TransferRequestTransferInfo {
+            transfer_id: Uuid::from_u128(8),
+            channel_type: 2,
+            source_type: 4,
+            priority: 1.0,
+            params: [&ids[..], kind].concat(),
+        },
+    };
+    let ask = |node: &mut Node, kind: &[u8]| {
+        node.clients[bea].inbox.clear();
+        node.clients[bea].send(&request(kind).into());
+        node.run_ms(500);
+        let inbox = &node.clients[bea].inbox;
+        let status = inbox.iter().find_map(|message| match message {
+            Message::TransferInfo(m) => Some(m.transfer_info.status),
+            _ => None,
+        });
+        let parts = inbox.iter().filter_map(|message| match message {
+            Message::TransferPacket(m) => Some(m.transfer_data.data.clone()),
+            _ => None,
+        });
+        (status.expect("an answer"), parts.collect::<Vec<_>>().concat())
+    };
+    let unknown = (-2, Vec::new());
+    assert_eq!(ask(&mut node, &[0; 4]), unknown, "there is no covenant");
+    let notecard = library_items().iter().find(|item| item.asset_type == AssetKind::Notecard.number());
+    let notecard = notecard.expect("the library has some").asset;
+    let client = &mut node.clients[ada];
+    let change = EstateOwnerMessage {
+        agent_data: EstateOwnerMessageAgentData {
+            agent_id: client.agent.0,
+            session_id: client.session_id.0,
+            transaction_id: Uuid::nil(),
+        },
+        method_data: EstateOwnerMessageMethodData {
+            method: b"estatechangecovenantid\0".to_vec(),
+            invoice: Uuid::nil(),
+        },
+        param_list: vec![EstateOwnerMessageParamList { parameter: format!("{notecard}\0").into_bytes() }],
+    };
+    client.send(&change.into());
+    node.run_ms(1_000);
+    let text = node.assets.read(notecard).unwrap().expect("the server has it").bytes;
+    assert_eq!(ask(&mut node, &[0; 4]), (0, text.to_vec()));
+    // Of another type, and of none.
+    assert_eq!(ask(&mut node, &1_i32.to_le_bytes()), unknown);
+    assert_eq!(ask(&mut node, &[0; 3]), unknown);
 }
 
 #[test]

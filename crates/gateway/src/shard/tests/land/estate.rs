@@ -155,9 +155,51 @@ fn parameters_that_are_none_are_dropped_and_other_methods_refused() {
     }
     node.run_ms(500);
     assert_eq!(node.drops("bad_value"), wrong.len() as u64);
-    method(&mut node.clients[ada], "restart", &["120"]);
+    method(&mut node.clients[ada], "deleteallparcels", &[]);
     node.run_ms(500);
     assert!(alerts(&node.clients[ada]).contains(&Feature::Estate.to_string()));
+}
+
+#[test]
+fn a_manager_restarts_the_region_and_its_visitors_get_notices() {
+    let (mut node, ada, bea) = node_of_two();
+    let harbour = node.places.get(HARBOUR).world();
+    method(&mut node.clients[bea], "restart", &["0"]);
+    node.run_ms(2_500);
+    assert!(is_refused(&node.clients[bea], LandRefusal::NotPermitted));
+    assert_eq!(node.restarts, []);
+    for wrong in ["soon", "NaN", "100000", ""] {
+        method(&mut node.clients[ada], "restart", &[wrong]);
+    }
+    node.run_ms(500);
+    assert_eq!((node.drops("bad_value"), &node.restarts[..]), (4, &[][..]));
+    [ada, bea].iter().for_each(|&client| node.clients[client].inbox.clear());
+    method(&mut node.clients[ada], "restart", &["35"]);
+    node.run_ms(33_000);
+    let before = ["35 seconds", "30 seconds", "15 seconds", "5 seconds"];
+    let before =
+        before.map(|time| format!("This region restarts in {time}. You stay, and see a short pause."));
+    assert_eq!((alerts(&node.clients[bea]), &node.restarts[..]), (before.to_vec(), &[][..]));
+    node.run_ms(4_000);
+    assert_eq!((node.restarts.as_slice(), alerts(&node.clients[bea]).len()), (&[harbour][..], 5));
+    assert_eq!(alerts(&node.clients[ada]).last().map(String::as_str), Some("This region restarts now."));
+    // A later order replaces an earlier one, and is taken back.
+    [ada, bea].iter().for_each(|&client| node.clients[client].inbox.clear());
+    for delay in ["5", "120", "-1", "-1"] {
+        method(&mut node.clients[ada], "restart", &[delay]);
+        node.run_ms(300);
+    }
+    node.run_ms(8_000);
+    let shown = alerts(&node.clients[bea]);
+    assert_eq!(
+        shown[1..],
+        [
+            "This region restarts in 2 minutes. You stay, and see a short pause.",
+            "The restart of this region is cancelled.",
+        ]
+    );
+    assert_eq!(alerts(&node.clients[ada])[3..], ["No restart of this region is ordered."]);
+    assert_eq!(node.restarts, [harbour]);
 }
 
 /// The newest telehub that a client was told of: object, name, and points of arrival.
