@@ -12,7 +12,7 @@ pub(crate) use network::{SimulatedLoss, TransferDirection, number_of};
 pub(crate) use region::GATE;
 
 use crate::hub::{self, Admission, Hub, HubConfig, Login, LoginRefusal, Record};
-use crate::mail::{FromShard, ShardIndex, Spot, ToShard};
+use crate::mail::{FromShard, Look, ShardIndex, Spot, ToShard};
 use crate::places::{PlaceId, PlaceSettings, Places, Scene};
 use crate::shard::{CACHE_AFTER, CircuitAddress, CpuTime, FilterMode, Outbox, Sending, Shard, ShardConfig};
 use assets::{MemoryAssets, SizeLimits};
@@ -360,6 +360,16 @@ impl Node {
 
     /// A verified user asks to be let in at a place.
     pub(crate) fn admit(&mut self, name: &str, spot: Spot) -> Result<Admission, LoginRefusal> {
+        self.admit_in(name, spot, None)
+    }
+
+    /// The same with an appearance that is kept with the account.
+    pub(crate) fn admit_in(
+        &mut self,
+        name: &str,
+        spot: Spot,
+        look: Option<Look>,
+    ) -> Result<Admission, LoginRefusal> {
         let login = Login {
             incarnation: Incarnation(0),
             agent: agent(name),
@@ -369,7 +379,7 @@ impl Node {
             start: spot,
             home: None,
             wearables: Arc::from([]),
-            look: None,
+            look,
         };
         self.hub.login(self.now, login)
     }

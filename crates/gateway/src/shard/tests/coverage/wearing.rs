@@ -8,7 +8,7 @@ use crate::shard::tests::editing::{PLACE, alerts, make};
 use crate::testing::{Client, HARBOUR, Node, agent};
 use glam::{Quat, Vec3};
 use ids::{LocalId, Uuid};
-use store::{StoredBake, StoredWearable};
+use store::{StoredAppearance, StoredBake, StoredWearable};
 use wire::messages::*;
 use wire::text::{VARIABLE1_MAX, to_wire};
 use wire::texture_entry::{Face, TextureEntry};
@@ -300,6 +300,49 @@ fn an_appearance_is_kept_once_in_five_seconds_and_at_the_end() {
     let bake = StoredBake { face: 8, cache_id: Uuid::from_u128(0xCAC4E), asset: head };
     assert_eq!((look.appearance.visual_params[0], &*look.bakes), (21, &[bake][..]));
     assert_eq!(look.appearance.texture_entry, entry.encode());
+}
+
+/// The newest appearance of a user's avatar that a client was sent: texture entry, and one of its parameters.
+fn shown_look(client: &Client, name: &str) -> Option<(Vec<u8>, u8)> {
+    client.inbox.iter().rev().find_map(|message| match message {
+        Message::AvatarAppearance(m) if m.sender.id == agent(name).0 => {
+            Some((m.object_data.texture_entry.clone(), m.visual_param.first()?.param_value))
+        }
+        _ => None,
+    })
+}
+
+#[test]
+fn a_kept_appearance_is_shown_before_the_avatars_client_has_sent_one() {
+    let (mut node, ada, bea) = node_of_two();
+    let mut entry = TextureEntry::avatar();
+    entry.faces.insert(8, Face::plain(Uuid::from_u128(0xBA4E)));
+    ask(&mut node, ada, |client| set_appearance(client, 77, entry.encode()));
+    let of_ada = shown_look(&node.clients[bea], "Ada").expect("the client has sent one");
+    assert_eq!(of_ada.1, 77);
+    node.clients[ada].log_out();
+    node.run_ms(2_000);
+    assert_eq!(node.avatars_in(HARBOUR), 1);
+    // As the threads of the store and of logins do it.
+    let mut records = node.records.iter().rev();
+    let kept = records.find_map(|record| match record {
+        Record::Appearance(of, look) if *of == agent("Ada") => Some(StoredAppearance::from(look)),
+        _ => None,
+    });
+    node.store().save_appearances(&[(agent("Ada"), kept.expect("it is kept"))]).unwrap();
+    let stored = node.store().appearance(agent("Ada")).unwrap().expect("it is stored").expect("it is whole");
+    node.clients[bea].inbox.clear();
+    let spot = node.spot(HARBOUR, 128.0, 128.0);
+    let admission = node.admit_in("Ada", spot, Some(stored.into())).expect("there is room");
+    node.relay();
+    let again = node.add_client("Ada", &admission);
+    node.clients[again].open();
+    node.run_ms(3_000);
+    assert!(node.clients[again].sees_itself());
+    assert_eq!(shown_look(&node.clients[bea], "Ada"), Some(of_ada), "it has sent none since");
+    // A newer one of its client replaces it.
+    ask(&mut node, again, |client| set_appearance(client, 78, entry.encode()));
+    assert_eq!(shown_look(&node.clients[bea], "Ada").map(|(_, first)| first), Some(78));
 }
 
 #[test]
