@@ -206,12 +206,12 @@ crashes() {
 }
 
 # What takes hours. Not in the default list: 200 kills of a server in which bots build, and of one in which they carry things, with either database, and a thousand
-# seeds of the simulator's building site and of a viewer that keeps objects.
+# seeds of the simulator's building site, of a viewer that keeps objects, and of users who pass things around.
 step_long() {
   KILLS=200 step_kills
   KILLS=200 step_keep
   KILLS=200 kills_on_postgres
-  cargo test --release -p gateway --lib --locked viewer_cache -- --ignored
+  cargo test --release -p gateway --lib --locked -- --ignored viewer_cache belongings
   cargo run --release -p sim --locked -- --site --clients 12 --storm-s 20 --seeds 1000 --faults rough --restores 4
   cargo run --release -p sim --locked -- --site --clients 12 --storm-s 20 --seeds 200 --faults panics --hosts 2 --moves
 }

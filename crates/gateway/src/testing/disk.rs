@@ -22,7 +22,7 @@ use store::{ItemEffect, ObjectRows, RegionChanges, RegionRow, Store, StoredRegio
 const FRESH: Uuid = Uuid::from_u128(0xCAC4E);
 const SAVE: Duration = Duration::from_millis(250);
 
-/// Rows of a region's objects: all that a crash leaves.
+/// Rows of a region's objects, and inventories: all that a crash leaves.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DiskRows {
     row: Option<RegionRow>,
@@ -30,10 +30,28 @@ pub(crate) struct DiskRows {
     states: BTreeMap<LocalId, Vec<u8>>,
     /// Servers that have loaded them.
     n_servers: u64,
+    /// On a server that has some. Then the region's rows are theirs, too.
+    inventories: Option<DiskInventories>,
 }
 
 impl DiskRows {
-    fn stored(&self) -> StoredRegion {
+    /// Number of the servers that have begun with them.
+    pub(super) const fn n_servers(&self) -> u64 {
+        self.n_servers
+    }
+
+    /// Inventories that an earlier server has left.
+    pub(super) fn inventories(&self) -> Option<DiskInventories> {
+        self.inventories.clone()
+    }
+
+    fn stored(&self, region: WorldId) -> StoredRegion {
+        if let Some(DiskInventories { store, .. }) = &self.inventories {
+            // As a server does before it reads the region.
+            store.release_all_held().expect("a database in memory");
+            store.release_all_marks().expect("a database in memory");
+            return store.region_objects(region).expect("a database in memory");
+        }
         let rows = |values: &BTreeMap<LocalId, Vec<u8>>| {
             let mut rows = ObjectRows::default();
             values.iter().for_each(|(id, value)| rows.push(*id, value));
@@ -114,7 +132,8 @@ impl RegionDisk {
             moving_bytes_per_s: 1 << 20,
             unix_start_s: START_S.cast_signed(),
         };
-        let (keeper, mut loaded) = Keeper::load(&config, &rows.stored(), FRESH).expect("rows of this region");
+        let (keeper, mut loaded) =
+            Keeper::load(&config, &rows.stored(region), FRESH).expect("rows of this region");
         loaded.objects.version_floor = StoredObjects::floor_at(START_S + 60 * rows.n_servers);
         rows.n_servers += 1;
         assert!(loaded.damaged.is_empty() && loaded.n_mended == 0, "{:?}", loaded.damaged);
@@ -178,6 +197,6 @@ impl RegionDisk {
 
     /// The process is killed.
     pub(crate) fn into_rows(self) -> DiskRows {
-        self.rows
+        DiskRows { inventories: self.inventories, ..self.rows }
     }
 }

@@ -205,6 +205,8 @@ pub(crate) struct Node {
     store: Option<Arc<Store>>,
     /// Worn objects of users in saved regions.
     wardrobe: Wardrobe,
+    /// Number of the servers before this one on the same disk.
+    incarnation: Incarnation,
 }
 
 /// The regions that are saved.
@@ -236,9 +238,12 @@ impl Node {
     }
 
     fn begin(setup: Setup, rows: Option<DiskRows>) -> Self {
+        let n_former = rows.as_ref().map_or(0, DiskRows::n_servers);
         let inventories = setup.keeps_assets.then(|| {
-            let store = store();
-            DiskInventories { assets: Arc::new(MemoryAssets::beside(Arc::clone(&store))), store }
+            rows.as_ref().and_then(DiskRows::inventories).unwrap_or_else(|| {
+                let store = store();
+                DiskInventories { assets: Arc::new(MemoryAssets::beside(Arc::clone(&store))), store }
+            })
         });
         let mut kept = rows.map(|rows| {
             let terrain = Arc::new(Terrain::flat(256, GROUND_M));
@@ -301,7 +306,8 @@ impl Node {
             sessions_max: setup.sessions_max,
             arrival_timeout: ARRIVAL_TIMEOUT,
         };
-        let mut seed = 0_u128;
+        // Ids of a server are none of the servers before it.
+        let mut seed = u128::from(n_former) << 64;
         let entropy = Box::new(move || {
             seed += 1;
             seed.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835).to_le_bytes()
@@ -333,7 +339,8 @@ impl Node {
             out: Outbox::default(),
             crowd: 0,
             store,
-            wardrobe: Wardrobe::new(Uuid::from_u128(0xD3E55)),
+            wardrobe: Wardrobe::new(Uuid::from_u128(0xD3E55 + u128::from(n_former))),
+            incarnation: Incarnation(n_former as u16),
         }
     }
 
@@ -371,7 +378,7 @@ impl Node {
         look: Option<Look>,
     ) -> Result<Admission, LoginRefusal> {
         let login = Login {
-            incarnation: Incarnation(0),
+            incarnation: self.incarnation,
             agent: agent(name),
             first_name: name.into(),
             last_name: "Resident".into(),

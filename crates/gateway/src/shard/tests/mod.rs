@@ -2,6 +2,7 @@
 
 mod arrival;
 mod avatars;
+mod belongings;
 mod capabilities;
 mod chat;
 mod coverage;
