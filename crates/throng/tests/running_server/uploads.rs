@@ -1,7 +1,11 @@
 //! Uploads by capabilities: long bodies, and their assets behind the end of a server.
 
+mod without_database;
+
 use crate::foreign_pages::login;
+use crate::regions::{out, run};
 use crate::server::Server;
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
@@ -97,4 +101,62 @@ fn a_refused_upload_has_a_reason_and_uses_its_address_up() {
     assert!(why.contains("The upload is refused: the texture is not a JPEG 2000 codestream."), "{why}");
     assert_eq!(post(&server, &address, TEXTURE).0, 404, "the address is used up");
     counts_one(&server, "refused");
+}
+
+/// A texture of this number of bytes more than the first one, which has other content then.
+fn longer_texture(bytes: usize) -> Vec<u8> {
+    let mut texture = TEXTURE.to_vec();
+    texture.resize(TEXTURE.len() + bytes, 0);
+    texture
+}
+
+/// Uploads a texture, and expects the server to refuse it for such a reason.
+fn is_refused_for(server: &Server, address: &str, texture: &[u8], reason: &str) {
+    let (status, answer) = post(server, address, texture);
+    assert!(status == 200 && answer.contains("<string>error</string>"), "{answer}");
+    assert!(answer.contains(&format!("The upload is refused: {reason}")), "{answer}");
+    assert!(!answer.contains("new_asset"), "{answer}");
+}
+
+/// The bytes of an asset as clients get them.
+fn served(server: &Server, seed: &str, asset: &str) -> (u16, Vec<u8>) {
+    server.get_public_bytes(&format!("{seed}/ViewerAsset/?texture_id={asset}"))
+}
+
+#[test]
+fn uploads_that_the_disk_does_not_take_are_refused_and_those_that_were_answered_are_kept() {
+    let mut server = Server::start();
+    let seed = enter(&server);
+    let kept = upload(&server, &seed);
+    assert_eq!(served(&server, &seed, &kept).0, 200);
+    // The mode of a folder does not bind root. A file in its place takes no file of any user.
+    let folder = server.data.path().join("assets");
+    let aside = server.data.path().join("assets.aside");
+    fs::rename(&folder, &aside).unwrap();
+    fs::write(&folder, b"").unwrap();
+    let texture = longer_texture(1);
+    std::thread::scope(|scope| {
+        for bytes in 1..4 {
+            let (server, seed) = (&server, &seed);
+            scope.spawn(move || {
+                let address = uploader(server, seed);
+                let reason = "the bytes of the asset could not be stored: error while writing the bytes";
+                is_refused_for(server, &address, &longer_texture(bytes), reason);
+            });
+        }
+    });
+    server.wait_until("none waits", |server| server.metric("throng_upload_bytes") == Some(0.0));
+    assert_eq!(served(&server, &seed, &kept), (200, TEXTURE.to_vec()), "from the cache");
+    fs::remove_file(&folder).unwrap();
+    fs::rename(&aside, &folder).unwrap();
+
+    let (status, answer) = post(&server, &uploader(&server, &seed), &texture);
+    assert!(status == 200 && answer.contains("<string>complete</string>"), "{answer}");
+    let later = between(&answer, "<key>new_asset</key><uuid>", "</uuid>");
+    server.kill();
+    server.start_again();
+    let seed = enter(&server);
+    assert_eq!(served(&server, &seed, &kept), (200, TEXTURE.to_vec()));
+    assert_eq!(served(&server, &seed, later), (200, texture));
+    out(&run(&server, &["verify", "--deep"]));
 }
