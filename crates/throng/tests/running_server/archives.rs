@@ -5,8 +5,10 @@ mod defective;
 mod flipped;
 mod furnished;
 mod kill;
+mod options;
 mod reports;
 mod sample;
+mod several;
 
 use crate::regions::{fails, get, out, run};
 use crate::server::{Server, throng};
