@@ -19,12 +19,12 @@ const SOURCE_ITEM: i32 = 3;
 /// Offsets of the ids of object, item and asset in the parameters of an item.
 const ITEM_OBJECT_AT: usize = 3 * 16;
 const ITEM_AT: usize = 4 * 16;
+const ITEM_ASSET_AT: usize = 5 * 16;
 /// The source is an asset of the estate: agent, session, and its type are the parameters.
 const SOURCE_ESTATE: i32 = 4;
 /// Offset of the type, and the only type: the covenant, a notecard.
 const ESTATE_TYPE_AT: usize = 2 * 16;
 const ESTATE_COVENANT: i32 = 0;
-const ITEM_ASSET_AT: usize = 5 * 16;
 /// Bytes of an asset in one TransferPacket.
 const TRANSFER_PART: usize = 1_000;
 /// Bytes of an asset that is sent as a transfer: texts and the like. Viewers fetch textures, sounds and meshes over HTTP.

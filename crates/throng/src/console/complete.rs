@@ -41,17 +41,24 @@ pub(super) fn complete(tree: &CommandTree, names: &dyn Names, line: &str) -> (us
 /// Words that continue established commands.
 fn established(before: &[String]) -> impl Iterator<Item = String> {
     ESTABLISHED.iter().filter_map(move |row| {
-        let mut patterns = row.patterns();
+        // Options stand before the arguments while a line is being typed.
+        let mut patterns = row.patterns().peekable();
         for word in before {
+            if patterns.peek() == Some(&Pattern::Options) {
+                if word.starts_with('-') {
+                    continue;
+                }
+                patterns.next();
+            }
             match patterns.next()? {
                 Pattern::Literal(literal) if word.eq_ignore_ascii_case(literal) => {}
                 Pattern::One(_) => {}
-                Pattern::Literal(_) | Pattern::Rest(_) => return None,
+                Pattern::Literal(_) | Pattern::Rest(_) | Pattern::Options => return None,
             }
         }
         match patterns.next()? {
             Pattern::Literal(literal) => Some(literal.to_owned()),
-            Pattern::One(_) | Pattern::Rest(_) => None,
+            Pattern::One(_) | Pattern::Rest(_) | Pattern::Options => None,
         }
     })
 }

@@ -1,6 +1,8 @@
 //! Translation of the established commands by their [table](super::table). No input or output.
 
+use super::options::{self, SplitWords};
 use super::table::{ESTABLISHED, Established};
+use super::tree::CommandTree;
 
 /// Arguments of this program that a line stands for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,12 +26,28 @@ pub(super) enum Pattern<'a> {
     One(&'a str),
     /// All words that follow, at least one.
     Rest(&'a str),
+    /// Options of the subcommand, here or anywhere behind.
+    Options,
+}
+
+/// Sign of options in a command of the table, and in its subcommand.
+const OPTIONS_THERE: &str = "[OPTION…]";
+const OPTIONS_HERE: &str = "OPTION…";
+
+/// Arguments of a line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Captured {
+    /// Names and values.
+    values: Vec<(&'static str, String)>,
+    /// As the subcommand has them.
+    options: Vec<String>,
 }
 
 impl Established {
     /// Its words.
     pub(super) fn patterns(&self) -> impl Iterator<Item = Pattern<'static>> {
         self.command.split(' ').map(|word| match word.strip_suffix('…') {
+            _ if word == OPTIONS_THERE => Pattern::Options,
             Some(name) => Pattern::Rest(name),
             None if is_name(word) => Pattern::One(word),
             None => Pattern::Literal(word),
@@ -40,20 +58,34 @@ impl Established {
     pub(super) fn phrase(&self) -> String {
         let literals = self.patterns().map_while(|pattern| match pattern {
             Pattern::Literal(word) => Some(word),
-            Pattern::One(_) | Pattern::Rest(_) => None,
+            Pattern::One(_) | Pattern::Rest(_) | Pattern::Options => None,
         });
         literals.collect::<Vec<_>>().join(" ")
     }
 
-    /// Values of its arguments in a line; none if the line is another command. Arguments are no options: with one, the line is a subcommand of this program.
-    fn captures(&self, words: &[String]) -> Option<Vec<(&'static str, String)>> {
+    /// Its arguments in a line; none if the line is another command. Where it has no options, the line is a subcommand of this program with one.
+    fn captures(&self, tree: &CommandTree, words: &[String]) -> Option<Captured> {
+        let n_literals = self.patterns().take_while(|pattern| matches!(pattern, Pattern::Literal(_))).count();
+        if !self.patterns().any(|pattern| pattern == Pattern::Options) {
+            return Some(Captured { values: self.values(words)?, options: Vec::new() });
+        }
+        let (phrase, rest) = words.split_at_checked(n_literals)?;
+        let path: Vec<String> = self.subcommand.split(' ').map(ToOwned::to_owned).collect();
+        let leaf = tree.leaf(&path).expect("the table has subcommands of this program");
+        let SplitWords { options, arguments } = options::split(&path[..leaf.depth].join(" "), leaf, rest);
+        let values = self.values(&[phrase, &arguments[..]].concat())?;
+        Some(Captured { values, options })
+    }
+
+    /// Values of its arguments in a line without options.
+    fn values(&self, words: &[String]) -> Option<Vec<(&'static str, String)>> {
         let mut captured = Vec::new();
         let mut words = words.iter();
-        for pattern in self.patterns() {
+        for pattern in self.patterns().filter(|pattern| *pattern != Pattern::Options) {
             let word = words.next()?;
             match pattern {
                 Pattern::Literal(literal) if word.eq_ignore_ascii_case(literal) => {}
-                Pattern::Literal(_) => return None,
+                Pattern::Literal(_) | Pattern::Options => return None,
                 Pattern::One(name) => captured.push((name, word.clone())),
                 Pattern::Rest(name) => {
                     let all: Vec<&str> =
@@ -80,24 +112,30 @@ fn is_name(word: &str) -> bool {
 /// # Errors
 /// [`RegionMissing`].
 pub(super) fn translate(
+    tree: &CommandTree,
     words: &[String],
     region: Option<&str>,
 ) -> Option<Result<Translation, RegionMissing>> {
     ESTABLISHED.iter().find_map(|row| {
-        let captured = row.captures(words)?;
+        let captured = row.captures(tree, words)?;
         Some(expand(row.subcommand, &captured, region))
     })
 }
 
 fn expand(
     subcommand: &str,
-    captured: &[(&'static str, String)],
+    Captured { values: captured, options }: &Captured,
     region: Option<&str>,
 ) -> Result<Translation, RegionMissing> {
     let mut translation = Translation::default();
     let mut has_mark = false;
+    let names_regions = options::names_regions(options);
     for token in subcommand.split(' ') {
-        if let Some(name) = token.strip_prefix('<') {
+        if token == OPTIONS_HERE {
+            translation.words.extend_from_slice(options);
+        } else if names_regions && token.starts_with("--region=") {
+            // The chosen one is not meant.
+        } else if let Some(name) = token.strip_prefix('<') {
             translation.input = Some(value(name, captured, region)? + "\n");
         } else if let Some(token) = token.strip_prefix('[').and_then(|token| token.strip_suffix(']')) {
             if region.is_some() {
@@ -153,7 +191,11 @@ mod tests {
     }
 
     fn translated(line: &str) -> Translation {
-        translate(&words(line), Some("Old Town")).expect(line).expect("a region is chosen")
+        translate_in(line, Some("Old Town")).expect(line).expect("a region is chosen")
+    }
+
+    fn translate_in(line: &str, region: Option<&str>) -> Option<Result<Translation, RegionMissing>> {
+        translate(&CommandTree::new(), &words(line), region)
     }
 
     #[test]
@@ -171,11 +213,30 @@ mod tests {
             ("create region 'New Town'", "region create 'New Town'"),
             ("remove-region New Town", "region remove 'New Town'"),
             ("delete-region New Town", "region remove --delete-content 'New Town'"),
+            ("load oar --merge x.oar", "oar load '--region=Old Town' --merge x.oar"),
+            (
+                "load oar x.oar -m --displacement <1,2,3> --default-user 'Ada Lovelace'",
+                "oar load '--region=Old Town' --merge '--displacement=<1,2,3>' '--default-user=Ada Lovelace' x.oar",
+            ),
+            (
+                "save oar --noassets --perm=CT x.oar",
+                "oar save '--region=Old Town' --noassets --perm=CT x.oar",
+            ),
+            ("save oar --all -h http://grid x.oar", "oar save --all --home=http://grid x.oar"),
+            ("load oar --region Harbour x.oar", "oar load --region=Harbour x.oar"),
+            (
+                "load iar -m Ada Lovelace /Objects box.iar",
+                "iar load '--user=Ada Lovelace' --folder=/Objects --merge box.iar",
+            ),
         ] {
             let translation = translated(line);
             let shown: Vec<String> =
                 translation.words.iter().map(|word| crate::console::words::quoted(word)).collect();
             assert_eq!((shown.join(" ").as_str(), translation.input), (expected, None), "{line}");
+            let arguments = std::iter::once("throng").chain(translation.words.iter().map(String::as_str));
+            if let Err(error) = Cli::try_parse_from(arguments) {
+                panic!("{line}: {error}");
+            }
         }
         let create = translated("create user Ada Lovelace 'a secret'");
         assert_eq!(create.words, ["user", "add", "Ada", "Lovelace"]);
@@ -195,16 +256,21 @@ mod tests {
             "create user Ada",
             "create region Quay Regions.ini",
             "region restart Harbour",
+            "load oar",
+            "load oar --merge",
+            "load oar x.oar y.oar",
         ] {
-            assert_eq!(translate(&words(line), Some("Harbour")), None, "{line}");
+            assert_eq!(translate_in(line, Some("Harbour")), None, "{line}");
         }
     }
 
     #[test]
     fn without_a_region_only_commands_that_need_one_are_refused() {
-        let without = |line: &str| translate(&words(line), None).expect(line);
+        let without = |line: &str| translate_in(line, None).expect(line);
         assert_eq!(without("backup"), Err(RegionMissing));
         assert_eq!(without("show users").expect("of all regions").words, ["user", "online"]);
+        assert_eq!(without("save oar x.oar"), Err(RegionMissing));
+        assert_eq!(without("save oar --all x.oar").expect("of all").words, ["oar", "save", "--all", "x.oar"]);
     }
 
     /// The line of a row, with a value for each argument.
@@ -217,19 +283,25 @@ mod tests {
             _ => "Word",
         };
         let word = |pattern| match pattern {
-            Pattern::Literal(word) => word.to_owned(),
-            Pattern::One(name) | Pattern::Rest(name) => example(name).to_owned(),
+            Pattern::Literal(word) => Some(word.to_owned()),
+            Pattern::One(name) | Pattern::Rest(name) => Some(example(name).to_owned()),
+            Pattern::Options => None,
         };
-        row.patterns().map(word).collect()
+        row.patterns().filter_map(word).collect()
     }
 
     #[test]
     fn every_row_is_reached_and_its_subcommand_is_there() {
+        let tree = CommandTree::new();
         for row in ESTABLISHED {
             let line = line_of(row);
-            let first = ESTABLISHED.iter().find(|row| row.captures(&line).is_some());
+            let first = ESTABLISHED.iter().find(|row| row.captures(&tree, &line).is_some());
             assert_eq!(first, Some(row), "another row takes {line:?}");
-            let translation = translate(&line, Some("Harbour")).expect("a row").expect("a region");
+            let has_options = |text: &str, sign: &str| text.split(' ').any(|word| word == sign);
+            let both = [(row.command, OPTIONS_THERE), (row.subcommand, OPTIONS_HERE)];
+            let [there, here] = both.map(|(text, sign)| has_options(text, sign));
+            assert_eq!(there, here, "{}", row.command);
+            let translation = translate(&tree, &line, Some("Harbour")).expect("a row").expect("a region");
             let arguments = std::iter::once("throng").chain(translation.words.iter().map(String::as_str));
             if let Err(error) = Cli::try_parse_from(arguments) {
                 panic!("{}: {:?}: {error}", row.command, translation.words);

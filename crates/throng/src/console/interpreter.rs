@@ -110,7 +110,7 @@ impl Interpreter {
             ("change", Some("region")) => return Ok(Step::ChangeRegion(words[2..].join(" "))),
             _ => {}
         }
-        if let Some(translated) = established::translate(&words, self.region.as_deref()) {
+        if let Some(translated) = established::translate(&self.tree, &words, self.region.as_deref()) {
             let translated = translated.map_err(|RegionMissing| LineError::NoRegion)?;
             let mut run = self.run(&translated.words)?;
             run.input = translated.input;
@@ -201,6 +201,12 @@ mod tests {
             (Some("user add Ada Lovelace"), Some("secret\n"))
         );
         assert_eq!(run("backup").shown.as_deref(), Some("region save Harbour"));
+        let merge = run("load oar --merge house.oar");
+        assert_eq!(merge.args, ["oar", "load", "--data=d", "--region=Harbour", "--merge", "house.oar"]);
+        let all = interpreter(None).interpret("save oar --all grid.oar");
+        assert!(
+            matches!(all, Ok(Step::Run(run)) if run.args == ["oar", "save", "--data=d", "--all", "grid.oar"])
+        );
     }
 
     #[test]

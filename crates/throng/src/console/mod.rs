@@ -13,6 +13,7 @@ mod editor;
 mod established;
 mod help;
 mod interpreter;
+mod options;
 mod session;
 mod table;
 mod tree;

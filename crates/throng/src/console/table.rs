@@ -2,7 +2,7 @@
 //!
 //! In a command, words of capitals are arguments; with `…` at its end, an argument takes the rest of the line. In the subcommand the same words stand for them;
 //! `FIRST+LAST` is both as one argument, `REGION` the chosen region, `[…]` only there with one, and `<` marks an argument that the subcommand reads from its
-//! standard input.
+//! standard input. `[OPTION…]` are options of the subcommand, anywhere in the line, which come to `OPTION…`.
 
 /// A command of the other console.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,10 +62,18 @@ pub(super) const ESTABLISHED: &[Established] = &[
     row("objects", "show object id ID", "objects show ID"),
     row("objects", "show object owner ID", "objects list --owner=ID [--region=REGION]"),
     row("objects", "delete object owner ID", "objects delete --owner=ID --region=REGION"),
-    row("archives", "load oar FILE", "oar load --region=REGION FILE"),
-    row("archives", "save oar FILE", "oar save --region=REGION FILE"),
-    row("archives", "load iar FIRST LAST FOLDER FILE", "iar load --user=FIRST+LAST --folder=FOLDER FILE"),
-    row("archives", "save iar FIRST LAST FOLDER FILE", "iar save --user=FIRST+LAST --folder=FOLDER FILE"),
+    row("archives", "load oar [OPTION…] FILE", "oar load --region=REGION OPTION… FILE"),
+    row("archives", "save oar [OPTION…] FILE", "oar save --region=REGION OPTION… FILE"),
+    row(
+        "archives",
+        "load iar [OPTION…] FIRST LAST FOLDER FILE",
+        "iar load --user=FIRST+LAST --folder=FOLDER OPTION… FILE",
+    ),
+    row(
+        "archives",
+        "save iar [OPTION…] FIRST LAST FOLDER FILE",
+        "iar save --user=FIRST+LAST --folder=FOLDER OPTION… FILE",
+    ),
     row("logins", "login enable", "login enable"),
     row("logins", "login disable", "login disable"),
     row("logins", "login status", "login status"),

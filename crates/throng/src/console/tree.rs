@@ -101,6 +101,11 @@ impl<'a> Leaf<'a> {
         self.command.get_arguments().find(|arg| arg.get_long() == Some(long))
     }
 
+    /// True for an option of it that has a value.
+    pub(super) fn takes_value(&self, long: &str) -> bool {
+        self.option(long).is_some_and(|arg| arg.get_action().takes_values())
+    }
+
     /// Its options, as `--name`.
     pub(super) fn options(&self) -> impl Iterator<Item = String> {
         let longs = self.command.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(Arg::get_long);
@@ -160,8 +165,7 @@ impl<'a> Leaf<'a> {
         while let Some(word) = words.next() {
             match word.strip_prefix("--") {
                 Some(long) => {
-                    let takes_value = |arg: &Arg| arg.get_action().takes_values();
-                    if !long.contains('=') && self.option(long).is_some_and(takes_value) {
+                    if !long.contains('=') && self.takes_value(long) {
                         words.next();
                     }
                 }
