@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use store::AssetHash;
 
 /// Bytes of an entry.
-const ENTRY: usize = 40;
+pub(crate) const ENTRY: usize = 40;
 /// The bytes are there.
 const PRESENT: u32 = 1;
 
@@ -27,6 +27,26 @@ pub(crate) struct ListedContent {
     pub(crate) length: u32,
     /// False if its bytes were lost before the backup.
     pub(crate) is_present: bool,
+}
+
+impl ListedContent {
+    /// Its entry.
+    pub(crate) fn encode(self) -> [u8; ENTRY] {
+        let Self { hash, length, is_present } = self;
+        let mut entry = [0; ENTRY];
+        entry[..32].copy_from_slice(&hash.0);
+        entry[32..36].copy_from_slice(&length.to_le_bytes());
+        entry[36..].copy_from_slice(&(if is_present { PRESENT } else { 0 }).to_le_bytes());
+        entry
+    }
+
+    /// The content of an entry. Flags without a meaning are left out.
+    pub(crate) fn decode(entry: &[u8; ENTRY]) -> Self {
+        const LONG: &str = "an entry has 40 bytes";
+        let number = |at: usize| u32::from_le_bytes(*entry[at..].first_chunk().expect(LONG));
+        let hash = AssetHash(*entry.first_chunk().expect(LONG));
+        Self { hash, length: number(32), is_present: number(36) & PRESENT != 0 }
+    }
 }
 
 /// Sums of a list.
@@ -67,10 +87,7 @@ impl ContentListWriter {
         let ListedContent { hash, length, is_present } = content;
         assert!(self.last.is_none_or(|last| last < hash), "contents come in the order of their hashes");
         self.last = Some(hash);
-        let mut entry = [0; ENTRY];
-        entry[..32].copy_from_slice(&hash.0);
-        entry[32..36].copy_from_slice(&length.to_le_bytes());
-        entry[36..].copy_from_slice(&(if is_present { PRESENT } else { 0 }).to_le_bytes());
+        let entry = content.encode();
         self.hasher.update(&entry);
         self.sum.file.bytes += ENTRY as u64;
         self.sum.contents += 1;
@@ -123,16 +140,13 @@ impl Iterator for ContentList {
     type Item = Result<ListedContent, FileFailure>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        const LONG: &str = "an entry has 40 bytes";
         self.n_left = self.n_left.checked_sub(1)?;
         let mut entry = [0; ENTRY];
         if let Err(why) = self.input.read_exact(&mut entry) {
             self.n_left = 0;
             return Some(Err(failed("read", &self.path)(why)));
         }
-        let number = |at: usize| u32::from_le_bytes(*entry[at..].first_chunk().expect(LONG));
-        let hash = AssetHash(*entry.first_chunk().expect(LONG));
-        Some(Ok(ListedContent { hash, length: number(32), is_present: number(36) & PRESENT != 0 }))
+        Some(Ok(ListedContent::decode(&entry)))
     }
 }
 

@@ -53,3 +53,30 @@ pub use verify::{
     FaultList, FlawKind, RegionToVerify, StoredFlaw, StoredPart, Verification, VerifyError, VerifyOrder,
     verify,
 };
+
+/// Decoders and encoders of the files, for fuzz targets.
+#[cfg(fuzzing)]
+pub mod fuzzing {
+    use crate::content_list::{ENTRY, ListedContent};
+    use crate::{Manifest, ManifestError};
+
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    /// [`ManifestError`].
+    pub fn decode_manifest(bytes: &[u8]) -> Result<Manifest, ManifestError> {
+        Manifest::decode(bytes)
+    }
+
+    /// A manifest as it is written.
+    #[must_use]
+    pub fn encode_manifest(manifest: &Manifest) -> Vec<u8> {
+        manifest.encode()
+    }
+
+    /// An entry of a list of contents as it is written again.
+    #[must_use]
+    pub fn entry_again(entry: &[u8; ENTRY]) -> [u8; ENTRY] {
+        ListedContent::decode(entry).encode()
+    }
+}

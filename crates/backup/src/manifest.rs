@@ -108,7 +108,7 @@ impl Manifest {
         write_whole(path, &self.encode())
     }
 
-    fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let body = serde_json::to_string(self).expect("a manifest becomes JSON");
         let blake3 = blake3::hash(body.as_bytes()).to_hex().to_string();
         let head = Head { throng_backup: FORM, bytes: body.len() as u64, blake3 };
@@ -116,7 +116,7 @@ impl Manifest {
         format!("{head}\n{body}\n").into_bytes()
     }
 
-    fn decode(bytes: &[u8]) -> Result<Self, ManifestError> {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, ManifestError> {
         let end = bytes.iter().position(|byte| *byte == b'\n').ok_or(ManifestError::Damaged)?;
         let (head, body) = (&bytes[..end], &bytes[end + 1..]);
         let head: Head = serde_json::from_slice(head).map_err(|_| ManifestError::Damaged)?;
@@ -125,7 +125,7 @@ impl Manifest {
         }
         let body = body.strip_suffix(b"\n").ok_or(ManifestError::Damaged)?;
         let is_whole = body.len() as u64 == head.bytes && blake3::hash(body).to_hex().as_str() == head.blake3;
-        if !is_whole {
+        if !is_whole && !cfg!(fuzzing) {
             return Err(ManifestError::Damaged);
         }
         serde_json::from_slice(body).map_err(|_| ManifestError::Damaged)
