@@ -110,10 +110,11 @@ await main(
       const stored = await itemOf(ada, item.itemID);
       assert(stored.name === 'Tetrahedron' && stored.type === AssetType.Object, `the item is ${stored.name} of type ${stored.type}`);
       const object = await within('rezInWorld', stored.rezInWorld(new Vector3([140, 120, 30])));
-      const { meshData } = object.extraParams;
-      assert(meshData, 'the object is made of no mesh');
-      await isServedAsMesh(ada, meshData.meshData, bytes);
-      return { id: meshData.meshData, bytes };
+      // A mesh is a sculpt of type 5 in the protocol.
+      const { sculptData } = object.extraParams;
+      assert(sculptData?.type === 5, 'the object is made of no mesh');
+      await isServedAsMesh(ada, sculptData.texture, bytes);
+      return { id: sculptData.texture, bytes };
     });
 
     await step('what is no texture is refused with a reason', async () => {

@@ -131,7 +131,9 @@ await main(
   { server: { config: 'wear.toml' }, noisy: true },
 );
 
-const itemShown = ({ NameValue }) => NameValue?.get('AttachItemID')?.value;
+function itemShown({ NameValue }) {
+  return NameValue?.get('AttachItemID')?.value;
+}
 
 /** All that a user wears, as a client shows it at the avatar. */
 function outfitOf(client, owner) {

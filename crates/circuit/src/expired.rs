@@ -55,6 +55,11 @@ impl Expired {
         self.acked.pop_front()
     }
 
+    /// True without packets and without acks.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.packets.is_empty() && self.acked.is_empty()
+    }
+
     /// Forgets packets sent more than a minute ago, and frees the memory of a past peak.
     pub(crate) fn forget_old(&mut self, now: Instant) {
         while self.packets.pop_front_if(|&mut (_, sent_at)| now.since(sent_at) > KEPT_FOR).is_some() {}

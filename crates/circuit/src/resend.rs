@@ -59,7 +59,8 @@ pub(crate) struct InFlight {
     held_until: Option<Instant>,
     /// Numbers of perishable packets that were not acked in time, until the application has asked for them.
     lost: VecDeque<u32>,
-    expired: Expired,
+    /// Perishable packets whose acks may come late; none on a path that has lost nothing for a minute.
+    expired: Option<Box<Expired>>,
     /// The packet sent last, whether it is still here or not.
     newest: Option<u32>,
     losses: Losses,
@@ -164,7 +165,7 @@ impl InFlight {
             let expires = is_overdue && packet.datagram.is_empty();
             if expires {
                 lost.push_back(packet.sequence);
-                expired.push(packet.sequence, packet.sent_at);
+                expired.get_or_insert_default().push(packet.sequence, packet.sent_at);
             }
             !expires
         });
@@ -187,14 +188,14 @@ impl InFlight {
 
     /// The ack of an expired perishable packet has come: the time at which that was sent, and the packet is lost no more. None if there is no such packet.
     pub(crate) fn on_late_ack(&mut self, sequence: u32) -> Option<Instant> {
-        let sent_at = self.expired.on_ack(sequence)?;
+        let sent_at = self.expired.as_mut()?.on_ack(sequence)?;
         self.lost.retain(|&lost| lost != sequence);
         Some(sent_at)
     }
 
     /// The number of a perishable packet that was acked after it had expired.
     pub(crate) fn pop_late_ack(&mut self) -> Option<u32> {
-        self.expired.pop_acked()
+        self.expired.as_mut()?.pop_acked()
     }
 
     /// True if the packet with this number waits for its ack.
@@ -236,7 +237,10 @@ impl InFlight {
     /// Frees the memory of a past peak: the part not needed since the last call, if that is most of it. A small surplus stays, since it
     /// would only be allocated again.
     pub(crate) fn free_spare(&mut self, now: Instant) {
-        self.expired.forget_old(now);
+        if let Some(expired) = &mut self.expired {
+            expired.forget_old(now);
+        }
+        self.expired.take_if(|expired| expired.is_empty());
         let needed = std::mem::replace(&mut self.peak, self.packets.len()).max(8);
         if self.packets.capacity() >= 8 * needed {
             self.packets.shrink_to(2 * needed);

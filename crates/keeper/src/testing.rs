@@ -76,7 +76,7 @@ pub(crate) fn rich_body(n: u128) -> VersionedBody {
         state: 3,
         material: Material::Glass,
         click_action: 1,
-        scale: Vec3::new(0.001, 2.0, 256.0),
+        scale: Vec3::new(0.5, 2.0, 64.0),
         shape: Shape::plain(ShapeKind::Torus),
         texture_entry: vec![n as u8; 60].into(),
         texture_animation: vec![1; 16].into(),

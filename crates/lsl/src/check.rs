@@ -15,6 +15,7 @@ use crate::dialect;
 use crate::fault::{Fault, Found, Severity};
 use crate::library::Library;
 use crate::lines::Lines;
+use crate::operators::{BinaryOp, UnaryOp};
 use crate::parser;
 use crate::syntax::{
     Declaration, ExprId, ExprKind, Function, Global, Name, Parameter, Script, State, StmtId, StmtKind,
@@ -201,7 +202,7 @@ impl<'a> Checker<'a> {
             match &self.script.expr(id).kind {
                 ExprKind::Integer(_) | ExprKind::Float(_) | ExprKind::Text(_) => {}
                 ExprKind::Place(place) if place.component.is_none() => {}
-                ExprKind::Unary(crate::syntax::UnaryOp::Negate, negated) if self.is_negatable(*negated) => {}
+                ExprKind::Unary(UnaryOp::Negate, negated) if self.is_negatable(*negated) => {}
                 ExprKind::Vector(parts) => rest.extend(parts),
                 ExprKind::Rotation(parts) => rest.extend(parts),
                 ExprKind::List(parts) => rest.extend(self.script.expr_list(*parts)),
@@ -295,7 +296,7 @@ impl<'a> Checker<'a> {
             StmtKind::Empty => {}
             StmtKind::Expr(value) => {
                 self.expression(value);
-                if let ExprKind::Binary(crate::syntax::BinaryOp::Equal, ..) = self.script.expr(value).kind {
+                if let ExprKind::Binary(BinaryOp::Equal, ..) = self.script.expr(value).kind {
                     self.fault(stmt.span, Fault::ComparisonAsStatement);
                 }
             }

@@ -1,6 +1,6 @@
 //! The front end of the Linden Scripting Language: text → checked syntax, with all faults of a script in one reading.
 //!
-//! Start with [`check`]. The rules are those of Second Life's compiler (`sl`) and of OpenSimulator's (`opensim`), as their grammars and the checkers
+//! Start with [`check()`]. The rules are those of Second Life's compiler (`sl`) and of OpenSimulator's (`opensim`), as their grammars and the checkers
 //! of scripts in use have them.
 //!
 //! | part | module |
@@ -8,7 +8,7 @@
 //! | text → tokens | `token`, `lexer`, `dialect` |
 //! | tokens → syntax | `syntax`, `parser` |
 //! | names and scopes | `check::names` |
-//! | types, values and paths | `check` |
+//! | types, values and paths | `types`, `operators`, `check` |
 //! | functions, events and constants | `library` |
 //! | faults and their places | `fault`, `lines` |
 
@@ -18,6 +18,7 @@ mod fault;
 mod lexer;
 mod library;
 mod lines;
+mod operators;
 mod parser;
 mod syntax;
 mod token;

@@ -1,6 +1,7 @@
 //! A script's syntax: nodes in tables, children before their parents, so that no traversal and no drop is recursive.
 
 use crate::Span;
+use crate::operators::{BinaryOp, UnaryOp};
 use crate::types::Type;
 
 /// Index of a name in [`Script::names`].
@@ -41,63 +42,6 @@ pub(crate) struct Name {
 pub(crate) struct Place {
     pub(crate) variable: Name,
     pub(crate) component: Option<Name>,
-}
-
-/// `-x`, `!x`, `~x`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UnaryOp {
-    Negate,
-    Not,
-    BitNot,
-}
-
-/// Operators between two values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum BinaryOp {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
-    Equal,
-    NotEqual,
-    Less,
-    LessEqual,
-    Greater,
-    GreaterEqual,
-    BitAnd,
-    BitOr,
-    BitXor,
-    And,
-    Or,
-    ShiftLeft,
-    ShiftRight,
-}
-
-impl BinaryOp {
-    /// As it is written.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Add => "+",
-            Self::Subtract => "-",
-            Self::Multiply => "*",
-            Self::Divide => "/",
-            Self::Remainder => "%",
-            Self::Equal => "==",
-            Self::NotEqual => "!=",
-            Self::Less => "<",
-            Self::LessEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterEqual => ">=",
-            Self::BitAnd => "&",
-            Self::BitOr => "|",
-            Self::BitXor => "^",
-            Self::And => "&&",
-            Self::Or => "||",
-            Self::ShiftLeft => "<<",
-            Self::ShiftRight => ">>",
-        }
-    }
 }
 
 /// An expression.

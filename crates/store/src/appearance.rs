@@ -2,9 +2,9 @@
 //!
 //! A baked texture is a temporary asset. It does not expire while an appearance names it ([`Store::remove_expired_assets`]).
 
-use crate::damage::first_half;
 use crate::engine::{EngineError, Row, Session, Sql, values};
 use crate::seals;
+use crate::tables::first_half;
 use crate::{Store, StoreError};
 use ids::AgentId;
 use uuid::Uuid;

@@ -101,9 +101,3 @@ pub(crate) fn set_aside(
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
-
-/// As much of a hash as an integer holds: it guards against accidents, not against an attacker with write access to the file.
-pub(crate) fn first_half(hash: &blake3::Hash) -> i64 {
-    let first = hash.as_bytes().first_chunk().expect("a hash has 32 bytes");
-    i64::from_le_bytes(*first)
-}

@@ -5,13 +5,13 @@
 //! ticket of the last transfer that it has the effects of, and no transfer up to that takes effect again: a save whose outcome was unknown may
 //! be repeated, whatever has become of its rows since. Values are bytes to this crate.
 
-use crate::damage::first_half;
 use crate::engine::{ColumnValue, EngineError, Row, Session, Sql, Value, values};
 use crate::held_items::{ChangedInventories, ItemEffect, ItemOrigin, ItemTransfer};
 use crate::held_row::HeldRow;
 use crate::inventory::{Item, marks};
 use crate::object_damage::{ObjectDamage, ObjectPart, key_of, object_of, set_aside};
 use crate::seals;
+use crate::tables::first_half;
 use crate::worn_objects::{WornArrival, WornSave};
 use crate::worn_rows::WornRow;
 use crate::{Store, StoreError};

@@ -2,10 +2,10 @@
 //!
 //! A damaged row is moved to `instances_set_aside` with everything that belongs to it, and reported; the others are read without it.
 
-use crate::damage::{Damage, Part, first_half, hexadecimal, set_aside};
+use crate::damage::{Damage, Part, hexadecimal, set_aside};
 use crate::engine::{EngineError, Row, Session, Sql, Value, values};
-use crate::instance_state::{SEQUENCE_MAX, highest_sequence};
-use crate::seals;
+use crate::instance_state::{SEQUENCE_MAX, highest_sequence, trouble_checksum};
+use crate::tables::first_half;
 use crate::token::world_checksum;
 use crate::{Store, StoreError};
 use ids::{AgentId, Uuid};
@@ -268,11 +268,6 @@ fn checksum(
         hasher.update(&born.to_le_bytes());
     }
     first_half(&hasher.finalize())
-}
-
-/// Of the reason for which an instance's state is unavailable.
-pub(crate) fn trouble_checksum(id: Uuid, trouble: Option<&str>) -> i64 {
-    seals::TROUBLE.of(values![id, trouble])
 }
 
 fn visit_checksum(id: Uuid, visited_s: i64) -> i64 {

@@ -4,9 +4,10 @@
 //! number, assigned when it was copied out of its world, so writers need no order: an earlier state never replaces a later one, and a
 //! journal counts only if it is later than the image beside it.
 
-use crate::damage::{Damage, Part, first_half, hexadecimal, set_aside};
+use crate::damage::{Damage, Part, hexadecimal, set_aside};
 use crate::engine::{EngineError, Session, Sql, values};
-use crate::instance::trouble_checksum;
+use crate::seals;
+use crate::tables::first_half;
 use crate::{Store, StoreError};
 use ids::Uuid;
 
@@ -246,6 +247,11 @@ fn checksum(part: Part, id: Uuid, sequence: i64, bytes: &[u8]) -> i64 {
         .update(&sequence.to_le_bytes())
         .update(bytes);
     first_half(&hasher.finalize())
+}
+
+/// Of the reason for which an instance's state is unavailable.
+pub(crate) fn trouble_checksum(id: Uuid, trouble: Option<&str>) -> i64 {
+    seals::TROUBLE.of(values![id, trouble])
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The row of a region: the frame after which its objects were saved, and what the world needs beside them.
 
-use crate::damage::first_half;
 use crate::engine::{ColumnValue, EngineError, Row, Session, Sql, values};
+use crate::tables::first_half;
 use crate::{Store, StoreError};
 use ids::{Epoch, Ticket, Uuid, WorldId};
 

@@ -4,7 +4,6 @@
 //! everything that has changed up to a frame, so that the stored region is always the whole one of some frame. A damaged row is reported, and the
 //! others are read without it. It stays until a save sets it aside: together with what became of the region without it.
 
-use crate::damage::first_half;
 use crate::engine::{EngineError, Session, Sql, Value, values};
 use crate::held_items::ItemEffect;
 use crate::held_objects::{self, HeldChange};
@@ -13,6 +12,7 @@ use crate::object_rows::ObjectRows;
 use crate::region::{self, RegionRow};
 use crate::region_documents::{self, DocumentChanges};
 use crate::region_land::{LandChanges, LandKey, LandRows};
+use crate::tables::first_half;
 use crate::worn_objects::WornSave;
 use crate::{RebuiltTable, Store, StoreError};
 use ids::{LocalId, Ticket, WorldId};

@@ -7,8 +7,8 @@
 //! The table of each seal has one function for its writers and its readers, beside its statements. Here all seals are known at once, for [the look](crate::seal_check)
 //! at all rows and for the step of the schema that seals the rows of earlier versions.
 
-use crate::damage::first_half;
 use crate::engine::{EngineError, Row, Session, Sql, Value};
+use crate::tables::first_half;
 use crate::tables::{TableCell, hash_cell};
 use std::sync::LazyLock;
 

@@ -320,6 +320,12 @@ impl TableRow {
     }
 }
 
+/// As much of a hash as an integer holds: it guards against accidents, not against an attacker with write access to the file.
+pub(crate) fn first_half(hash: &blake3::Hash) -> i64 {
+    let first = hash.as_bytes().first_chunk().expect("a hash has 32 bytes");
+    i64::from_le_bytes(*first)
+}
+
 /// Adds a cell with its kind and length to a hash.
 pub(crate) fn hash_cell(hasher: &mut blake3::Hasher, cell: Value<'_>) {
     let number;

@@ -1,9 +1,9 @@
 //! Rows of objects that avatars wear.
 
-use crate::damage::first_half;
 use crate::engine::{ColumnValue, EngineError, Row, Session, Sql, values};
 use crate::object_damage::OBJECTS_SET_ASIDE_MAX;
 use crate::seals::{self, seal_numbered};
+use crate::tables::first_half;
 use ids::AgentId;
 use std::sync::Arc;
 use uuid::Uuid;

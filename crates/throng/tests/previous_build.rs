@@ -144,7 +144,9 @@ impl Drop for Visitor {
 }
 
 /// Written by the last build before the newest change of what a data directory contains.
-const PREVIOUS: &str = "data-7a46688";
+const PREVIOUS: &str = "data-ae03521";
+/// By the last build before contents of prims.
+const BEFORE_CONTENTS: &str = "data-7a46688";
 /// By the last build before assets.
 const BEFORE_ASSETS: &str = "data-9e69f6e";
 /// By the last build before objects and land.
@@ -238,7 +240,7 @@ fn every_instance_of_the_previous_build_resumes_and_is_saved_by_this_one() {
 
 #[test]
 fn every_instance_of_former_builds_resumes_and_is_saved_by_this_one() {
-    [FORMER, BEFORE_CASTS, BEFORE_OBJECTS, BEFORE_ASSETS]
+    [FORMER, BEFORE_CASTS, BEFORE_OBJECTS, BEFORE_ASSETS, BEFORE_CONTENTS]
         .into_iter()
         .for_each(|name| every_instance_resumes(&golden(name)));
 }
@@ -285,12 +287,13 @@ fn migrate(data: &TempDir) -> usize {
 fn store_migrate_upgrades_every_state_in_place() {
     assert_eq!(migrate(&golden(FORMER)), 5);
     migrate(&golden(BEFORE_ASSETS));
+    migrate(&golden(BEFORE_CONTENTS));
     migrate(&previous_data());
 }
 
 #[test]
 fn recordings_of_former_builds_are_read() {
-    for name in [BEFORE_CASTS, BEFORE_OBJECTS, BEFORE_ASSETS, PREVIOUS] {
+    for name in [BEFORE_CASTS, BEFORE_OBJECTS, BEFORE_ASSETS, BEFORE_CONTENTS, PREVIOUS] {
         let recording = golden_path(name).join("recordings/harbour.throngrec");
         let output = Command::new(THIS).arg("replay").arg(recording).output().unwrap();
         assert!(output.status.success(), "{name}: {output:?}");

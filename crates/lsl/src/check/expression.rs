@@ -4,8 +4,9 @@ use super::Checker;
 use super::names::Kind;
 use crate::fault::Fault;
 use crate::library::Library;
-use crate::syntax::{BinaryOp, Expr, ExprId, ExprKind, ExprList, Global, Name, Place, UnaryOp};
-use crate::types::{self, Type};
+use crate::operators::{self, BinaryOp, UnaryOp};
+use crate::syntax::{Expr, ExprId, ExprKind, ExprList, Global, Name, Place};
+use crate::types::Type;
 
 /// A variable as it is used.
 #[derive(Clone, Copy)]
@@ -70,7 +71,7 @@ impl Checker<'_> {
                     UnaryOp::Not => "!",
                     UnaryOp::BitNot => "~",
                 };
-                let ty = types::unary(op, value);
+                let ty = operators::unary(op, value);
                 if ty.is_none() {
                     self.fault(expr.span, Fault::UnaryOperator { op: op_str, value });
                 }
@@ -128,7 +129,7 @@ impl Checker<'_> {
 
     fn binary(&mut self, expr: Expr, op: BinaryOp, left_id: ExprId, right_id: ExprId) -> Option<Type> {
         let (left, right) = (self.type_of(left_id)?, self.type_of(right_id)?);
-        let ty = types::binary(op, left, right);
+        let ty = operators::binary(op, left, right);
         if ty.is_none() {
             self.fault(expr.span, Fault::Operator { left, op: op.as_str(), right });
         }
@@ -158,7 +159,7 @@ impl Checker<'_> {
                 self.fault(expr.span, Fault::Assignment { name, wanted, found });
                 return None;
             }
-            Some(op) if !types::assigns(op, wanted, found) => {
+            Some(op) if !operators::assigns(op, wanted, found) => {
                 self.fault(expr.span, Fault::Operator { left: wanted, op: op.as_str(), right: found });
                 return None;
             }

@@ -18,7 +18,7 @@ fn faults(source: &str) -> Vec<String> {
 fn in_handler(statements: &str) -> Vec<String> {
     let source = format!(
         "integer i; float f; string s; key k; vector v; rotation r; list l; \
-         nothing() {{ llOwnerSay((string)[i, f, s, k, v, r, l]); }} \
+         nothing() {{ llOwnerSay((string)([i, f, s, k, v, r] + l)); }} \
          default {{ state_entry() {{ nothing();\n{statements} }} }}"
     );
     faults(&source)

@@ -12,7 +12,8 @@
 use super::{Parser, Read};
 use crate::fault::Fault;
 use crate::lexer::{float_value, integer_value, text_value};
-use crate::syntax::{BinaryOp, ExprId, ExprKind, ExprList, Place, UnaryOp};
+use crate::operators::{BinaryOp, UnaryOp};
+use crate::syntax::{ExprId, ExprKind, ExprList, Place};
 use crate::token::TokenKind;
 use crate::{Dialect, Span};
 

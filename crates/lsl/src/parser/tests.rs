@@ -1,7 +1,7 @@
 //! Precedence, forms of statements, and recovery.
 
 use super::*;
-use crate::syntax::{BinaryOp, UnaryOp};
+use crate::operators::{BinaryOp, UnaryOp};
 
 /// The value of a variable as nested lists, or the faults.
 fn shape(expression: &str, dialect: Dialect) -> String {
@@ -93,7 +93,7 @@ fn a_vector_ends_where_second_life_ends_it() {
         ("<1, 2, (a | b)>", "<1 2 (| a b)>"),
         ("<1, 2, 3 + 4 * 5>", "<1 2 (+ 3 (* 4 5))>"),
         ("<1, 2, 3> * 2.0", "(* <1 2 3> 2.0)"),
-        ("<<1, 2, 3> * a, 2, 3>", "<(* <1 2 3> a) 2 3>"),
+        ("< <1, 2, 3> * a, 2, 3>", "<(* <1 2 3> a) 2 3>"),
         ("<1, 2, a | b>", "expected an expression, found `;`"),
         ("<1, 2, a == b>", "expected an expression, found `;`"),
         ("<1, 2>", "expected an expression, found `;`"),
@@ -175,7 +175,10 @@ state x { timer() { } } ;";
 #[test]
 fn missing_braces_and_states_are_named() {
     assert_eq!(faults("integer a;"), ["1: the script has no state `default`"]);
-    assert_eq!(faults("default { timer() { a = 1;\nstate x { timer() { } }"), ["2: expected `;`, found `{`"]);
+    assert_eq!(
+        faults("default { timer() { a = 1;\nstate x { timer() { } }"),
+        ["2: expected `;`, found `{`", "2: expected `}`, found the end of the script"]
+    );
     assert_eq!(
         faults("default { timer() { } "),
         ["1: expected an event handler or `}`, found the end of the script"]
@@ -188,8 +191,8 @@ fn depth_is_bounded_and_length_is_not() {
     let nested = |n: usize| within(&format!("{}1{}", "(".repeat(n), ")".repeat(n)));
     assert_eq!(faults(&nested(200)), [""; 0]);
     let too_deep = format!("1: nested more than {DEPTH_MAX} deep");
-    assert_eq!(faults(&nested(100_000)), [too_deep.clone()]);
-    assert_eq!(faults(&within(&"-(".repeat(10_000))), [too_deep.clone()]);
+    assert_eq!(faults(&nested(100_000)), std::slice::from_ref(&too_deep));
+    assert_eq!(faults(&within(&"-(".repeat(10_000))), std::slice::from_ref(&too_deep));
     assert_eq!(faults(&within(&"a = ".repeat(10_000)))[0], too_deep);
     assert_eq!(faults(&within(&"[".repeat(10_000)))[0], too_deep);
     let blocks = format!("default {{ timer() {{ {} }} }}", "{".repeat(10_000));

@@ -12,12 +12,15 @@ use crate::engine::{Engine, EngineError, Row, Session, Sql, values};
 use std::collections::BTreeMap;
 use steps::STEPS;
 
+/// Changes rows by more than statements.
+type Fill = fn(&mut Session<'_>) -> Result<(), EngineError>;
+
 /// One step: its purpose, and its statements.
 struct SchemaStep {
     name: &'static str,
     sql: Sql,
     /// What no statement does, behind the statements and in their transaction.
-    fill: Option<fn(&mut Session<'_>) -> Result<(), EngineError>>,
+    fill: Option<Fill>,
 }
 
 /// State of a database before its use.

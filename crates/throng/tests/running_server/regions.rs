@@ -59,7 +59,10 @@ pub(crate) fn server_with_objects() -> (Server, PathBuf) {
     write_file(&file);
     let imported = run(&server, &["region", "import", "Harbour", file.to_str().unwrap(), "--json"]);
     let told: Value = serde_json::from_str(&out(&imported)).unwrap();
-    assert_eq!(told, json!({ "linksets": 2, "prims": 3, "added": 2, "refused": 0, "reason": null }));
+    assert_eq!(
+        told,
+        json!({ "linksets": 2, "prims": 3, "added": 2, "refused": 0, "reason": null, "land": false })
+    );
     (server, file)
 }
 

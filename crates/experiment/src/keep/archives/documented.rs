@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    const ASSET: &str = "89556747-24cb-43ed-920b-47caed15465f";
+    const ASSET: &str = "0a55e700-0000-4000-8000-000000000001";
 
     fn explains(facts: &ArchiveFacts, path: &str, a: Option<&str>, b: Option<&str>) -> bool {
         facts.explain(&json!({ "path": path, "a": a, "b": b }))

@@ -413,7 +413,7 @@ fn an_object_out_of_a_prim_is_answered_by_the_frame_and_saved_with_the_prim() {
     assert!(matches!(keeper.order_restore(order), Err(RestoreError::Twice)));
     let restoration = Restoration { key: None, object: linkset(1), place: RestorePlace::Former, ids };
     let action = Action::RezContent(Box::new(ContentRezzing { restoration, holder, item }));
-    assert_eq!(orders(&mut keeper), [action.clone()]);
+    assert_eq!(orders(&mut keeper), std::slice::from_ref(&action));
     // Frames are lost, and the order goes out again.
     keeper.handle_frame(ms(300), &frame(4, Vec::new()));
     keeper.handle_frame(ms(350), &snapshot(5, vec![(kept(9), at(1.0), body(9))]));

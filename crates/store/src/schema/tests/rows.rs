@@ -22,6 +22,9 @@ const ADDED: [(u32, &str, &str, Value<'static>); 3] = [
     (10, "regions", "ticket", Value::Integer(0)),
 ];
 
+/// The step that gives every row a checksum.
+const SEALED_SINCE: u32 = 18;
+
 /// The step that removes rows: those of instances that are gone.
 const FORGETS_WORLDS: u32 = 5;
 
@@ -136,6 +139,12 @@ fn assert_added(store: &Store, version: u32, written: &BTreeMap<&str, Vec<String
     for (table, columns) in tables_of(store) {
         let Some(former) = written.get(table) else { continue };
         for column in columns.into_iter().filter(|column| !former.contains(column)) {
+            if version < SEALED_SINCE && column.ends_with("checksum") {
+                // Of the values that the row has: the look at all rows compares them.
+                let cells = rows_of(store, table, std::slice::from_ref(&column));
+                assert!(cells.iter().all(|row| row[0].value() != Value::Integer(0)), "{table}.{column}");
+                continue;
+            }
             let row = ADDED.iter().find(|(_, of, name, _)| *of == table && *name == column);
             let Some((since, .., value)) = row else { panic!("nothing states {table}.{column}") };
             assert!(version < *since, "{table}.{column} is older");

@@ -273,8 +273,8 @@ fn content_of_an_item_that_the_node_replaces_brings_the_serial_number() {
     let (mut node, ada, bea) = node_of_two();
     let (id, object) = make(&mut node, ada, PLACE);
     fill(&mut node, id, 1);
-    let asset = Uuid::from_u128(0xA55E7);
-    for (client, serial) in [(bea, 1), (ada, 2)] {
+    let assets = [1, 2].map(|n| Uuid::from_u128(0xA55E7 + n));
+    for ((client, serial), asset) in [(bea, 1), (ada, 2)].into_iter().zip(assets) {
         let session = node.hub.session_named(["Ada Resident", "Bea Resident"][usize::from(client == bea)]);
         let session = session.expect("a user");
         let order = ContentReplacement { session, object, item: note(1).id, asset_type: 7, asset };
@@ -282,5 +282,5 @@ fn content_of_an_item_that_the_node_replaces_brings_the_serial_number() {
         node.run_ms(500);
         assert_eq!(answer(&node.clients[client]).serial, serial);
     }
-    assert_eq!(contents(&node, id).items[0].asset, asset);
+    assert_eq!(contents(&node, id).items[0].asset, assets[1]);
 }

@@ -112,7 +112,7 @@ fn other_things_than_objects_in_prims_are_not_rezzed() {
     ask(&mut node, ada, |client| unpack(client, 1, object, wood));
     let stays = "The item stays where it is: it is no object.".to_owned();
     let gone = Feature::UnknownContent.to_string();
-    assert_eq!(alerts(&node.clients[ada]), [stays.clone()]);
+    assert_eq!(alerts(&node.clients[ada]), std::slice::from_ref(&stays));
     // An item and a prim that are gone.
     ask(&mut node, ada, |client| unpack(client, 2, object, Uuid::from_u128(7)));
     ask(&mut node, ada, |client| unpack(client, 3, agent("Ada").0, wood));
