@@ -1,4 +1,4 @@
-//! Absences that ARCHITECTURE states, and that imports do not show.
+//! Absences that ARCHITECTURE states, and that imports do not show; and the size of the executable's wiring.
 
 use super::cycles::production_code;
 use super::root;
@@ -61,6 +61,17 @@ fn drivers_beside_the_executable_read_no_clock_of_the_system_and_no_environment(
             assert_eq!(named, None, "{path}");
         }
     }
+}
+
+/// ADR 0037: subjects with threads or routes of their own are crates beside the executable.
+#[test]
+fn serve_wires_the_server_in_5000_lines() {
+    const LINES_MAX: usize = 5_000;
+    let files = sources(&root().join("crates/throng/src/serve"));
+    let lines =
+        |path: &str| fs::read_to_string(root().join("crates").join(path)).expect("a source").lines().count();
+    let n_lines: usize = files.iter().map(|(path, _)| lines(path)).sum();
+    assert!((1_000..=LINES_MAX).contains(&n_lines), "{n_lines} lines");
 }
 
 #[test]
