@@ -5,11 +5,12 @@ use crate::xml::{XmlDocument, XmlElement, XmlError, XmlLimits};
 use quick_xml::events::attributes::Attributes;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Lists without an order, elements in them, and the steps from such an element to its id.
-const UNORDERED: [(&str, &str, &[&str]); 4] = [
+/// Lists without an order, elements in them, and the steps from such an element to its id; `@` is before an attribute.
+const UNORDERED: [(&str, &str, &[&str]); 5] = [
     ("OtherParts", "Part", &["SceneObjectPart", "UUID"]),
     ("OtherParts", "SceneObjectPart", &["UUID"]),
     ("TaskInventory", "TaskInventoryItem", &["ItemID"]),
+    ("GroupScriptStates", "SavedScriptState", &["@UUID"]),
     ("ParcelAccessList", "ParcelAccessEntry", &["AgentID"]),
 ];
 
@@ -105,7 +106,13 @@ fn labelled(element: XmlElement<'_>) -> Vec<(String, XmlElement<'_>)> {
 fn id_in(list: &str, element: XmlElement<'_>) -> Option<String> {
     let is_of_list = |row: &&(&str, &str, &[&str])| row.0 == list && row.1 == element.name();
     let (_, _, steps) = UNORDERED.iter().find(is_of_list)?;
-    let mut inner = steps.iter().try_fold(element, |inner, step| inner.child(step))?;
+    let mut inner = element;
+    for step in *steps {
+        if let Some(name) = step.strip_prefix('@') {
+            return Some(inner.attribute(name)?.trim().to_owned());
+        }
+        inner = inner.child(step)?;
+    }
     // Ids stand in an element of their own within the named one.
     while let Some(child) = inner.children().next() {
         inner = child;

@@ -99,6 +99,13 @@ fn declarations_comments_and_order_have_no_meaning() {
         format!("<G><OtherParts>{}</OtherParts></G>", ids.map(part).concat())
     };
     assert_eq!(documents(&parts(["a", "b"]), &parts(["b", "a"])), vec![]);
+    // A save has the states of scripts by parts, other programs have them in an order of their own.
+    let states = |ids: [&str; 2]| {
+        let state =
+            |id: &str| format!("<SavedScriptState UUID=\"{id}\"><State N=\"{id}\"/></SavedScriptState>");
+        format!("<G><GroupScriptStates>{}</GroupScriptStates></G>", ids.map(state).concat())
+    };
+    assert_eq!(documents(&states(["a", "b"]), &states(["b", "a"])), vec![]);
     let added = documents(&parts(["a", "b"]), &parts(["a", "c"]));
     let paths: Vec<&str> = added.iter().map(|found| &*found.path).collect();
     assert_eq!(paths, ["x.xml/G/OtherParts/Part[b]", "x.xml/G/OtherParts/Part[c]"]);
