@@ -322,7 +322,7 @@ pub enum Request {
         /// Home, or off the grid.
         goes_home: bool,
     },
-    /// Restart a region's world after a time, by those who manage its estate.
+    /// Restart of a region's world after a delay, by a manager of its estate.
     Restart {
         /// The region's world.
         world: WorldId,

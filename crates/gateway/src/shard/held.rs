@@ -40,7 +40,7 @@ pub(super) struct HeldMessages {
     n_effects: usize,
 }
 
-/// What became of a message that was to be kept.
+/// Outcome of keeping a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Keeping {
     Kept,

@@ -45,12 +45,12 @@ struct Root {
     contents: Vec<(Uuid, String)>,
 }
 
-/// A server, its users, and what is known of their things.
+/// A server, its users, and the record of their things.
 struct Run {
     seed: u64,
     dice: Dice,
     node: Node,
-    /// Clients of those who are logged in.
+    /// Clients of the users that are logged in.
     clients: [Option<usize>; 2],
     /// The last request of each.
     last: [Option<Message>; 2],

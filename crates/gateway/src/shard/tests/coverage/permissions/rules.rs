@@ -51,7 +51,7 @@ pub(super) enum Way {
     Rez {
         is_slammed: bool,
     },
-    /// To Eve, who is not logged in.
+    /// To Eve, an absent user.
     Give {
         is_object: bool,
     },
