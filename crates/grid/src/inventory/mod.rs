@@ -7,6 +7,7 @@ mod datagrams;
 mod fetch;
 mod overview;
 mod wearables;
+mod worn_waits;
 
 pub use changes::{
     ChangeInventoryError, ChangeRefusal, ContentRez, EmbeddedCopy, GIFT_ROWS_MAX, GiftAnswer, GiftOffer,
@@ -21,6 +22,7 @@ pub use datagrams::{folder_messages, item_messages};
 pub use fetch::{FOLDERS_MAX, ITEMS_MAX, InventoryTree, ROWS_MAX, descendents, items};
 pub use overview::{FLAWED_MAX, FolderLine, InventoryOverview, overview};
 pub use wearables::{WORN_MAX, WornItem, worn};
+pub use worn_waits::{Attempt, WORN_TRIES, WORN_WAIT, WORN_WAITS_MAX, WornWaits};
 
 pub use crate::kinds::{AssetType, FolderType, InventoryType, WearableType};
 pub use crate::library::{

@@ -3,12 +3,13 @@
 //! Each order is a transaction, or an asset of an upload, which is on the disk before its reply leaves. Their rules are in `grid::inventory`. Things
 //! that go into a region become orders for its keeper (`region_threads::world_orders`), and those that are worn for the wardrobe (`region_threads::keepers`).
 
+use super::Clock;
 use gateway::hub::InventoryOrder;
 use gateway::sessions::Sessions;
-use grid::inventory::InventoryParts;
+use grid::inventory::{Attempt, InventoryParts, WornWaits};
 use region_threads::keepers::WardrobeOrders;
 use region_threads::world_orders::WorldOrders;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use telemetry::recorder::{Arg, Scope, frame_end};
 
 /// Orders that wait; more wait in the hub.
@@ -17,30 +18,59 @@ pub(super) const ORDERS_MAX: usize = 256;
 /// Changes of inventories; the number is 1.
 static CHANGE: Scope = Scope::new("hub.inventory").arg(Arg::Count).limit_us(1_000_000);
 
-/// Writes to the store first, and takes the hub's lock with the reply.
+/// Writes to the store first, and takes the hub's lock with the reply. An order for an item whose take-off is not saved yet is repeated ([`WornWaits`]).
 pub(super) fn change_for_clients(
     parts: InventoryParts<'_>,
     sessions: &Sessions,
     orders: &mpsc::Receiver<Option<InventoryOrder>>,
-    world_orders: &WorldOrders,
-    wardrobe: &WardrobeOrders,
+    (world_orders, wardrobe): (&WorldOrders, &WardrobeOrders),
+    clock: &Clock,
     unix_s: impl Fn() -> i64,
 ) {
-    while let Ok(Some(order)) = orders.recv() {
+    let mut waits = WornWaits::default();
+    while let Some(attempt) = next_attempt(orders, &mut waits, clock) {
         let scope = CHANGE.enter(1);
-        match order.carry_out(parts, unix_s()) {
+        match attempt.order.carry_out(parts, unix_s()) {
             Ok(mut replies) => {
-                let for_worlds = std::mem::take(&mut replies.orders);
-                std::mem::take(&mut replies.wardrobe).into_iter().for_each(|order| wardrobe.order(order));
-                sessions.with(|hub| hub.handle_inventory_reply(&order, replies));
-                for_worlds.into_iter().for_each(|of_world| world_orders.order(order.circuit, of_world));
+                let attempt = if replies.is_worn { waits.hold(clock(), attempt) } else { Err(attempt) };
+                if let Err(Attempt { order, .. }) = attempt {
+                    let for_worlds = std::mem::take(&mut replies.orders);
+                    std::mem::take(&mut replies.wardrobe).into_iter().for_each(|order| wardrobe.order(order));
+                    sessions.with(|hub| hub.handle_inventory_reply(&order, replies));
+                    for_worlds.into_iter().for_each(|of_world| world_orders.order(order.circuit, of_world));
+                }
             }
             Err(error) => {
+                let order = &attempt.order;
                 tracing::error!(%error, agent = %order.agent.0, "cannot change a client's inventory");
-                sessions.with(|hub| hub.refuse_inventory(&order));
+                sessions.with(|hub| hub.refuse_inventory(order));
             }
         }
         drop(scope);
         frame_end();
+    }
+    waits.drain().for_each(|order| sessions.with(|hub| hub.refuse_inventory(&order)));
+}
+
+/// The next order that is due or comes in; none at the end of the server.
+fn next_attempt(
+    orders: &mpsc::Receiver<Option<InventoryOrder>>,
+    waits: &mut WornWaits<InventoryOrder>,
+    clock: &Clock,
+) -> Option<Attempt<InventoryOrder>> {
+    loop {
+        let now = clock();
+        if let Some(attempt) = waits.poll_due(now) {
+            return Some(attempt);
+        }
+        let next = match waits.poll_timeout() {
+            None => orders.recv().ok(),
+            Some(due) => match orders.recv_timeout(due - now) {
+                Ok(next) => Some(next),
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => None,
+            },
+        };
+        return next.flatten().map(Attempt::first);
     }
 }

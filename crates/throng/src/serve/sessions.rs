@@ -156,17 +156,11 @@ pub(super) fn start(start: SessionThreadsConfig<'_>) -> Result<(SessionThreads, 
     let inventories = {
         let (store, assets) = (Arc::clone(store), Arc::clone(assets));
         let (sessions, clock) = (Arc::clone(&sessions), Arc::clone(clock));
-        let unix_s = move || unix_start_s.saturating_add(clock().0 / 1_000_000_000).cast_signed();
         let run = move || {
             let parts = InventoryParts { store: &store, assets: &assets };
-            inventories::change_for_clients(
-                parts,
-                &sessions,
-                &to_inventories,
-                &world_orders,
-                &wardrobe,
-                unix_s,
-            );
+            let unix_s = || unix_start_s.saturating_add(clock().0 / 1_000_000_000).cast_signed();
+            let ways = (&world_orders, &wardrobe);
+            inventories::change_for_clients(parts, &sessions, &to_inventories, ways, &clock, unix_s);
         };
         spawn("inventory", recorder, run)?
     };

@@ -156,6 +156,9 @@ pub struct InventoryReplies {
     pub orders: Vec<WorldOrder>,
     /// Orders for the wardrobe, in the order in which it gets them. The caller of [`carry_out_task`] takes them out.
     pub wardrobe: Vec<WardrobeOrder>,
+    /// Nothing is done, and every refusal is one of an item that the avatar wears. An object that is taken off is gone from the world at once, and its item is free
+    /// with the next save of the region: the caller of [`carry_out_task`] repeats the request until then.
+    pub is_worn: bool,
 }
 
 /// One row of a request.
@@ -227,7 +230,7 @@ fn apply_steps(
     if !changes.is_empty() {
         outcomes = store.change_inventory(agent, &changes, &store.inventory_limits())?;
     }
-    let mut outcomes = outcomes.into_iter();
+    let (mut outcomes, n_steps) = (outcomes.into_iter(), steps.len());
     let (mut rows, mut refusals) = (ReplyRows::default(), Vec::new());
     for Step { change, made, refused } in steps {
         let outcome = match change {
@@ -251,8 +254,10 @@ fn apply_steps(
         }
     }
     let messages = rows.into_messages(agent, transaction_id);
+    let is_worn =
+        !refusals.is_empty() && refusals.len() == n_steps && refusals.iter().all(ChangeRefusal::is_worn);
     let refusal = refusal::alert_text(&refusals);
-    Ok(InventoryReplies { messages, refusal, ..InventoryReplies::default() })
+    Ok(InventoryReplies { messages, refusal, is_worn, ..InventoryReplies::default() })
 }
 
 impl Planner<'_> {

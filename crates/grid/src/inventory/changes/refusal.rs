@@ -56,6 +56,13 @@ pub enum ChangeRefusal {
     NotReadable,
 }
 
+impl ChangeRefusal {
+    /// True for an item that the avatar wears.
+    pub(super) const fn is_worn(&self) -> bool {
+        matches!(self, Self::Store(InventoryRefusal::Worn(_)))
+    }
+}
+
 /// Reason for which a request was not carried out at all.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeInventoryError {

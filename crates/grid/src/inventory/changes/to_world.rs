@@ -258,9 +258,11 @@ pub(super) fn order(
         let count = if n == 1 { String::new() } else { format!(" Items refused: {n}.") };
         format!("The item stays where it is: {why}.{count}")
     });
+    let is_worn =
+        orders.is_empty() && !refused.is_empty() && refused.iter().all(|(_, why)| *why == WorldRefusal::Worn);
     let items: Vec<Uuid> = refused.iter().map(|(item, _)| *item).collect();
     let messages = shown_again(parts.store, agent, &items);
-    Ok(InventoryReplies { messages, refusal, orders, ..InventoryReplies::default() })
+    Ok(InventoryReplies { messages, refusal, orders, is_worn, ..InventoryReplies::default() })
 }
 
 /// Ends an order: the replies to its user. A mark that no order needs any more is taken back.

@@ -10,7 +10,10 @@ use super::{
 };
 use crate::random_id;
 use ids::AgentId;
-use store::{GiftOutcome, GivenItem, InventoryChange, InventoryGift, Offer, OfferKind, Store, StoreError};
+use store::{
+    GiftOutcome, GivenItem, InventoryChange, InventoryGift, InventoryRefusal, Offer, OfferKind, Store,
+    StoreError,
+};
 use uuid::Uuid;
 
 /// Times that a gift is made ready: an item may be changed by an upload meanwhile.
@@ -136,6 +139,7 @@ fn refused(
     Ok(InventoryReplies {
         messages: rows.into_messages(giver, Uuid::nil()),
         refusal: Some(refusal.alert_text()),
+        is_worn: matches!(refusal, GiftRefusal::OfGiver(InventoryRefusal::Worn(_))),
         ..InventoryReplies::default()
     })
 }

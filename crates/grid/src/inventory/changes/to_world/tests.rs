@@ -4,14 +4,18 @@ use super::*;
 use crate::asset_sources::{AssetSources, FIRST_SCRIPT};
 use crate::inventory::tests::store_with_ada;
 use crate::inventory::{AssetType, FolderType, LIBRARY_OWNER, library_items};
+use crate::inventory::{InventoryUser, change_inventory};
 use assets::{AssetKind, MemoryAssets, NewAsset};
 use bytes::Bytes;
 use keeper::{ItemOrder, RestoreOrder, RestoreSource, content_of, encode_object};
 use link::{DerezKind, HeldObject, PrimMotion, Rezzing, VersionedBody};
 use prim::{Body, Mask, Names, Shape};
 use std::sync::Arc;
-use store::{InventoryChange, InventoryLimits, Item, MarkItem, Permissions, Sale};
-use wire::messages::Message;
+use store::{InventoryChange, InventoryLimits, Item, MarkItem, NewWorn, Permissions, Sale, WearOutcome};
+use wire::messages::{
+    Message, MoveInventoryItem, MoveInventoryItemInventoryData, RemoveInventoryItem,
+    RemoveInventoryItemInventoryData,
+};
 
 const REGION: WorldId = WorldId(3);
 const OTHER_REGION: WorldId = WorldId(4);
@@ -182,6 +186,40 @@ fn an_object_that_may_be_copied_is_ordered_and_stays() {
     let root = &object.root().expect("a root").1.body;
     assert_eq!((&*root.names.name, root.ownership.group, object.by), ("My lamp", GROUP, SESSION));
     assert!(!stage.is_marked(ITEM));
+}
+
+#[test]
+fn an_order_for_a_worn_item_alone_is_one_to_repeat() {
+    let stage = stage();
+    let item = stage.item(SINGLE);
+    let new = NewWorn { item: item.clone(), point: 6, revision: 1, value: lamp(stage.ada).into() };
+    assert_eq!(stage.store.wear(stage.ada, &[new], 38).unwrap(), [WearOutcome::Worn]);
+    for deed in [rez(SINGLE), WorldDeed::Put(put(SINGLE))] {
+        let replies = stage.ask(deed);
+        assert_eq!((shown(&replies.messages), replies.is_worn), (vec![SINGLE], true), "{replies:?}");
+        assert_eq!(replies.refusal.as_deref(), Some("The item stays where it is: your avatar wears it."));
+    }
+    // What else the request is for would be done twice.
+    let with_another = stage.ask(WorldDeed::Rez(rez_of(&[SINGLE, ITEM])));
+    assert_eq!((with_another.orders.len(), with_another.is_worn), (1, false));
+    let with_an_unknown_one = stage.ask(WorldDeed::Rez(rez_of(&[SINGLE, Uuid::from_u128(5)])));
+    assert!(with_an_unknown_one.refusal.is_some() && !with_an_unknown_one.is_worn);
+
+    let moved = |folder| {
+        let mut m = MoveInventoryItem::default();
+        m.inventory_data =
+            vec![MoveInventoryItemInventoryData { item_id: SINGLE, folder_id: folder, ..Default::default() }];
+        let user = InventoryUser { agent: stage.ada, secure_session: Uuid::nil() };
+        change_inventory(&stage.store, user, &m.into(), 0).unwrap()
+    };
+    let removed = {
+        let mut m = RemoveInventoryItem::default();
+        m.inventory_data = vec![RemoveInventoryItemInventoryData { item_id: SINGLE }];
+        let user = InventoryUser { agent: stage.ada, secure_session: Uuid::nil() };
+        change_inventory(&stage.store, user, &m.into(), 0).unwrap()
+    };
+    assert!(removed.is_worn, "{removed:?}");
+    assert!(!moved(Uuid::from_u128(5)).is_worn, "for an unknown folder");
 }
 
 #[test]
