@@ -20,6 +20,7 @@
 //! | the loop, and the phases of a run | `simulation` |
 //! | the server's parts, wired: gateway, hosts | `node`, `host` |
 //! | instances: registry, hub and hosts | `instances` |
+//! | a world of prims that moves between hosts | `yard` |
 //! | the reference of a world that moves | `reference` |
 //! | calls into the node, for a repetition | `input` |
 //! | NPCs of villages | `village` |
@@ -61,6 +62,7 @@ mod trace;
 pub mod turns;
 mod village;
 pub mod workload;
+mod yard;
 
 pub use checks::{Failure, Rule};
 pub use faults::{Faults, LinkFaults, Panics, Partitions, ScarceCpu, Split};
@@ -70,3 +72,4 @@ pub use sabotage::Sabotage;
 pub use scenario::{MOVE_PERIOD, Scenario};
 pub use setting::Setting;
 pub use trace::{Difference, TickMark, Trace};
+pub use yard::{YardReport, YardScenario};

@@ -1,7 +1,7 @@
 //! Runs one scenario and prints its result: `cargo run -p sim -- --seed 7 --faults rough`.
 
 use clap::{Parser, value_parser};
-use sim::{Faults, InstanceReport, InstanceScenario, Report, Scenario, Setting};
+use sim::{Faults, InstanceReport, InstanceScenario, Report, Scenario, Setting, YardReport, YardScenario};
 use std::panic::catch_unwind;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -34,7 +34,7 @@ struct Arguments {
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u16).range(1..=16))]
     hosts: u16,
     /// Moves the worlds between the hosts at random ticks, and compares each in every tick with one that stays. Implies `--village`
-    /// without a crowd or a building site, and a run of instances on the same hosts.
+    /// without a crowd or a building site, and runs of instances and of a world of prims on the same hosts.
     #[arg(long)]
     moves: bool,
     /// Runs instances only: created, entered, suspended, resumed, ended, panicking, killed and restarted.
@@ -103,6 +103,15 @@ fn main() -> ExitCode {
                 }
             }
         }
+        if moves {
+            match run_yard(YardScenario { seed, hosts, sabotage: None }, twice) {
+                Ok(report) => println!("seed {seed}, prims: {report}"),
+                Err(failed) => {
+                    eprintln!("{failed}");
+                    is_well = false;
+                }
+            }
+        }
         if instances {
             continue;
         }
@@ -138,6 +147,15 @@ fn run(scenario: &Scenario, twice: bool) -> Result<Report, String> {
         if let Some(difference) = report.trace.difference(&again.trace) {
             return Err(format!("two runs part at {difference:?}: {scenario}"));
         }
+    }
+    Ok(report)
+}
+
+fn run_yard(scenario: YardScenario, twice: bool) -> Result<YardReport, String> {
+    let run = || scenario.run().map_err(|failure| format!("{failure}\nrepeat it with: {scenario}"));
+    let report = run()?;
+    if twice && run()? != report {
+        return Err(format!("two runs differ: {scenario}"));
     }
     Ok(report)
 }

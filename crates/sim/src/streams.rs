@@ -45,6 +45,8 @@ pub(crate) enum Purpose {
     Reloads,
     /// Acts of users, programs and accidents in a run of instances.
     Instances,
+    /// Acts in a run of a world of prims, and the ticks at which it moves.
+    Yard,
 }
 
 /// The stream of one purpose for one subject, of which there are fewer than 2⁵⁶.

@@ -14,6 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Least speed of a body that wakes the sleepers that it touches, m/s. A falling body has it after one sub-step (9.8 ÷ 60 = 0.16), a settling one has not.
 const WAKE_M_PER_S: f32 = 0.1;
+/// Edited prims that a look remembers: each is compared with each body.
+const EDITS_MAX: usize = 256;
 /// Sub-steps after which a sleeping body leaves rapier: two seconds.
 const LEAVE_SUB_STEPS: u32 = 120;
 
@@ -31,9 +33,21 @@ pub(super) struct Held {
     /// Version of the colliders as of that look. None after a restore: a restored store counts its versions from the beginning.
     #[serde(skip)]
     colliders_version: Option<u64>,
+    /// Edits since that look. None after a restore, whose first look is at everything.
+    #[serde(skip)]
+    edits: SceneEdits,
     /// Lists that live as long as a look.
     #[serde(skip)]
     lists: Lists,
+}
+
+/// Prims of the surroundings that were changed or removed since the last look, with their places before. The objects have the edits of a step at once, their colliders
+/// with the next frame: a body that looked then only would have another state than one that looks at everything now, as a restored one does.
+#[derive(Debug, Default)]
+struct SceneEdits {
+    prims: Vec<(LocalId, Aabb)>,
+    /// There were more than [`EDITS_MAX`]: the next look is at everything.
+    is_full: bool,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +72,7 @@ impl Held {
             statics: Statics::default(),
             disturbed: Vec::new(),
             colliders_version: None,
+            edits: SceneEdits::default(),
             lists: Lists::default(),
         }
     }
@@ -87,6 +102,12 @@ impl Held {
         body.replace(added, plan.is_phantom);
         self.take_parts(root, plan);
         true
+    }
+
+    /// Notes an edit of a prim, for the next look.
+    pub(super) fn note_edit(&mut self, prim: LocalId, place: Aabb) {
+        let SceneEdits { prims, is_full } = &mut self.edits;
+        if prims.len() < EDITS_MAX { prims.push((prim, place)) } else { *is_full = true }
     }
 
     /// Root of the body that a prim is a part of.
@@ -153,6 +174,9 @@ impl Held {
                 Some(all) => changed.extend(all.filter(|(id, _)| !self.parts.contains_key(id))),
                 None => is_all_new = true,
             }
+            let SceneEdits { prims, is_full } = &mut self.edits;
+            changed.extend(prims.drain(..).filter(|(id, _)| !self.parts.contains_key(id)));
+            is_all_new |= std::mem::take(is_full);
         }
         let mut stale = std::mem::take(&mut self.lists.stale);
         stale.clear();

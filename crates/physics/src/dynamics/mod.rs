@@ -143,6 +143,13 @@ impl Dynamics {
         }
     }
 
+    /// Reports a prim that this step has changed or removed, with its place before: bodies near it look at their surroundings anew.
+    pub fn scene_edited(&mut self, prim: LocalId, place: Aabb) {
+        if let Some(held) = &mut self.state.held {
+            held.note_edit(prim, place);
+        }
+    }
+
     /// Wakes the sleeping linksets that touch a box: something in it came, went or changed.
     pub fn disturb(&mut self, place: &Aabb, scene: &dyn Neighbourhood) {
         let colliders = scene.colliders();

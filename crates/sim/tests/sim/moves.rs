@@ -2,7 +2,7 @@
 //! ages anything fails the run.
 
 use crate::run;
-use sim::{Faults, Rule, Sabotage, Scenario, Setting};
+use sim::{Faults, Rule, Sabotage, Scenario, Setting, YardReport, YardScenario};
 use std::time::Duration;
 use world::SNAPSHOT_PARTS;
 
@@ -13,6 +13,10 @@ const MOVING: Scenario = Scenario { hosts: 2, moves: true, ..STILL };
 /// Two regions in which clients build.
 const SITE: Scenario =
     Scenario { clients: 24, storm: Duration::from_secs(15), hosts: 2, moves: true, ..Scenario::site(1) };
+/// A world of prims without clients.
+const YARD: YardScenario = YardScenario { seed: 1, hosts: 2, sabotage: None };
+/// Parts that no client of the other runs fills: none sits on a prim, no prim waits for its form or is a mesh, none moves, and the node orders nothing.
+const IN_YARDS: [[u8; 4]; 5] = [*b"SEAT", *b"SOLI", *b"ASOL", *b"BODY", *b"ORDR"];
 
 #[test]
 fn moved_worlds_make_the_same_run_on_any_number_of_hosts_and_shards() {
@@ -63,18 +67,53 @@ fn assert_found(sabotage: Sabotage) {
 fn assert_found_in(scenario: Scenario, sabotage: Sabotage) {
     let scenario = Scenario { sabotage: Some(sabotage), hz: 30, ..scenario };
     match scenario.run() {
-        Ok(report) => panic!("{sabotage:?} goes unnoticed in {} moves", report.moves),
+        Ok(report) => panic!("{sabotage:?} goes unnoticed: {report}"),
         Err(failed) => assert_eq!(failed.failure.rule, Rule::MovesChangeNothing, "{failed}"),
     }
 }
 
 #[test]
 fn a_part_left_out_of_the_snapshot_is_found() {
-    // No avatar of these runs sits on a prim, no prim waits for its form or is a mesh, none moves, and the node orders nothing.
-    let parts = SNAPSHOT_PARTS.into_iter().map(|part| part.tag.0);
-    for tag in parts.filter(|tag| ![*b"SEAT", *b"SOLI", *b"ASOL", *b"BODY", *b"ORDR"].contains(tag)) {
-        let scenario = if [*b"EDIT", *b"LAND", *b"OBJS"].contains(&tag) { SITE } else { MOVING };
-        assert_found_in(scenario, Sabotage::FreshPart(tag));
+    for tag in SNAPSHOT_PARTS.into_iter().map(|part| part.tag.0) {
+        let sabotage = Sabotage::FreshPart(tag);
+        if IN_YARDS.contains(&tag) {
+            assert_found_in_yard(sabotage);
+        } else if [*b"EDIT", *b"LAND", *b"OBJS"].contains(&tag) {
+            assert_found_in(SITE, sabotage);
+        } else {
+            assert_found(sabotage);
+        }
+    }
+}
+
+fn run_yard(scenario: YardScenario) -> YardReport {
+    scenario.run().unwrap_or_else(|failure| panic!("{failure}\nrepeat it with: {scenario}"))
+}
+
+fn assert_found_in_yard(sabotage: Sabotage) {
+    match (YardScenario { sabotage: Some(sabotage), ..YARD }).run() {
+        Ok(report) => panic!("{sabotage:?} goes unnoticed: {report}"),
+        Err(failure) => assert_eq!(failure.rule, Rule::MovesChangeNothing, "{failure}"),
+    }
+}
+
+/// Seats, waiting prims, solids of assets, bodies and answered orders travel, and a world that moves among three hosts is that of two.
+#[test]
+fn worlds_of_prims_move_unnoticed() {
+    for seed in 1..=4 {
+        let report = run_yard(YardScenario { seed, ..YARD });
+        assert!(report.moves >= 20, "seed {seed}: {report}");
+        for tag in IN_YARDS {
+            assert!(report.moves_with(tag) > 0, "seed {seed}, {tag:?}: {report}");
+        }
+        assert_eq!(run_yard(YardScenario { seed, hosts: 3, ..YARD }), report, "seed {seed}");
+    }
+}
+
+#[test]
+fn commands_of_a_world_of_prims_that_are_left_behind_or_applied_twice_are_found() {
+    for sabotage in [Sabotage::LostCommands, Sabotage::RepeatedCommands] {
+        assert_found_in_yard(sabotage);
     }
 }
 

@@ -190,23 +190,25 @@ impl Bodies {
     /// Wakes, moves and drops what the edits of this step concern, and notes the places at which something was.
     fn follow_edits(&mut self, objects: &ObjectStore, colliders: Option<&Colliders>) {
         let mut places = std::mem::take(&mut self.places);
-        let mut note = |id: LocalId| {
+        let mut note = |id: LocalId, dynamics: &mut Dynamics| {
             if let Some(place) = colliders.and_then(|colliders| colliders.oriented_box(id)) {
                 push_place(&mut places, place.aabb());
+                dynamics.scene_edited(id, place.aabb());
             }
         };
         for &id in objects.removed() {
-            note(id);
+            note(id, &mut self.dynamics);
             self.dynamics.edited(id);
         }
         for (id, mask) in objects.changed() {
             if !mask.any(OF_BODIES) {
                 continue;
             }
-            if mask.any(OF_PLACE) {
-                objects.linkset(id).for_each(&mut note);
+            // The surface of a part depends on the flags of its root.
+            if mask.any(OF_PLACE.union(OF_OWNER)) {
+                objects.linkset(id).for_each(|id| note(id, &mut self.dynamics));
             } else {
-                note(id);
+                note(id, &mut self.dynamics);
             }
             let root = objects.root_of(id).unwrap_or(id);
             // It may have been the root of a body that is a part now.
