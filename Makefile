@@ -4,7 +4,7 @@
 #   make test                      all checks and tests, as CI runs them
 #   make test STEPS="clippy test"  only these steps (scripts/test.sh lists them)
 #   make test STEPS=long           1,000 seeds and 400 kills, for hours
-#   make lint                      the quick steps: formatting, words, the page's own checks, clippy, rustdoc, licences
+#   make lint                      the quick steps: formatting, words, the page's own checks, licences, clippy, rustdoc
 #   make previous COMMIT=main~1    save with the program of that commit, load with this one (builds it first); without COMMIT, the last one with other formats
 #   make audit                     known vulnerabilities in dependencies (fetches the advisory database)
 #   make fuzz SECONDS=600          fuzz every decoder that long; TARGET=header for one
@@ -30,7 +30,7 @@ test:
 	@scripts/test.sh $(STEPS)
 
 lint:
-	@scripts/test.sh toolchain format words web clippy rustdoc deny
+	@scripts/test.sh toolchain format words web licences clippy rustdoc
 
 previous:
 	@scripts/previous.sh $(COMMIT)
@@ -52,4 +52,4 @@ figures:
 
 clean:
 	cargo clean
-	rm -rf web/dist web/node_modules tests/clients/node_modules fuzz/target fuzz/artifacts
+	rm -rf web/dist web/node_modules tests/clients/node_modules scripts/licences/node_modules fuzz/target fuzz/artifacts

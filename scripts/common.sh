@@ -80,7 +80,7 @@ build_web() {
   fi
 }
 
-# Installs the pinned cargo-deny into the cache; about a minute, once.
+# Installs the pinned cargo-deny into the cache, once; it compiles for minutes. For `make audit` only.
 need_deny() {
   deny=$cache/tools/cargo-deny-$DENY_VERSION/bin/cargo-deny
   if [ ! -x "$deny" ]; then

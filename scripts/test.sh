@@ -9,7 +9,7 @@
 
 # In the order of running: the page comes before everything that compiles, since it is embedded in the binary. Side by side run steps that wait or keep one
 # core busy; preflight counts instructions. Beside foreign clients and their deadlines runs only what takes the CPU time that they leave.
-STEPS="toolchain format words web clippy rustdoc+deny test postgres+preflight clients+crowd+cgroup page+dashboards experiments+kills+keep fuzz"
+STEPS="toolchain format words web licences clippy rustdoc test postgres+preflight clients+crowd+cgroup page+dashboards experiments+kills+keep fuzz"
 SKIP=77
 FUZZ_SECONDS=${FUZZ_SECONDS:-5}
 
@@ -44,9 +44,12 @@ step_rustdoc() {
   RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked
 }
 
-step_deny() {
-  need_deny
-  "$deny" --locked check --hide-inclusion-graph licenses bans sources
+# Licences and sources of dependencies, in seconds: cargo-deny, which `make audit` uses, would be compiled for minutes first.
+step_licences() {
+  need_node
+  npm_install scripts/licences
+  node --test scripts/licences/licences.test.mjs
+  node scripts/licences/main.mjs
 }
 
 # run_test_binaries [ARGUMENT…]: all that cargo makes of the workspace, with these arguments.
