@@ -141,7 +141,8 @@ impl Circuit {
         if self.ping.next_at() <= now {
             self.ping.on_timeout(now, self.config.ping_interval);
             self.in_flight.free_spare(now);
-            if self.spare.shed_if_unused() {
+            self.lanes.free_after_rush();
+            if self.spare.was_idle() {
                 self.acks.free_spare();
                 self.lanes.free_spare();
             }
@@ -244,7 +245,6 @@ impl Circuit {
             self.acks = Acks::default();
             self.in_flight = InFlight::default();
             self.lanes = Lanes::default();
-            self.spare = Spare::default();
         }
     }
 

@@ -12,6 +12,9 @@ use wire::throttle::Category;
 /// queue refuses.
 pub const QUEUE_MESSAGES_MAX: usize = 2048;
 
+/// Room of a lane that only a rush has needed, such as the terrain of an arrival: a busy circuit has a few messages in a lane.
+const RUSH_MESSAGES: usize = 64;
+
 /// A datagram complete but for its sequence number.
 #[derive(Clone, Debug)]
 pub(crate) struct Unnumbered(pub(crate) Vec<u8>);
@@ -67,6 +70,13 @@ impl SendLane {
 
     fn free_spare(&mut self) {
         self.messages.shrink_to(4);
+    }
+
+    /// The same, if the lane is empty after a rush.
+    fn free_after_rush(&mut self) {
+        if self.messages.is_empty() && self.messages.capacity() >= RUSH_MESSAGES {
+            self.free_spare();
+        }
     }
 }
 
@@ -160,7 +170,13 @@ impl Lanes {
         self.queued
     }
 
-    /// Gives back the memory of a past rush.
+    /// Gives back the memory of lanes that are empty after a rush, while the circuit goes on sending: otherwise a client in a crowd, whose circuit
+    /// never rests, would keep it for its whole session.
+    pub(crate) fn free_after_rush(&mut self) {
+        self.paced.iter_mut().chain([&mut self.express]).for_each(SendLane::free_after_rush);
+    }
+
+    /// Gives back the memory of a circuit at rest.
     pub(crate) fn free_spare(&mut self) {
         for lane in self.paced.iter_mut().chain([&mut self.express]) {
             lane.free_spare();
@@ -171,4 +187,26 @@ impl Lanes {
 fn is_blocked(message: &Unnumbered, in_flight: &InFlight, config: &Config) -> bool {
     message.is_reliable()
         && !in_flight.has_room(message.len(), config.in_flight_max, config.in_flight_bytes_max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_lane_gives_the_memory_of_a_rush_back_and_a_small_one_stays() {
+        let mut lanes = Lanes::default();
+        let message = || Unnumbered(vec![0; 10]);
+        (0..200).for_each(|_| lanes.push(Category::Land, message()));
+        (0..8).for_each(|_| lanes.express.push(message()));
+        lanes.free_after_rush();
+        let land = Category::Land.index();
+        assert!(lanes.paced[land].messages.capacity() >= 200, "it is in use");
+        while lanes.paced[land].pop().is_some() {}
+        while lanes.express.pop().is_some() {}
+        let small = lanes.express.messages.capacity();
+        lanes.free_after_rush();
+        assert!(lanes.paced[land].messages.capacity() <= 4);
+        assert_eq!(lanes.express.messages.capacity(), small);
+    }
 }

@@ -30,6 +30,9 @@ pub(crate) struct Packet {
     is_missing: bool,
 }
 
+// A client of a crowd has room for dozens.
+const _: () = assert!(size_of::<Packet>() <= 72);
+
 impl Packet {
     /// It leaves again, while the peer was last heard at `heard_at`.
     pub(crate) fn on_resend(&mut self, now: Instant, heard_at: Instant, timeout: Duration) {
@@ -48,6 +51,8 @@ pub(crate) struct InFlight {
     packets: VecDeque<Packet>,
     /// Most of them at once since memory was given back last.
     peak: usize,
+    /// The same over the last minute or so: it falls by an eighth each time.
+    usual_peak: usize,
     bytes: usize,
     /// Packets accepted but not yet sent, and their bytes: they will need room here.
     reserved: usize,
@@ -234,16 +239,20 @@ impl InFlight {
         self.packets.len() + self.reserved
     }
 
-    /// Frees the memory of a past peak: the part not needed since the last call, if that is most of it. A small surplus stays, since it
-    /// would only be allocated again.
+    /// Frees the memory of a past peak: the part not needed since the last call, if that is most of it, or not needed for long, if that is much of
+    /// it. A small surplus stays, since it would only be allocated again.
     pub(crate) fn free_spare(&mut self, now: Instant) {
         if let Some(expired) = &mut self.expired {
             expired.forget_old(now);
         }
         self.expired.take_if(|expired| expired.is_empty());
         let needed = std::mem::replace(&mut self.peak, self.packets.len()).max(8);
-        if self.packets.capacity() >= 8 * needed {
+        self.usual_peak = needed.max(self.usual_peak - self.usual_peak / 8);
+        let capacity = self.packets.capacity();
+        if capacity >= 8 * needed {
             self.packets.shrink_to(2 * needed);
+        } else if capacity >= 4 * self.usual_peak {
+            self.packets.shrink_to(2 * self.usual_peak);
         }
         if self.lost.is_empty() {
             self.lost.shrink_to(8);
@@ -358,6 +367,37 @@ mod tests {
             assert_eq!(in_flight.expire_perishable(Instant::from_millis(at_ms)), 1);
         }
         assert_eq!(in_flight.losses().runs, 1);
+    }
+
+    #[test]
+    fn room_for_four_times_the_usual_peak_is_given_back_after_a_while() {
+        let mut in_flight = InFlight::default();
+        let mut sequence = 0;
+        let mut burst = |in_flight: &mut InFlight, n: u32| {
+            let range = sequence + 1..sequence + 1 + n;
+            sequence += n;
+            range.clone().for_each(|sequence| in_flight.insert(sequence, Vec::new(), Instant::ZERO, TIMEOUT));
+            range.for_each(|sequence| drop(in_flight.remove(sequence)));
+        };
+        burst(&mut in_flight, 60);
+        in_flight.free_spare(Instant::ZERO);
+        let room = in_flight.packets.capacity();
+        assert!(room >= 60);
+        burst(&mut in_flight, 12);
+        in_flight.free_spare(Instant::ZERO);
+        assert_eq!(in_flight.packets.capacity(), room, "the last burst is a moment ago");
+        for _ in 0..20 {
+            burst(&mut in_flight, 12);
+            in_flight.free_spare(Instant::ZERO);
+        }
+        let room = in_flight.packets.capacity();
+        assert!((24..48).contains(&room), "{room}");
+        // Bursts that differ by half, each behind some quiet periods, take no memory anew.
+        for n in [12, 8, 3, 3, 3, 16, 3, 3, 3, 24, 3, 3, 3, 3] {
+            burst(&mut in_flight, n);
+            in_flight.free_spare(Instant::ZERO);
+            assert_eq!(in_flight.packets.capacity(), room, "{n}");
+        }
     }
 
     #[test]

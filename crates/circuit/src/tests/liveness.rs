@@ -249,5 +249,5 @@ fn copies_and_forgeries_keep_no_circuit_alive() {
 
 #[test]
 fn a_circuit_at_rest_is_small() {
-    assert!(size_of::<Circuit>() <= 1488, "{} bytes", size_of::<Circuit>());
+    assert!(size_of::<Circuit>() <= 1448, "{} bytes", size_of::<Circuit>());
 }
