@@ -114,6 +114,9 @@ impl Shown {
     }
 }
 
+// A client of a crowd has 200 entities of both and one viewer.
+const _: () = assert!(size_of::<EntityHistory>() == 16 && size_of::<Viewer>() <= 128);
+
 /// Index into [`Viewer::shown`], valid until the next [`Viewer::update_visible_set`].
 pub type Place = u32;
 
@@ -147,7 +150,6 @@ pub struct Viewer {
     removals: u64,
     /// Index of the member at which the next round-robin pass continues.
     pub(crate) cursor: Place,
-    gone: Vec<LocalId>,
 }
 
 /// Buffers of a list, reused between viewers.
@@ -164,6 +166,8 @@ pub struct Lister {
     linger: Vec<Member>,
     /// Entities that are not displayed and may enter if there is room after that.
     come: Vec<Member>,
+    /// Local ids to kill at the client.
+    gone: Vec<LocalId>,
 }
 
 /// One of a visible set while it is listed.
@@ -200,7 +204,6 @@ impl Viewer {
             n_lists: 0,
             removals: 0,
             cursor: 0,
-            gone: Vec::new(),
         }
     }
 
@@ -228,12 +231,12 @@ impl Viewer {
         self.shown.iter().filter(|shown| shown.is_sent()).count()
     }
 
-    /// Updates the visible set and returns the local ids to kill at the client: entities that left the world or the set. Call once
-    /// before each selection.
-    pub fn update_visible_set(&mut self, replica: &Replica, lister: &mut Lister) -> &[LocalId] {
-        self.gone.clear();
+    /// Updates the visible set and returns the local ids to kill at the client: entities that left the world or the set. They are the lister's: a list
+    /// for each of thousands of clients would have the length of its busiest turn. Call once before each selection.
+    pub fn update_visible_set<'l>(&mut self, replica: &Replica, lister: &'l mut Lister) -> &'l [LocalId] {
+        lister.gone.clear();
         if std::mem::replace(&mut self.removals, replica.removals()) != replica.removals() {
-            self.forget_absent(replica);
+            self.forget_absent(replica, &mut lister.gone);
         }
         let tick = replica.tick.0 as u32;
         let own = self.own_in(replica);
@@ -248,7 +251,7 @@ impl Viewer {
             self.listed_at = Some(tick);
             self.n_lists = (self.n_lists + 1).min(FIRST_LISTS);
         }
-        &self.gone
+        &lister.gone
     }
 
     /// Slot of the own avatar in a replica of the viewer's world, which may be newer than that of the latest
@@ -270,8 +273,8 @@ impl Viewer {
         self.own.map(|(slot, _)| slot)
     }
 
-    /// Removes entities that are no longer in the world.
-    fn forget_absent(&mut self, replica: &Replica) {
+    /// Removes entities that are no longer in the world; those that the client has are added to `gone`.
+    fn forget_absent(&mut self, replica: &Replica, gone: &mut Vec<LocalId>) {
         let mut n = 0;
         for at in 0..self.shown.len() {
             let (shown, history) = (self.shown[at], self.histories[at]);
@@ -279,7 +282,7 @@ impl Viewer {
                 (self.shown[n], self.histories[n]) = (shown, history);
                 n += 1;
             } else if shown.is_sent() {
-                self.gone.push(LocalId(history.id));
+                gone.push(LocalId(history.id));
             }
         }
         self.shown.truncate(n);
@@ -289,7 +292,7 @@ impl Viewer {
     /// Recomputes the members of the set.
     fn list(&mut self, replica: &Replica, own: Option<SlotIndex>, lister: &mut Lister) {
         lister.find(replica, self.eye, own, self.visible_max);
-        let Lister { found, marks, n_lists, stay, linger, come, .. } = lister;
+        let Lister { found, marks, n_lists, stay, linger, come, gone, .. } = lister;
         for list in [&mut *stay, linger, come] {
             list.clear();
         }
@@ -300,7 +303,7 @@ impl Viewer {
                 own_member = Some(Member { shown, history });
             } else if mark.list != *n_lists {
                 if shown.is_sent() {
-                    self.gone.push(LocalId(history.id));
+                    gone.push(LocalId(history.id));
                 }
             } else {
                 let member = Member { shown: Shown { distance: mark.distance, ..shown }, history };
@@ -327,7 +330,7 @@ impl Viewer {
         }
         let n_staying = nearest_in_front(linger, self.visible_max - stay.len());
         let leave = linger.drain(n_staying..).filter(|member| member.shown.is_sent());
-        self.gone.extend(leave.map(|member| LocalId(member.history.id)));
+        gone.extend(leave.map(|member| LocalId(member.history.id)));
         stay.append(linger);
         let n_coming = nearest_in_front(come, self.visible_max - stay.len());
         come.truncate(n_coming);
