@@ -138,8 +138,8 @@ struct InstanceRecord {
     noted_s: Option<i64>,
     blocked: Option<Blocked>,
     /// Cause of a deletion after a failed first start.
-    failure: Option<InstanceRefusal>,
-    /// Requests that wait until it settles, in order of arrival.
+    failure: Option<Box<InstanceRefusal>>,
+    /// Requests that wait until it settles, in order of arrival. Without memory of its own while it is settled.
     waiting: VecDeque<(RequestId, Ask)>,
 }
 

@@ -136,7 +136,7 @@ impl Registry {
         };
         if is_first {
             // The requester gets the reason, and must not find the instance when it tries again.
-            record.failure = Some(why);
+            record.failure = Some(Box::new(why));
             let id = record.row.id;
             self.set_phase(world, InstancePhase::Deleting(None));
             self.push_job_for(vec![world], Job::DeleteRow(id));
@@ -203,7 +203,7 @@ impl Registry {
         let InstancePhase::Deleting(former) = record.phase.clone() else {
             panic!("world {}: only an ending instance's row is deleted", world.0);
         };
-        let failure = record.failure.take();
+        let failure = record.failure.take().map(|why| *why);
         match (deleted, former) {
             (Ok(()), former) => {
                 if let Some(active) = former {
@@ -250,6 +250,13 @@ impl Registry {
                 Ok(Progress::NeedsRoom(_)) => self.wait_for_room(request, ask.into_request(row_id)),
                 Err(why) => self.refuse(request, why),
             }
+        }
+        // Most instances are suspended, and their queue was allocated in the midst of the world that was built for it: the block would hold a whole
+        // page of that world's memory in the process.
+        if let Some(record) = self.instances.get_mut(&world)
+            && record.waiting.is_empty()
+        {
+            record.waiting.shrink_to_fit();
         }
     }
 }

@@ -35,6 +35,20 @@ fn an_instance_is_created_entered_suspended_resumed_and_ended() {
 }
 
 #[test]
+fn a_suspended_instance_is_small_and_keeps_no_memory_of_requests_that_waited() {
+    assert!(size_of::<InstanceRecord>() <= 336, "{} bytes", size_of::<InstanceRecord>());
+    let mut node = Node::new();
+    let id = Uuid::from_u128(7);
+    node.open(7).unwrap();
+    assert_eq!(node.registry.record(FIRST).waiting.capacity(), 0, "the creation waited for its row");
+    assert_eq!(node.done(InstanceRequest::Suspend(id)), Ok(InstanceReply::Suspended(id)));
+    assert_eq!(node.done(InstanceRequest::Resume(id)), Ok(InstanceReply::Active(id)));
+    assert_eq!(node.done(InstanceRequest::Suspend(id)), Ok(InstanceReply::Suspended(id)));
+    assert_eq!(node.phase(7), "suspended");
+    assert_eq!(node.registry.record(FIRST).waiting.capacity(), 0);
+}
+
+#[test]
 fn requests_wait_for_the_job_under_way_and_are_answered_in_order() {
     let mut node = Node::new();
     let id = Uuid::from_u128(1);
