@@ -52,6 +52,15 @@ impl Store {
         self.engine.probe(PROBE).map_err(StoreError::query("trying a write to", "the database"))
     }
 
+    /// Frees memory that only saves time: up to 2 MiB of pages of an SQLite file, and its compiled statements. It does not wait: false if a caller uses
+    /// the connection just now.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`] with the engine's error.
+    pub fn release_caches(&self) -> Result<bool, StoreError> {
+        self.engine.release_caches().map_err(StoreError::query("releasing caches of", "the database"))
+    }
+
     pub(crate) fn with_patience(url: &StoreUrl, patience: Patience) -> Result<Self, StoreError> {
         Self::connect(url, patience)?.prepare()
     }
@@ -243,6 +252,7 @@ mod tests {
         an_unfinished_copy_is_refused,
         a_database_has_one_server,
         a_database_that_takes_no_write_is_told_from_one_that_does,
+        a_database_works_without_its_caches,
     }
 
     fn a_database_has_one_server(database: &TestDatabase) {
@@ -269,6 +279,25 @@ mod tests {
         tamper(&store, Sql::same("ALTER TABLE schema_version RENAME TO elsewhere"), &[]);
         let refused = store.probe().unwrap_err();
         assert!(refused.to_string().contains("trying a write"), "{refused}");
+    }
+
+    fn a_database_works_without_its_caches(database: &TestDatabase) {
+        let store = database.open();
+        let ada = create(&store, 1, "Ada", "Lovelace");
+        assert!(store.release_caches().unwrap());
+        assert_eq!(store.account(ada).unwrap().unwrap().first, "Ada");
+        let bob = create(&store, 2, "Bob", "Hall");
+        assert!(store.release_caches().unwrap());
+        assert_eq!(store.account(bob).unwrap().unwrap().first, "Bob");
+    }
+
+    #[test]
+    fn caches_in_use_are_not_waited_for() {
+        let database = TestDatabase::sqlite();
+        let store = database.open();
+        let is_released = store.read(|_| store.engine.release_caches()).unwrap();
+        assert!(!is_released);
+        assert!(store.release_caches().unwrap());
     }
 
     #[test]

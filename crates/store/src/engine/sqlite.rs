@@ -4,7 +4,7 @@ use super::salvage::{self, Rebuilt};
 use super::{EngineError, Row, Session, Value};
 use rusqlite::{CachedStatement, ErrorCode, OpenFlags, TransactionBehavior, params_from_iter};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 use telemetry::{LockHold, LockWait};
 
@@ -18,7 +18,8 @@ const BUSY_MAX: u32 = 64;
 ///
 /// - WAL: readers in other processes never wait for the writer, and a commit is one sequential write.
 /// - `synchronous = FULL`: a commit is on the disk before it is acknowledged; NORMAL could forget the last accounts at a power cut.
-/// - `cache_size = -2048`: 2 MiB of pages. An idle server stays below 60 MB, and the hot rows of thousands of accounts fit.
+/// - `cache_size = -2048`: 2 MiB of pages. An idle server stays below 60 MB, and the hot rows of thousands of accounts fit. [`Sqlite::release_caches`]
+///   frees them.
 /// - `journal_size_limit`: a burst of registrations does not leave a large log behind.
 /// - `trusted_schema = OFF`, `foreign_keys = ON`: the file is data, not code; no item without its folder.
 const SETTINGS: &str = "
@@ -133,6 +134,18 @@ impl Sqlite {
     /// Builds a table anew if rows of it cannot be read, or its indexes if these are damaged.
     pub(super) fn rebuild(&self, table: &str, key: &str) -> Result<Option<Rebuilt>, EngineError> {
         salvage::rebuild(&mut self.lock(), table, key)
+    }
+
+    /// Frees cached pages and compiled statements; false if a caller uses the connection just now.
+    pub(super) fn release_caches(&self) -> Result<bool, EngineError> {
+        let connection = match self.connection.try_lock() {
+            Ok(connection) => connection,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(false),
+        };
+        connection.flush_prepared_statement_cache();
+        connection.execute_batch("PRAGMA shrink_memory")?;
+        Ok(true)
     }
 
     /// Takes the connection. A thread that panicked while it held it left no half-done work behind, since an

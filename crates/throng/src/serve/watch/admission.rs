@@ -30,6 +30,10 @@ impl WatchSampler {
             self.start.http_state.login.forget_all();
         }
         if verdict.gives_back {
+            // Before the allocator's: pages are blocks of their own, among those of worlds that have left.
+            if let Err(error) = self.start.http_state.store.release_caches() {
+                tracing::warn!(%error, "cannot release the caches of the database");
+            }
             allocations::give_spare_back();
         }
         self.start.instances.record_sample(now, &instances_see(seen, verdict.gives_back, demand));
