@@ -2,25 +2,29 @@
 //!
 //! Sans-IO: the driver feeds datagrams, mail from the hub and the time, and takes datagrams, commands for worlds and mail for the hub.
 //! Shards share nothing that changes: each owns its circuits, and reads the replicas that the replica thread publishes. Start with
-//! [`Shard::handle_datagram`] and `dispatch` for input, and with `stream` for output.
+//! [`Shard::handle_datagram`], `circuits` and `dispatch` for input, and with `stream` for output.
 
 mod address_hash;
 mod answers;
 mod appearing;
 mod arrivals;
 mod assets;
+mod circuits;
 mod client;
 mod client_files;
 mod client_intent;
 mod client_outfit;
 mod client_transfers;
 mod client_uploads;
+mod config;
 mod contents;
 mod counters;
+mod deliveries;
 mod dispatch;
 mod editing;
 mod effects;
 mod egress;
+mod endings;
 mod epochs;
 mod export;
 mod file_sends;
@@ -64,6 +68,7 @@ mod uploads;
 mod wearing;
 
 pub use arrivals::WAITING_MAX;
+pub use config::{CACHE_AFTER, ShardConfig};
 pub use counters::{Refused, ShardCounters};
 pub use export::{ShardFigures, export};
 pub use filter::{
@@ -75,23 +80,19 @@ pub use pressure::{CpuTime, PRESSURE_MAX};
 pub use sending::{Packing, Sending};
 pub use stages::{Handled, Measured, PacketStage, Stages};
 
-use crate::coverage::{MessageOutcome, MessageOutcomes};
-use crate::mail::{Closed, Ending, FromShard, Ticket, ToShard};
-use crate::places::{Place, Places};
-use ::assets::SizeLimits;
+use crate::coverage::MessageOutcomes;
+use crate::mail::{FromShard, Ticket};
+use crate::places::Places;
 use address_hash::AddressHash;
 use arrivals::ArrivalQueue;
-use circuit::{Circuit, DropReason, Reliability, message_number};
 use client::Client;
 use egress::Egress;
-use grid::asset_sources::AssetSources;
 use grid::uploads::UploadRoom;
 use ids::{CircuitCode, Instant, LocalId, WorldId};
 use incoming::Incoming;
 use link::{Action, CircuitKey, Command};
 use mover_visits::MoverVisits;
 use pressure::Pressure;
-use progress::Stage;
 use replicate::Lister;
 use replicate::objects::{DueMover, DueObject};
 use replicate::selection::Selection;
@@ -102,55 +103,15 @@ use std::time::Duration;
 use systems::System;
 use turns::Turns;
 use uploads::FILE_ROOM_BYTES;
-use wire::header::Datagram;
-use wire::messages::{
-    DisableSimulator, KickUser, KickUserUserInfo, MessageName, MessageNumber, UseCircuitCode,
-};
-use wire::text::to_wire;
-
-/// Tunables of a shard.
-#[derive(Clone, Debug)]
-pub struct ShardConfig {
-    /// Configuration of every circuit.
-    pub circuit: circuit::Config,
-    /// Bytes per second that a client may be sent; less when its AgentThrottle says so.
-    pub client_bytes_per_s: u32,
-    /// Bytes per second, with the headers of IP and UDP, that all clients of this shard are sent in all, if that is limited.
-    pub egress_bytes_per_s: Option<u64>,
-    /// Avatars that a client is shown, the nearest ones, beside its own.
-    pub visible_max: usize,
-    /// Pace and packing of the output.
-    pub sending: Sending,
-    /// Filter of agent updates.
-    pub filter: FilterMode,
-    /// Time without a change after which viewers may keep an object.
-    pub cache_after: Duration,
-    /// Content for clients.
-    pub assets: Arc<AssetSources>,
-    /// Sizes of what clients upload in messages.
-    pub asset_limits: SizeLimits,
-    /// Objects that an avatar wears at most.
-    pub attachments_max: u32,
-    /// Unix time in seconds at [`Instant::ZERO`].
-    pub unix_start_s: u64,
-    /// Secret keys of the hash table of addresses, random on a real server: an attacker that knew them could choose
-    /// addresses that collide.
-    pub hash_keys: [u64; 2],
-}
 
 /// Bytes of output after which a turn pauses until the driver has sent them. The kernel copies them again, and more than this would
 /// leave the core's cache between the two copies.
 pub const TURN_BYTES: usize = 256 * 1024;
-/// Time for which a circuit whose avatar is gone still delivers its last messages.
-const LINGER: Duration = Duration::from_secs(3);
 /// Period of dropping expired tickets.
 const TICKET_SWEEP: Duration = Duration::from_secs(5);
 /// Commands that may wait for the worlds' inboxes: 10,000 clients at 10 updates a second for one second. Above it
 /// agent updates are refused; the next one of the client says the same or newer.
 pub const COMMANDS_MAX: usize = 100_000;
-
-/// Default of [`ShardConfig::cache_after`].
-pub const CACHE_AFTER: Duration = Duration::from_secs(60);
 
 type ClientIndex = u32;
 
@@ -265,56 +226,6 @@ impl Shard {
     pub const fn handle_oversized(&mut self) {
         self.counters.datagrams_in += 1;
         self.counters.refuse(Refused::Oversized);
-    }
-
-    /// The hub or the replica thread has something to say.
-    #[inline(never)]
-    pub fn handle(&mut self, now: Instant, mail: ToShard, out: &mut Outbox) {
-        System::ShardMail.enter();
-        match mail {
-            ToShard::Ticket(ticket) => {
-                self.tickets.insert((ticket.code, ticket.port), ticket);
-            }
-            ToShard::Revoke(circuit) => self.tickets.retain(|_, ticket| ticket.circuit != circuit),
-            ToShard::Send(circuit, message) => {
-                if let Some(&index) = self.by_circuit.get(&circuit) {
-                    self.send_reliable(now, index, &message, out);
-                }
-            }
-            ToShard::SendAll(message) => {
-                let clients: Vec<ClientIndex> = self.by_circuit.values().copied().collect();
-                for index in clients {
-                    self.send_reliable(now, index, &message, out);
-                }
-            }
-            ToShard::SendIn(world, message) => self.send_in_world(now, world, &message, out),
-            ToShard::Teleport { circuit, position, look_at } => {
-                if let Some(&index) = self.by_circuit.get(&circuit) {
-                    self.command(index, Action::Teleport { position, look_at });
-                }
-            }
-            ToShard::Switch { circuit, place, world, position, look_at, returns } => {
-                // If the world has ended, its visitors were sent away first: the mail with their next place follows.
-                if let Some(&index) = self.by_circuit.get(&circuit)
-                    && let Some(place) = self.places.showing(place, world)
-                {
-                    self.switch(now, index, &place, (position, look_at), returns);
-                }
-            }
-            ToShard::HandedOn(circuit, message) => self.on_handed_on(now, circuit, &message, out),
-            ToShard::Close(circuit, ending) => match self.by_circuit.get(&circuit) {
-                Some(&index) => self.end_circuit(now, index, &ending, out),
-                None => self.tickets.retain(|_, ticket| ticket.circuit != circuit),
-            },
-            ToShard::Object(circuit, command) => self.on_object_request(now, circuit, *command, out),
-            ToShard::Land(circuit, edits) => self.on_land_mail(now, circuit, edits, out),
-            ToShard::Asset(circuit, request, asset) => self.on_asset_read(now, circuit, *request, asset, out),
-            ToShard::NotPut { circuit, object } => self.on_not_put(now, circuit, object, out),
-            ToShard::Uploaded { circuit, asset, is_stored } => {
-                self.on_uploaded(now, circuit, asset, is_stored, out);
-            }
-            ToShard::Events(world, events) => self.handle_events(now, world, &events, out),
-        }
     }
 
     /// Serves the next clients whose turn is due: one turn per call, so that a late shard still reads its sockets between turns. Call
@@ -448,131 +359,6 @@ impl Shard {
         self.clients[index as usize].as_deref_mut().expect("indexes in use point at clients")
     }
 
-    /// A datagram from an address without a circuit: only a UseCircuitCode with a ticket gets an answer, so that other senders learn
-    /// nothing and cost no memory.
-    fn on_stranger(&mut self, now: Instant, address: CircuitAddress, bytes: &[u8], out: &mut Outbox) {
-        let Some(request) = use_circuit_code(bytes, &mut self.expanded) else {
-            self.counters.refuse(Refused::UnknownAddress);
-            return;
-        };
-        let Some(key) = self.ticket_for(now, address.port, &request) else {
-            self.counters.refuse(Refused::NoTicket);
-            return;
-        };
-        let ticket = self.tickets.remove(&key).expect("just looked at");
-        // The world has ended; the revocation of its ticket is under way.
-        let Some(place) = self.places.showing(ticket.place, ticket.world) else {
-            self.counters.refuse(Refused::NoTicket);
-            return;
-        };
-        let index = self.open(now, ticket, place, address);
-        self.on_circuit(now, index, bytes, out);
-    }
-
-    /// The ticket that a UseCircuitCode shows on a port, if it is one of ours in every part.
-    fn ticket_for(&self, now: Instant, port: u8, request: &UseCircuitCode) -> Option<(CircuitCode, u8)> {
-        let shown = &request.circuit_code;
-        let key = (CircuitCode(shown.code), port);
-        let ticket = self.tickets.get(&key)?;
-        let fits = ticket.session_id.0 == shown.session_id && ticket.agent.0 == shown.id;
-        (fits && ticket.expires_at > now).then_some(key)
-    }
-
-    fn has_ticket(&mut self, now: Instant, address: CircuitAddress, bytes: &[u8]) -> bool {
-        use_circuit_code(bytes, &mut self.expanded)
-            .is_some_and(|request| self.ticket_for(now, address.port, &request).is_some())
-    }
-
-    fn is_leaving(&mut self, index: ClientIndex) -> bool {
-        matches!(self.client(index).stage, Stage::Leaving(..))
-    }
-
-    fn open(
-        &mut self,
-        now: Instant,
-        ticket: Arc<Ticket>,
-        place: Arc<Place>,
-        address: CircuitAddress,
-    ) -> ClientIndex {
-        self.counters.circuits_opened += 1;
-        let key = ticket.circuit;
-        // Sessions are numbered in order, so turns fill evenly.
-        let slot = Turns::slot_of(key.session.0);
-        let mut circuit = Circuit::new(now, &self.config.circuit, ticket.first_sequence);
-        circuit.set_total_bytes_per_s(now, self.egress.share());
-        let client = Client::new(now, ticket, place, address, circuit, slot, self.config.visible_max);
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.clients.push(None);
-            (self.clients.len() - 1) as ClientIndex
-        });
-        self.clients[index as usize] = Some(Box::new(client));
-        self.turns.add(slot, index);
-        self.by_address.insert((address.port, address.remote), index);
-        self.by_circuit.insert(key, index);
-        let world = self.client(index).place.world();
-        self.by_world.insert((world, key), index);
-        self.mail.push(FromShard::Opened(key));
-        index
-    }
-
-    fn on_circuit(&mut self, now: Instant, index: ClientIndex, bytes: &[u8], out: &mut Outbox) {
-        let mut expanded = std::mem::take(&mut self.expanded);
-        let client = self.client(index);
-        match client.circuit.handle_datagram(now, bytes, &mut expanded) {
-            Ok(Some(received)) => {
-                if received.reliable {
-                    client.flush(now, out);
-                    self.owe_ack(now, index);
-                }
-                self.dispatch(now, index, &received, out);
-            }
-            Ok(None) => {
-                client.flush(now, out);
-                self.count_message(bytes, MessageOutcome::Done);
-            }
-            Err(why) => {
-                // A duplicate is acked again.
-                client.flush(now, out);
-                self.counters.drop(why);
-                if matches!(why, DropReason::Malformed(_)) {
-                    self.count_message(bytes, MessageOutcome::Dropped);
-                }
-            }
-        }
-        self.expanded = expanded;
-    }
-
-    /// Counts a message that came no further than its circuit: an ack, a ping, or one that is not whole. Its number is read a second
-    /// time, a few nanoseconds for a datagram of which nothing else follows.
-    fn count_message(&mut self, datagram: &[u8], outcome: MessageOutcome) {
-        if let Some(number) = message_number(datagram) {
-            self.outcomes.count(MessageName::of(number), outcome);
-        }
-    }
-
-    /// Remembers to send a client's acks in time: its turn may come too late for them.
-    fn owe_ack(&mut self, now: Instant, index: ClientIndex) {
-        let due_at = now + self.config.circuit.ack_delay;
-        let client = self.client(index);
-        if client.owes_acks_until.is_none_or(|until| until <= now) {
-            client.owes_acks_until = Some(due_at);
-            self.acks_due.push_back((due_at, index));
-        }
-    }
-
-    #[inline(never)]
-    fn send_due_acks(&mut self, now: Instant, out: &mut Outbox) {
-        System::ShardAcks.enter();
-        while let Some((due_at, index)) = self.acks_due.pop_front_if(|(due_at, _)| *due_at <= now) {
-            // The index may be another client's by now.
-            if let Some(client) = &mut self.clients[index as usize]
-                && client.owes_acks_until == Some(due_at)
-            {
-                client.flush(now, out);
-            }
-        }
-    }
-
     /// Gives the world a command in the client's name.
     fn command(&mut self, index: ClientIndex, action: Action) {
         let client = self.client(index);
@@ -582,133 +368,4 @@ impl Shard {
         self.counters.commands += 1;
         self.commands.push((world, Command::by_session(session, sequence, action)));
     }
-
-    /// Sends a message (number and body) reliably, at once.
-    fn send_reliable(&mut self, now: Instant, index: ClientIndex, message: &[u8], out: &mut Outbox) {
-        let client = self.client(index);
-        if client.circuit.send(Reliability::Reliable, message, true).is_err() {
-            self.counters.messages_refused += 1;
-            return;
-        }
-        client.flush(now, out);
-    }
-
-    /// The server ends a circuit.
-    fn end_circuit(&mut self, now: Instant, index: ClientIndex, ending: &Ending, out: &mut Outbox) {
-        let client = self.client(index);
-        if matches!(client.stage, Stage::Leaving(..)) {
-            return;
-        }
-        let mut farewell = Vec::new();
-        match ending {
-            Ending::Kicked(why) => KickUser {
-                user_info: KickUserUserInfo {
-                    agent_id: client.ticket.agent.0,
-                    session_id: client.ticket.session_id.0,
-                    reason: to_wire(why, 1_000),
-                },
-                ..KickUser::default()
-            }
-            .encode(&mut farewell),
-            Ending::Moved => DisableSimulator {}.encode(&mut farewell),
-            Ending::Silent => {}
-        }
-        // A client that knows of its end takes anything else for a stranger's: hippolyzer warns of it.
-        client.circuit.finish();
-        if !farewell.is_empty() {
-            self.send_reliable(now, index, &farewell, out);
-        }
-        self.begin_leaving(now, index, Closed::Asked);
-    }
-
-    /// The client has no avatar from now on, and the hub gets a report; the circuit lingers to deliver its last messages.
-    fn begin_leaving(&mut self, now: Instant, index: ClientIndex, why: Closed) {
-        let client = self.client(index);
-        if matches!(client.stage, Stage::Leaving(..)) {
-            return;
-        }
-        let had_avatar = client.has_avatar();
-        let report = self.closed_report(index, why);
-        let client = self.client(index);
-        client.stage = Stage::Leaving(now + LINGER, why);
-        // It may be gone in a moment, and its host with it.
-        client.circuit.wind_down();
-        if had_avatar {
-            self.command(index, Action::Leave);
-        }
-        if why == Closed::Asked {
-            self.hand_on_held(index);
-        }
-        self.pass_on_all_held(index);
-        self.mail.push(report);
-    }
-
-    fn closed_report(&mut self, index: ClientIndex, why: Closed) -> FromShard {
-        let client = self.client(index);
-        let agent = client.ticket.agent;
-        // Messages sent while it lingers take numbers, too.
-        let next_sequence = client.circuit.next_sequence().wrapping_add(LINGER_SEQUENCES);
-        FromShard::Closed { circuit: client.key(), why, agent, spot: client.spot(), next_sequence }
-    }
-
-    /// Forgets circuits that have lingered long enough, or whose client fell silent.
-    fn remove_ended(&mut self, now: Instant) {
-        let mut ended = std::mem::take(&mut self.ended);
-        for index in ended.drain(..) {
-            if let Some(why) = self.lost(index) {
-                self.counters.circuits_lost += 1;
-                self.counters.circuits_unresponsive += u64::from(why == Closed::Unresponsive);
-                self.begin_leaving(now, index, why);
-            }
-            self.remove(index);
-        }
-        self.ended = ended;
-    }
-
-    /// Reason for the end of a circuit that neither side has ended.
-    fn lost(&mut self, index: ClientIndex) -> Option<Closed> {
-        let client = self.client(index);
-        match (client.stage, client.circuit.closed()) {
-            (Stage::Leaving(..), _) | (_, None) => None,
-            (_, Some(circuit::CloseReason::Idle)) => Some(Closed::TimedOut),
-            (_, Some(_)) => Some(Closed::Unresponsive),
-        }
-    }
-
-    fn remove(&mut self, index: ClientIndex) {
-        let Some(mut client) = self.clients[index as usize].take() else { return };
-        self.drop_uploads(&mut client.uploads);
-        self.by_address.remove(&(client.address.port, client.address.remote));
-        self.by_circuit.remove(&client.key());
-        self.by_world.remove(&(client.place.world(), client.key()));
-        self.turns.remove(client.slot, index);
-        if let Some(world) = client.near_movers_in {
-            self.mover_visits.remove(world, index);
-        }
-        self.free.push(index);
-        if self.by_circuit.is_empty() {
-            self.egress.reset();
-            self.counters.client_bytes_per_s = self.egress.share();
-        }
-    }
-}
-
-/// Sequence numbers reserved for a lingering circuit: acks and a few resends.
-const LINGER_SEQUENCES: u32 = 1_000;
-
-/// Reads a UseCircuitCode out of a stranger's datagram, or nothing.
-fn use_circuit_code(bytes: &[u8], expanded: &mut Vec<u8>) -> Option<UseCircuitCode> {
-    let datagram = Datagram::parse(bytes).ok()?;
-    let body = if datagram.flags.contains(wire::header::Flags::ZERO_CODED) {
-        expanded.clear();
-        wire::zero_code::expand(datagram.body, expanded).ok()?;
-        expanded.as_slice()
-    } else {
-        datagram.body
-    };
-    let (number, body) = MessageNumber::split(body).ok()?;
-    if number != UseCircuitCode::NUMBER {
-        return None;
-    }
-    UseCircuitCode::decode(body).ok()
 }
