@@ -4,8 +4,9 @@ use super::ledger::{Naming, Referrer};
 use super::mentions::Certainty;
 use super::report::ArchiveReport;
 use super::tally::CheckTally;
+use super::walk::{EntryCheck, check_entries};
 use super::{CheckConfig, CheckError, ITEM_BYTES, PRIM_BYTES};
-use crate::file::{ArchiveReader, FileError, NextEntry};
+use crate::file::{ArchiveEntry, ArchiveReader, FileError};
 use crate::iar::{
     ArchivedItem, ArchivedProfile, FOLDER_METADATA, INVENTORY, IarControl, LINK_TO_FOLDER, NodeLocation,
     PROFILES, read_location,
@@ -25,20 +26,9 @@ const NODES_MAX: usize = 1_000_000;
 /// # Errors
 /// [`CheckError`] if there is no such archive.
 pub fn check_iar(input: impl Read, config: &CheckConfig<'_>) -> Result<ArchiveReport, CheckError> {
-    let mut entries = ArchiveReader::open(input, config.limits)?;
+    let entries = ArchiveReader::open(input, config.limits)?;
     let mut check = IarCheck::new(config);
-    let mut content = Vec::new();
-    loop {
-        match check.next(&mut entries, &mut content) {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(why) => {
-                check.tally.cut_short(why, &entries)?;
-                break;
-            }
-        }
-    }
-    check.tally.note_file(&entries);
+    check_entries(entries, &mut check)?;
     check.finish()
 }
 
@@ -55,6 +45,34 @@ struct IarCheck<'a> {
     n_content_items: u64,
 }
 
+impl<'a> EntryCheck<'a> for IarCheck<'a> {
+    fn tally(&mut self) -> &mut CheckTally<'a> {
+        &mut self.tally
+    }
+
+    fn entry(
+        &mut self,
+        entry: &ArchiveEntry,
+        entries: &mut ArchiveReader<impl Read>,
+        content: &mut Vec<u8>,
+    ) -> Result<(), FileError> {
+        let path = &*entry.path;
+        self.tally.has_parts |= path == CONTROL || path.starts_with(INVENTORY) || path.starts_with(ASSETS);
+        if entry.is_folder {
+            if path.starts_with(INVENTORY) {
+                match read_location(path, true) {
+                    Ok(location) => self.folders(path, &location),
+                    Err(why) => self.tally.report.add_unreadable(path, why),
+                }
+            }
+            return Ok(());
+        }
+        entries.read_content(content)?;
+        self.file(path, content);
+        Ok(())
+    }
+}
+
 impl<'a> IarCheck<'a> {
     fn new(config: &'a CheckConfig<'a>) -> Self {
         Self {
@@ -66,36 +84,6 @@ impl<'a> IarCheck<'a> {
             link_ids: HashSet::new(),
             n_content_items: 0,
         }
-    }
-
-    /// Reads the next entry; false behind the last one.
-    fn next(
-        &mut self,
-        entries: &mut ArchiveReader<impl Read>,
-        content: &mut Vec<u8>,
-    ) -> Result<bool, FileError> {
-        let entry = match entries.next_entry()? {
-            None => return Ok(false),
-            Some(NextEntry::Refused(entry)) => {
-                self.tally.report.add_unreadable(&entry.path, entry.reason);
-                return Ok(true);
-            }
-            Some(NextEntry::Entry(entry)) => entry,
-        };
-        let path = &*entry.path;
-        self.tally.has_parts |= path == CONTROL || path.starts_with(INVENTORY) || path.starts_with(ASSETS);
-        if entry.is_folder {
-            if path.starts_with(INVENTORY) {
-                match read_location(path, true) {
-                    Ok(location) => self.folders(path, &location),
-                    Err(why) => self.tally.report.add_unreadable(path, why),
-                }
-            }
-            return Ok(true);
-        }
-        entries.read_content(content)?;
-        self.file(path, content);
-        Ok(true)
     }
 
     fn file(&mut self, path: &str, content: &[u8]) {

@@ -21,6 +21,7 @@ mod report;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 pub use iar::check_iar;
 pub use mentions::{Certainty, each_mention};

@@ -4,8 +4,9 @@ use super::ledger::{Naming, Referrer};
 use super::mentions::Certainty;
 use super::report::{ArchiveReport, RegionCount};
 use super::tally::CheckTally;
+use super::walk::{EntryCheck, check_entries};
 use super::{CheckConfig, CheckError, HEIGHT_BYTES, ITEM_BYTES, PRIM_BYTES};
-use crate::file::{ArchiveReader, FileError, NextEntry};
+use crate::file::{ArchiveEntry, ArchiveReader, FileError};
 use crate::oar::{
     ArchivedParcel, ArchivedSettings, HeightScan, OarControl, OarPath, OarSection, TerrainFileError,
     terrain_size,
@@ -70,20 +71,9 @@ pub fn check_oar_with(
     config: &CheckConfig<'_>,
     visitor: &mut dyn OarVisitor,
 ) -> Result<ArchiveReport, CheckError> {
-    let mut entries = ArchiveReader::open(input, config.limits)?;
+    let entries = ArchiveReader::open(input, config.limits)?;
     let mut check = OarCheck::new(config, visitor);
-    let mut content = Vec::new();
-    loop {
-        match check.next(&mut entries, &mut content) {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(why) => {
-                check.tally.cut_short(why, &entries)?;
-                break;
-            }
-        }
-    }
-    check.tally.note_file(&entries);
+    check_entries(entries, &mut check)?;
     check.finish()
 }
 
@@ -97,6 +87,32 @@ struct OarCheck<'a> {
     visitor: &'a mut dyn OarVisitor,
 }
 
+impl<'a> EntryCheck<'a> for OarCheck<'a> {
+    fn tally(&mut self) -> &mut CheckTally<'a> {
+        &mut self.tally
+    }
+
+    fn entry(
+        &mut self,
+        entry: &ArchiveEntry,
+        entries: &mut ArchiveReader<impl Read>,
+        content: &mut Vec<u8>,
+    ) -> Result<(), FileError> {
+        let place = OarPath::read(&entry.path);
+        if entry.is_folder {
+            return Ok(());
+        }
+        self.tally.has_parts |= place.section != OarSection::Other;
+        if place.section == OarSection::Terrain {
+            self.terrain(&entry.path, &place, entries, entry.bytes)?;
+        } else {
+            entries.read_content(content)?;
+            self.file(&entry.path, &place, content);
+        }
+        Ok(())
+    }
+}
+
 impl<'a> OarCheck<'a> {
     fn new(config: &'a CheckConfig<'a>, visitor: &'a mut dyn OarVisitor) -> Self {
         Self {
@@ -108,34 +124,6 @@ impl<'a> OarCheck<'a> {
             n_items: 0,
             n_heights: 0,
         }
-    }
-
-    /// Reads the next entry; false behind the last one.
-    fn next(
-        &mut self,
-        entries: &mut ArchiveReader<impl Read>,
-        content: &mut Vec<u8>,
-    ) -> Result<bool, FileError> {
-        let entry = match entries.next_entry()? {
-            None => return Ok(false),
-            Some(NextEntry::Refused(entry)) => {
-                self.tally.report.add_unreadable(&entry.path, entry.reason);
-                return Ok(true);
-            }
-            Some(NextEntry::Entry(entry)) => entry,
-        };
-        let place = OarPath::read(&entry.path);
-        if entry.is_folder {
-            return Ok(true);
-        }
-        self.tally.has_parts |= place.section != OarSection::Other;
-        if place.section == OarSection::Terrain {
-            self.terrain(&entry.path, &place, entries, entry.bytes)?;
-        } else {
-            entries.read_content(content)?;
-            self.file(&entry.path, &place, content);
-        }
-        Ok(true)
     }
 
     fn file(&mut self, path: &str, place: &OarPath<'_>, content: &[u8]) {
