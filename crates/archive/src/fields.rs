@@ -54,6 +54,28 @@ macro_rules! field {
 }
 pub(crate) use field;
 
+/// The methods `read` and `write` of a struct that has its document in a field `source`.
+macro_rules! document_methods {
+    ($root:expr, $fields:expr, $layout:expr) => {
+        /// Reads a document.
+        ///
+        /// # Errors
+        /// [`DocumentError`].
+        pub fn read(bytes: &[u8]) -> Result<ReadDocument<Self>, DocumentError> {
+            let (mut read, source) = $crate::fields::read($root, &$fields, bytes)?;
+            read.value.source = source;
+            Ok(read)
+        }
+
+        /// Writes its document: as it was read, but for values that have changed.
+        #[must_use]
+        pub fn write(&self) -> String {
+            $crate::fields::write($root, &$fields, $layout, self, &self.source)
+        }
+    };
+}
+pub(crate) use document_methods;
+
 /// The text of the document that a value was read from; empty for a value that was not read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentSource(Box<str>);

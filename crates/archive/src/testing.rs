@@ -1,6 +1,6 @@
 //! Archives for tests: a house with a script and a notecard, a box, a parcel, and assets that are missing, damaged and unused.
 
-use crate::file::ArchiveWriter;
+use crate::file::{ArchiveWriter, FileError};
 use crate::kind::{ArchivedKind, asset_path};
 use crate::oar::{ArchivedParcel, ArchivedSettings, OarControl, OarRegion, RegionSize, TerrainHeights};
 use crate::object::{PartPlace, SceneGroup, ScenePart, WriteOptions, write_group};
@@ -203,4 +203,18 @@ pub(crate) fn archive(entries: &[(String, Vec<u8>)]) -> Vec<u8> {
 
 pub(crate) fn oar(version: (u32, u32)) -> Vec<u8> {
     archive(&oar_entries(version))
+}
+
+/// Parts of an archive, and the error that ended them.
+pub(crate) fn parts_of<P>(
+    mut next: impl FnMut() -> Result<Option<P>, FileError>,
+) -> (Vec<P>, Option<FileError>) {
+    let mut parts = Vec::new();
+    loop {
+        match next() {
+            Ok(Some(part)) => parts.push(part),
+            Ok(None) => return (parts, None),
+            Err(why) => return (parts, Some(why)),
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Items and links of an inventory: one document each.
 
 use crate::fields::{
-    self, DocumentError, DocumentField, DocumentLayout, DocumentSource, ReadDocument, field,
+    DocumentError, DocumentField, DocumentLayout, DocumentSource, ReadDocument, document_methods, field,
 };
 use ids::Uuid;
 
@@ -85,21 +85,7 @@ const FIELDS: [DocumentField<ArchivedItem>; 20] = [
 ];
 
 impl ArchivedItem {
-    /// Reads a document.
-    ///
-    /// # Errors
-    /// [`DocumentError`].
-    pub fn read(bytes: &[u8]) -> Result<ReadDocument<Self>, DocumentError> {
-        let (mut read, source) = fields::read(ROOT, &FIELDS, bytes)?;
-        read.value.source = source;
-        Ok(read)
-    }
-
-    /// Writes its document: as it was read, but for values that have changed.
-    #[must_use]
-    pub fn write(&self) -> String {
-        fields::write(ROOT, &FIELDS, DocumentLayout::Lines, self, &self.source)
-    }
+    document_methods!(ROOT, FIELDS, DocumentLayout::Lines);
 
     /// True for a link to an item or a folder, which has no asset.
     #[must_use]

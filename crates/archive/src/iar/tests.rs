@@ -69,17 +69,9 @@ fn iar(version: (u32, u32)) -> Vec<u8> {
 }
 
 fn read_parts(bytes: &[u8]) -> (Vec<IarPart>, Option<FileError>) {
-    let mut parts = Vec::new();
-    let mut reader = match IarReader::open(bytes, ArchiveLimits::default()) {
-        Ok(reader) => reader,
-        Err(why) => return (parts, Some(why)),
-    };
-    loop {
-        match reader.next_part() {
-            Ok(Some(part)) => parts.push(part),
-            Ok(None) => return (parts, None),
-            Err(why) => return (parts, Some(why)),
-        }
+    match IarReader::open(bytes, ArchiveLimits::default()) {
+        Ok(mut reader) => parts_of(|| reader.next_part()),
+        Err(why) => (Vec::new(), Some(why)),
     }
 }
 

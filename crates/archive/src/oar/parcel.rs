@@ -1,8 +1,8 @@
 //! Parcels of a region: one document each, with the covered squares as a bitmap.
 
 use crate::fields::{
-    self, DocumentError, DocumentField, DocumentLayout, DocumentSource, FieldContent, Plain, ReadDocument,
-    field,
+    DocumentError, DocumentField, DocumentLayout, DocumentSource, FieldContent, Plain, ReadDocument,
+    document_methods, field,
 };
 use crate::xml::XmlElement;
 use base64::Engine;
@@ -229,21 +229,7 @@ const FIELDS: [DocumentField<ArchivedParcel>; 40] = [
 ];
 
 impl ArchivedParcel {
-    /// Reads a document.
-    ///
-    /// # Errors
-    /// [`DocumentError`].
-    pub fn read(bytes: &[u8]) -> Result<ReadDocument<Self>, DocumentError> {
-        let (mut read, source) = fields::read(ROOT, &FIELDS, bytes)?;
-        read.value.source = source;
-        Ok(read)
-    }
-
-    /// Writes its document: as it was read, but for values that have changed.
-    #[must_use]
-    pub fn write(&self) -> String {
-        fields::write(ROOT, &FIELDS, DocumentLayout::Dense, self, &self.source)
-    }
+    document_methods!(ROOT, FIELDS, DocumentLayout::Dense);
 
     /// Squares that it covers.
     #[must_use]

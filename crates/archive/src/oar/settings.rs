@@ -1,8 +1,8 @@
 //! Settings of a region: rules, textures of the ground, water, telehub, environment, and two rules of its estate.
 
 use crate::fields::{
-    self, DocumentError, DocumentField, DocumentLayout, DocumentSource, FieldContent, Plain, ReadDocument,
-    field,
+    DocumentError, DocumentField, DocumentLayout, DocumentSource, FieldContent, Plain, ReadDocument,
+    document_methods, field,
 };
 use crate::xml::{XmlElement, push_f32};
 use ids::Uuid;
@@ -217,21 +217,7 @@ const FIELDS: [DocumentField<ArchivedSettings>; 39] = [
 ];
 
 impl ArchivedSettings {
-    /// Reads a document.
-    ///
-    /// # Errors
-    /// [`DocumentError`].
-    pub fn read(bytes: &[u8]) -> Result<ReadDocument<Self>, DocumentError> {
-        let (mut read, source) = fields::read(ROOT, &FIELDS, bytes)?;
-        read.value.source = source;
-        Ok(read)
-    }
-
-    /// Writes its document: as it was read, but for values that have changed.
-    #[must_use]
-    pub fn write(&self) -> String {
-        fields::write(ROOT, &FIELDS, DocumentLayout::Lines, self, &self.source)
-    }
+    document_methods!(ROOT, FIELDS, DocumentLayout::Lines);
 }
 
 fn read_telehub(settings: &mut ArchivedSettings, element: &XmlElement<'_>) -> Option<()> {

@@ -11,17 +11,9 @@ use proptest::prelude::*;
 
 /// Parts, and the error that ended them.
 fn read_parts(bytes: &[u8]) -> (Vec<OarPart>, Option<FileError>) {
-    let mut parts = Vec::new();
-    let mut reader = match OarReader::open(bytes, ArchiveLimits::default()) {
-        Ok(reader) => reader,
-        Err(why) => return (parts, Some(why)),
-    };
-    loop {
-        match reader.next_part() {
-            Ok(Some(part)) => parts.push(part),
-            Ok(None) => return (parts, None),
-            Err(why) => return (parts, Some(why)),
-        }
+    match OarReader::open(bytes, ArchiveLimits::default()) {
+        Ok(mut reader) => parts_of(|| reader.next_part()),
+        Err(why) => (Vec::new(), Some(why)),
     }
 }
 

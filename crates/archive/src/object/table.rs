@@ -27,7 +27,7 @@ pub(super) struct KnownElement {
     pub(super) kind: Modelling,
 }
 
-/// KnownElement elements of an element.
+/// Known elements of another element.
 #[derive(Debug)]
 pub(super) struct ElementTable(&'static [KnownElement]);
 
@@ -75,7 +75,7 @@ const MASKS: Modelling = Shared(4);
 const SOUND: Modelling = Shared(5);
 const CREATED: Modelling = Shared(6);
 
-/// Of a part.
+/// Elements of a part.
 pub(super) static PART: ElementTable = ElementTable(&[
     known(0, "AllowedDrop", FLAGS),
     known(1, "CreatorID", CREATOR),
@@ -177,7 +177,7 @@ pub(super) const HAS_SIT_TARGET: &str = "ThrongSitTarget";
 const CURVES: Modelling = Shared(0);
 const EXTRA: Modelling = Shared(1);
 
-/// Of a shape.
+/// Elements of a shape.
 pub(super) static SHAPE: ElementTable = ElementTable(&[
     known(0, "ProfileCurve", CURVES),
     known(1, "TextureEntry", Own),
@@ -231,7 +231,7 @@ pub(super) static SHAPE: ElementTable = ElementTable(&[
     known(48, "MatOvrd", Own),
 ]);
 
-/// Of an item.
+/// Elements of an item.
 pub(super) static ITEM: ElementTable = ElementTable(&[
     known(0, "AssetID", Own),
     known(1, "BasePermissions", Own),
@@ -261,13 +261,13 @@ pub(super) static ITEM: ElementTable = ElementTable(&[
     known(25, SALE_PRICE, Own),
 ]);
 
-/// Modelling of an item's sale, which OpenSimulator does not write.
+/// Kind of an item's sale, which OpenSimulator does not write.
 pub(super) const SALE_KIND: &str = "ThrongSaleKind";
 
 /// Price of an item.
 pub(super) const SALE_PRICE: &str = "ThrongSalePrice";
 
-/// Of a linkset. The first one is called `SceneObjectPart` in one form and `RootPart` in the other.
+/// Elements of a linkset. The first one is called `SceneObjectPart` in one form and `RootPart` in the other.
 pub(super) static GROUP: ElementTable = ElementTable(&[
     known(0, "SceneObjectPart", Nested),
     known(1, "OtherParts", Nested),
@@ -277,7 +277,7 @@ pub(super) static GROUP: ElementTable = ElementTable(&[
     known(5, "GroupScriptStates", Nested),
 ]);
 
-/// Around a part: `RootPart` or `Part`.
+/// Elements around a part: `RootPart` or `Part`.
 pub(super) static WRAPPER: ElementTable = ElementTable(&[known(0, "SceneObjectPart", Nested)]);
 
 #[cfg(test)]
