@@ -34,6 +34,7 @@ pub mod identity;
 pub mod link;
 pub mod login;
 pub mod names;
+mod new_prim;
 pub mod observer;
 pub mod prims;
 pub mod profile;

@@ -2,19 +2,13 @@
 
 use super::{Agent, AgentConfig};
 use crate::builder::{BuildEdit, BuildEvent, Builder, Plot};
+use crate::new_prim::new_prim;
 use circuit::Reliability;
-use glam::{Quat, Vec3};
+use glam::Vec3;
 use ids::{Instant, LocalId, Uuid};
 use wire::messages::*;
 use wire::text::{VARIABLE1_MAX, to_wire};
 
-/// `AddFlags`: the client selects the new object.
-const CREATE_SELECTED: u32 = 1 << 1;
-const PCODE_PRIM: u8 = 9;
-const MATERIAL_WOOD: u8 = 3;
-const PATH_LINE: u8 = 0x10;
-const PROFILE_SQUARE: u8 = 1;
-const PATH_SCALE_ONE: u8 = 100;
 /// Bits of MultipleObjectUpdate: position, scale, linked set.
 const POSITION: u8 = 1;
 const SCALE: u8 = 4;
@@ -88,22 +82,7 @@ impl Agent {
         let message: Message = match edit {
             BuildEdit::Create { position, scale } => ObjectAdd {
                 agent_data: ObjectAddAgentData { agent_id, session_id, group_id: Uuid::nil() },
-                object_data: ObjectAddObjectData {
-                    p_code: PCODE_PRIM,
-                    material: MATERIAL_WOOD,
-                    add_flags: CREATE_SELECTED,
-                    path_curve: PATH_LINE,
-                    profile_curve: PROFILE_SQUARE,
-                    path_scale_x: PATH_SCALE_ONE,
-                    path_scale_y: PATH_SCALE_ONE,
-                    bypass_raycast: 1,
-                    // The new object stands on the end of the ray.
-                    ray_start: position + Vec3::Z,
-                    ray_end: position - Vec3::Z * (scale.z / 2.0),
-                    scale,
-                    rotation: Quat::IDENTITY,
-                    ..ObjectAddObjectData::default()
-                },
+                object_data: new_prim(position, scale),
             }
             .into(),
             BuildEdit::Move(id, position) => self.placement(id, POSITION | LINKED_SET, position),

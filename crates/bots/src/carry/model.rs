@@ -72,6 +72,29 @@ pub(super) struct ModelServer {
     pub(super) out: Vec<(u32, ToBot)>,
 }
 
+/// An item in a message. Rows of an answer and of an unrequested change differ only in their type.
+macro_rules! item_data {
+    ($Data:ident, $bot:expr, $row:expr, $callback_id:expr) => {
+        $Data {
+            item_id: $row.id,
+            folder_id: $row.folder,
+            callback_id: $callback_id,
+            creator_id: $row.creator,
+            owner_id: agent_of($bot),
+            base_mask: $row.masks.base,
+            owner_mask: $row.masks.owner,
+            next_owner_mask: $row.masks.next_owner,
+            asset_id: $row.asset,
+            r#type: $row.asset_type,
+            inv_type: $row.inventory_type,
+            flags: $row.flags,
+            name: to_wire(&$row.name, VARIABLE1_MAX),
+            description: to_wire(&$row.description, VARIABLE1_MAX),
+            ..$Data::default()
+        }
+    };
+}
+
 impl ModelServer {
     fn new_id(&mut self) -> Uuid {
         self.n_ids += 1;
@@ -83,23 +106,7 @@ impl ModelServer {
     }
 
     fn send_row(&mut self, bot: u32, row: &ItemRow, callback_id: u32) {
-        let data = UpdateCreateInventoryItemInventoryData {
-            item_id: row.id,
-            folder_id: row.folder,
-            callback_id,
-            creator_id: row.creator,
-            owner_id: agent_of(bot),
-            base_mask: row.masks.base,
-            owner_mask: row.masks.owner,
-            next_owner_mask: row.masks.next_owner,
-            asset_id: row.asset,
-            r#type: row.asset_type,
-            inv_type: row.inventory_type,
-            flags: row.flags,
-            name: to_wire(&row.name, VARIABLE1_MAX),
-            description: to_wire(&row.description, VARIABLE1_MAX),
-            ..UpdateCreateInventoryItemInventoryData::default()
-        };
+        let data = item_data!(UpdateCreateInventoryItemInventoryData, bot, row, callback_id);
         self.send(
             bot,
             UpdateCreateInventoryItem { inventory_data: vec![data], ..UpdateCreateInventoryItem::default() },
@@ -108,23 +115,7 @@ impl ModelServer {
 
     /// A row of BulkUpdateInventory: a copy, or a gift.
     fn send_bulk(&mut self, bot: u32, row: &ItemRow, callback_id: u32) {
-        let data = BulkUpdateInventoryItemData {
-            item_id: row.id,
-            folder_id: row.folder,
-            callback_id,
-            creator_id: row.creator,
-            owner_id: agent_of(bot),
-            base_mask: row.masks.base,
-            owner_mask: row.masks.owner,
-            next_owner_mask: row.masks.next_owner,
-            asset_id: row.asset,
-            r#type: row.asset_type,
-            inv_type: row.inventory_type,
-            flags: row.flags,
-            name: to_wire(&row.name, VARIABLE1_MAX),
-            description: to_wire(&row.description, VARIABLE1_MAX),
-            ..BulkUpdateInventoryItemData::default()
-        };
+        let data = item_data!(BulkUpdateInventoryItemData, bot, row, callback_id);
         self.send(bot, BulkUpdateInventory { item_data: vec![data], ..BulkUpdateInventory::default() });
     }
 

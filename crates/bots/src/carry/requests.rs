@@ -1,7 +1,8 @@
 //! Requests of carrying bots in messages, as viewers send them.
 
 use super::item_row::ItemRow;
-use glam::{Quat, Vec3};
+use crate::new_prim::new_prim;
+use glam::Vec3;
 use ids::{LocalId, Uuid};
 use md5::{Digest, Md5};
 use wire::messages::*;
@@ -25,13 +26,6 @@ pub const PART_BYTES: usize = 1_000;
 /// Bit of the number of a file's last part.
 const LAST_PART: u32 = 1 << 31;
 
-/// `AddFlags` of ObjectAdd: the client selects the new object.
-const CREATE_SELECTED: u32 = 1 << 1;
-const PCODE_PRIM: u8 = 9;
-const MATERIAL_WOOD: u8 = 3;
-const PATH_LINE: u8 = 0x10;
-const PROFILE_SQUARE: u8 = 1;
-const PATH_SCALE_ONE: u8 = 100;
 /// Field of ObjectPermissions: the next owner's mask.
 const FIELD_NEXT_OWNER: u8 = 16;
 /// `Key` of UpdateTaskInventory: the item is named by its id.
@@ -185,22 +179,7 @@ impl RequestIds {
                 session_id: self.session,
                 group_id: Uuid::nil(),
             },
-            object_data: ObjectAddObjectData {
-                p_code: PCODE_PRIM,
-                material: MATERIAL_WOOD,
-                add_flags: CREATE_SELECTED,
-                path_curve: PATH_LINE,
-                profile_curve: PROFILE_SQUARE,
-                path_scale_x: PATH_SCALE_ONE,
-                path_scale_y: PATH_SCALE_ONE,
-                bypass_raycast: 1,
-                // The new object stands on the end of the ray.
-                ray_start: position + Vec3::Z,
-                ray_end: position - Vec3::Z * (scale.z / 2.0),
-                scale,
-                rotation: Quat::IDENTITY,
-                ..ObjectAddObjectData::default()
-            },
+            object_data: new_prim(position, scale),
         }
         .into()
     }
