@@ -7,7 +7,13 @@ use prim::Mask;
 use serde::Deserialize;
 use std::path::PathBuf;
 use utoipa::ToSchema;
+use utoipa::openapi::extensions::Extensions;
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
+/// Bytes of a file's name, as in [`data_dir::path_below`].
+const FILE_BYTES_MAX: usize = 200;
+/// Form of a file's name: without a slash, without control characters, and neither `.` nor `..`.
+const FILE_PATTERN: &str = r"^(\.{0,2}[^/.\u0000-\u001F\u007F-\u009F][^/\u0000-\u001F\u007F-\u009F]*|\.{3,}[^/\u0000-\u001F\u007F-\u009F]*)$";
 /// Metres of a displacement or of a box along one axis.
 const METRES_MAX: f32 = 100_000.0;
 /// Degrees of a rotation.
@@ -18,15 +24,8 @@ const DEGREES_MAX: f32 = 3_600.0;
 #[schema(as = OarLoadOrder)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OarLoadBody {
-    /// Name of the file in the folder `archives` of the server's data directory: at most 200 bytes, without folders of its own and without
-    /// control characters.
-    #[schema(
-        value_type = String,
-        min_length = 1,
-        max_length = 200,
-        pattern = r"^(\.{0,2}[^/.\u0000-\u001F\u007F-\u009F][^/\u0000-\u001F\u007F-\u009F]*|\.{3,}[^/\u0000-\u001F\u007F-\u009F]*)$",
-        extensions(("x-max-bytes" = json!(200)))
-    )]
+    /// Name of the archive's file.
+    #[schema(schema_with = file_to_load)]
     pub(super) file: PathBuf,
     /// Name of the archive in the list of jobs; that of the file without it.
     #[serde(default)]
@@ -123,20 +122,39 @@ fn metres(name: &str, numbers: Option<[f32; 3]>) -> Result<Vec3, String> {
     }
 }
 
+fn file_to_load() -> Object {
+    file_schema(
+        "Name of the file in the folder `archives` of the server's data directory: at most 200 bytes, without folders of its own and without\n\
+         control characters.",
+    )
+}
+
+fn file_to_make() -> Object {
+    file_schema(
+        "Name of the file to make in the folder `archives` of the server's data directory: at most 200 bytes, without folders of its own and without\n\
+         control characters.",
+    )
+}
+
+/// Schema of a file's name.
+fn file_schema(description: &str) -> Object {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .description(Some(description))
+        .min_length(Some(1))
+        .max_length(Some(FILE_BYTES_MAX))
+        .pattern(Some(FILE_PATTERN))
+        .extensions(Some(Extensions::from_iter([("x-max-bytes", FILE_BYTES_MAX)])))
+        .build()
+}
+
 /// A region, or all of them, for an archive.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = OarSaveOrder)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OarSaveBody {
-    /// Name of the file to make in the folder `archives` of the server's data directory: at most 200 bytes, without folders of its own and without
-    /// control characters.
-    #[schema(
-        value_type = String,
-        min_length = 1,
-        max_length = 200,
-        pattern = r"^(\.{0,2}[^/.\u0000-\u001F\u007F-\u009F][^/\u0000-\u001F\u007F-\u009F]*|\.{3,}[^/\u0000-\u001F\u007F-\u009F]*)$",
-        extensions(("x-max-bytes" = json!(200)))
-    )]
+    /// Name of the archive's file.
+    #[schema(schema_with = file_to_make)]
     pub(super) file: PathBuf,
     /// Name of the archive in the list of jobs; that of the file without it.
     #[serde(default)]
@@ -167,15 +185,8 @@ pub(super) struct OarSaveBody {
 #[schema(as = IarLoadOrder)]
 #[serde(deny_unknown_fields)]
 pub(super) struct IarLoadBody {
-    /// Name of the file in the folder `archives` of the server's data directory: at most 200 bytes, without folders of its own and without
-    /// control characters.
-    #[schema(
-        value_type = String,
-        min_length = 1,
-        max_length = 200,
-        pattern = r"^(\.{0,2}[^/.\u0000-\u001F\u007F-\u009F][^/\u0000-\u001F\u007F-\u009F]*|\.{3,}[^/\u0000-\u001F\u007F-\u009F]*)$",
-        extensions(("x-max-bytes" = json!(200)))
-    )]
+    /// Name of the archive's file.
+    #[schema(schema_with = file_to_load)]
     pub(super) file: PathBuf,
     /// Name of the archive in the list of jobs; that of the file without it.
     #[serde(default)]
@@ -201,15 +212,8 @@ pub(super) struct IarLoadBody {
 #[schema(as = IarSaveOrder)]
 #[serde(deny_unknown_fields)]
 pub(super) struct IarSaveBody {
-    /// Name of the file to make in the folder `archives` of the server's data directory: at most 200 bytes, without folders of its own and without
-    /// control characters.
-    #[schema(
-        value_type = String,
-        min_length = 1,
-        max_length = 200,
-        pattern = r"^(\.{0,2}[^/.\u0000-\u001F\u007F-\u009F][^/\u0000-\u001F\u007F-\u009F]*|\.{3,}[^/\u0000-\u001F\u007F-\u009F]*)$",
-        extensions(("x-max-bytes" = json!(200)))
-    )]
+    /// Name of the archive's file.
+    #[schema(schema_with = file_to_make)]
     pub(super) file: PathBuf,
     /// Name of the archive in the list of jobs; that of the file without it.
     #[serde(default)]
