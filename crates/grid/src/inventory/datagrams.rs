@@ -152,7 +152,7 @@ fn folder_row(folder: &Folder) -> InventoryDescendentsFolderData {
     }
 }
 
-/// The row that stands for no folder. libomv reads the first row without looking whether there is one.
+/// Row in place of a folder where there is none: libomv reads the first row without a check.
 fn no_folder() -> InventoryDescendentsFolderData {
     InventoryDescendentsFolderData {
         r#type: -1,
@@ -161,7 +161,7 @@ fn no_folder() -> InventoryDescendentsFolderData {
     }
 }
 
-/// The same for no item.
+/// Row in place of an item where there is none.
 fn no_item() -> InventoryDescendentsItemData {
     InventoryDescendentsItemData {
         name: to_wire("", VARIABLE1_MAX),
@@ -200,7 +200,7 @@ pub(super) fn item_row(owner: Uuid, item: &Item) -> InventoryDescendentsItemData
     row
 }
 
-/// The sum by which viewers notice damaged rows: of the ids as four little-endian words each, and of the numbers.
+/// Checksum by which viewers notice damaged rows: the sum of the numbers, and of the ids as four little-endian words each.
 fn checksum(row: &InventoryDescendentsItemData) -> u32 {
     let words = |id: Uuid| {
         let (words, _) = id.as_bytes().as_chunks();

@@ -23,7 +23,7 @@ pub const ROWS_MAX: usize = 10_000;
 /// Inventory to read.
 #[derive(Clone, Copy, Debug)]
 pub enum InventoryTree<'a> {
-    /// The session's agent's.
+    /// Inventory of the session's agent.
     Agent(&'a Store, AgentId),
     /// The library.
     Library,
@@ -44,7 +44,7 @@ impl InventoryTree<'_> {
         }
     }
 
-    /// `None` without such a folder. The nil id stands for the parent of the root; some viewers request it.
+    /// Content of a folder; `None` without such a folder. The nil id stands for the parent of the root; some viewers request it.
     pub(super) fn content(self, id: Uuid) -> Result<Option<Content>, StoreError> {
         let version = match self {
             _ if id.is_nil() => 0,

@@ -78,7 +78,7 @@ const NEXT_OWNER: u32 = 0x0008_E000;
 /// Inventory of a new account: system folders, the default body, and links that wear it.
 ///
 /// # Errors
-/// Those of `new_id`, which returns random ids.
+/// Errors of `new_id`, which returns random ids.
 pub fn skeleton<E>(
     owner: AgentId,
     unix_s: i64,

@@ -22,7 +22,7 @@ pub struct FolderLine {
     pub is_lost: bool,
     /// Items directly in it.
     pub counts: ItemCounts,
-    /// Of these, items whose asset is missing or damaged.
+    /// Items among these whose asset is missing or damaged.
     pub flawed: u64,
 }
 
@@ -44,7 +44,7 @@ impl InventoryOverview {
         self.folders.iter().map(|line| line.counts.items).sum()
     }
 
-    /// Links among them.
+    /// Links of all folders.
     #[must_use]
     pub fn links(&self) -> u64 {
         self.folders.iter().map(|line| line.counts.links).sum()

@@ -10,7 +10,7 @@ use store::{InventoryChange, InventoryRefusal, Item, Permissions, Sale};
 use uuid::Uuid;
 use wire::messages::*;
 
-/// Properties that a link has of its target.
+/// Properties of a link that come from its target.
 struct LinkTarget {
     name: String,
     inventory_type: i8,
@@ -18,7 +18,7 @@ struct LinkTarget {
 }
 
 impl Planner<'_> {
-    /// The copy belongs to the user, with the masks of the original. Viewers that wear a thing of the library name no folder: it is the one of its kind then.
+    /// Copies an item for the user, with the masks of the original. Viewers that wear an item of the library name no folder: the copy comes into the folder of its kind.
     pub(super) fn copy_item(
         &self,
         row: &CopyInventoryItemInventoryData,
@@ -55,7 +55,7 @@ impl Planner<'_> {
         Ok(library_item(id).cloned().ok_or_else(|| unknown(id)))
     }
 
-    /// The link's asset is the item or folder that it leads to, one of the user's: viewers copy things of the library before they link them.
+    /// Links to an item or folder of the user, which becomes the link's asset: viewers copy items of the library before they link them.
     pub(super) fn link_item(
         &self,
         row: &LinkInventoryItemInventoryBlock,

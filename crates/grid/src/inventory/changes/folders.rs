@@ -8,7 +8,7 @@ use wire::messages::*;
 
 /// Type of a folder without a purpose.
 const PLAIN: i8 = -1;
-/// Name of a folder that has none.
+/// Name of a folder without a name.
 const UNNAMED: &str = "New Folder";
 
 pub(super) fn create(row: &CreateInventoryFolderFolderData) -> Step {
@@ -27,7 +27,7 @@ pub(super) fn new_folder(
     Ok(InventoryChange::CreateFolder(NewFolder { id, parent, name, type_default }))
 }
 
-/// Clients state the parent, too, as they know it: moves have a message of their own.
+/// Changes name and type of a folder. Clients state the parent, too, as they know it: moves have a message of their own.
 pub(super) fn update(row: &UpdateInventoryFolderFolderData) -> Step {
     let change = type_of(row.r#type.into()).map(|type_default| InventoryChange::UpdateFolder {
         folder: row.folder_id,

@@ -1,4 +1,4 @@
-//! Gestures that are switched on. Viewers play them; the inventory keeps which they are, as the lowest flag of the item, and logins list them.
+//! Active gestures: viewers play them, the inventory keeps them as the lowest flag of the item, and logins list them.
 
 use super::{ChangeInventoryError, Planner, Step};
 use crate::inventory::AssetType;
@@ -9,7 +9,7 @@ use uuid::Uuid;
 pub(super) const ACTIVE: u32 = 1;
 
 impl Planner<'_> {
-    /// Switches gestures on or off. Viewers state all of theirs after each login: those that are so already need no change, and those of the library none that is kept.
+    /// Switches gestures on or off. Viewers state all active ones after each login: gestures in the stated state need no change, and gestures of the library keep none.
     pub(super) fn switch_gestures(
         &self,
         items: impl Iterator<Item = Uuid>,

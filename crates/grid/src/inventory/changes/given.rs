@@ -1,4 +1,4 @@
-//! Things that an operator gives to an account: a copy of another account's item, or an item for an asset. They are in the inventory at once, without an offer.
+//! Gifts of an operator to an account: a copy of another account's item, or an item for an asset. They are in the inventory at once, without an offer.
 
 use super::gifts::folder_for;
 use super::new_item::StatedItem;
@@ -13,7 +13,7 @@ use prim::Mask;
 use store::{InventoryChange, InventoryRefusal, Item, Sale, StoreError};
 use uuid::Uuid;
 
-/// The thing that is given.
+/// Subject of such a gift.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GivenThing {
     /// A copy of an item, with the rights of its next owner.
@@ -42,7 +42,7 @@ pub enum GiveError {
     /// A link has no content.
     #[error("the item is a link: give the item that it leads to")]
     Link,
-    /// A second one would be made of something that exists once.
+    /// The item may not be copied: it exists once.
     #[error("the item may not be copied: only its owner can give it")]
     NoCopy,
     /// Assets of this kind say too little for an item.
@@ -62,7 +62,7 @@ pub enum GiveError {
     Random(#[from] getrandom::Error),
 }
 
-/// Gives a thing, which is on the disk when this returns: the item as the receiver has it, and the notice for the receiver's client. `name` is that of the item;
+/// Gives an item, which is on the disk when this returns: the item as the receiver has it, and the notice for the receiver's client. `name` is that of the item;
 /// without it a copy keeps its name, and an asset is called by its kind.
 ///
 /// # Errors

@@ -14,9 +14,9 @@ use uuid::Uuid;
 use wire::messages::*;
 use wire::text::from_wire;
 
-/// Name of an item that has none.
+/// Name of an item without a name.
 pub(super) const UNNAMED: &str = "New Item";
-/// The part of the flags that tells kinds of wearables and of settings apart.
+/// Bits of the flags by which kinds of wearables and of settings differ.
 pub(super) const SUBTYPE: u32 = 0xFF;
 
 impl Planner<'_> {
@@ -48,7 +48,7 @@ impl Planner<'_> {
         Ok(Step { change: Ok(InventoryChange::CreateItem(item)), made, refused })
     }
 
-    /// Name, description, flags, masks and sale. Clients state all of an item; owner, group, kinds and folder are not read.
+    /// Changes name, description, flags, masks and sale. Clients state all of an item; owner, group, kinds and folder are not read.
     pub(super) fn update_item(
         &self,
         row: &UpdateInventoryItemInventoryData,

@@ -1,7 +1,7 @@
 //! Changes of inventories, as clients ask for them over UDP; a capability makes folders (`category`).
 //!
 //! [`carry_out_task`] carries out one order after the other: changes of the user's own inventory, gifts to other users (`gifts`), landmarks (`landmark`),
-//! copies out of notecards (`notecard`), things that go into the world (`to_world`), and what avatars wear (`wearing`). [`change_inventory`] leads from a
+//! copies out of notecards (`notecard`), transfers of items into a region (`to_world`), and worn items (`wearing`). [`change_inventory`] leads from a
 //! request to the messages that answer it. Each row of the request becomes a [`Step`]: a change for the store, or a refusal by the rules here. Rules about
 //! folders and ids are the store's; those about kinds, permissions and sales are in `folders`, `items` and `copies`. The owner is the session's agent: owners,
 //! creators and groups that a request names are not read.
@@ -146,7 +146,7 @@ impl InventoryRequest {
 /// Messages to a client whose request has been carried out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InventoryReplies {
-    /// In the order in which they are sent.
+    /// Messages to the client, in the order of sending.
     pub messages: Vec<Message>,
     /// Text of the alert, if any change was refused.
     pub refusal: Option<String>,
@@ -164,9 +164,9 @@ pub struct InventoryReplies {
 /// One row of a request.
 struct Step {
     change: Result<InventoryChange, ChangeRefusal>,
-    /// Sent once it is made.
+    /// Answer once the change is made.
     made: Answer,
-    /// Sent when it is refused.
+    /// Answer to a refused change.
     refused: Answer,
 }
 
@@ -176,7 +176,7 @@ impl Step {
         Self { change, made: Answer::Nothing, refused: Answer::Nothing }
     }
 
-    /// The same when clients show their change before it is made: a refusal shows them what there is.
+    /// A change that clients show before it is made: a refusal shows them the stored state.
     fn shown(change: Result<InventoryChange, ChangeRefusal>, refused: Answer) -> Self {
         Self { change, made: Answer::Nothing, refused }
     }
@@ -191,7 +191,7 @@ pub struct InventoryUser {
     pub secure_session: Uuid,
 }
 
-/// The facts by which requests are judged.
+/// Facts by which requests are judged.
 #[derive(Clone, Copy)]
 struct Planner<'a> {
     store: &'a Store,

@@ -13,7 +13,7 @@ use uuid::Uuid;
 pub(crate) struct StatedItem<'a> {
     /// Folder that holds it.
     pub(crate) folder: Uuid,
-    /// Name as shown; blank for that of an unnamed item.
+    /// Name as shown; blank for an unnamed item.
     pub(crate) name: &'a str,
     /// Description as shown.
     pub(crate) description: &'a str,
@@ -21,7 +21,7 @@ pub(crate) struct StatedItem<'a> {
     pub(crate) flags: u32,
     /// Group members' permissions.
     pub(crate) group: u32,
-    /// All others' permissions.
+    /// Permissions of all others.
     pub(crate) everyone: u32,
     /// Next owner's permissions.
     pub(crate) next_owner: u32,

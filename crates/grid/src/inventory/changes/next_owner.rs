@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 /// Low bits of an object's owner mask on OpenSimulator: rights that all prims of it and their contents share, in the order of those from [`Mask::TRANSFER`] on.
 const FOLDED: u32 = 0xF;
-/// Places between both.
+/// Distance in bits between the two places of these rights.
 const FOLDED_SHIFT: u32 = 13;
 
 /// True if the owner may give the item away.

@@ -55,7 +55,7 @@ pub struct EmbeddedCopy {
     pub item: Uuid,
     /// Folder for the copy; nil for the one of its kind.
     pub folder: Uuid,
-    /// Of the client.
+    /// Number of the client's callback.
     pub callback_id: u32,
 }
 
@@ -73,7 +73,7 @@ impl From<CopyInventoryFromNotecard> for NotecardCopy {
 }
 
 impl NotecardPlace {
-    /// As a request names it; the asset of one in an object is not known yet.
+    /// A place as a request names it; the asset of a notecard in an object is not known yet.
     #[must_use]
     pub const fn named(item: Uuid, object: Uuid) -> Self {
         Self { item, object, asset: None }
@@ -81,7 +81,7 @@ impl NotecardPlace {
 }
 
 impl NotecardCopy {
-    /// By the request of the capability: `{notecard-id, object-id, item-id, folder-id, callback-id}`.
+    /// A copy by the request of the capability: `{notecard-id, object-id, item-id, folder-id, callback-id}`.
     #[must_use]
     pub fn of_llsd(request: &Llsd) -> Self {
         let id_of = |key| request.get(key).as_uuid().unwrap_or(Uuid::nil());

@@ -16,7 +16,7 @@ pub(super) struct SharedMasks {
 }
 
 impl SharedMasks {
-    /// Those of an item.
+    /// Masks of an item.
     pub(super) const fn of(permissions: &Permissions) -> Self {
         let Permissions { group_mask: group, everyone, next_owner, .. } = *permissions;
         Self { group, everyone, next_owner }
@@ -32,7 +32,7 @@ impl SharedMasks {
     }
 }
 
-/// Those of an item that a user makes: everything for its creator.
+/// Permissions of an item that a user makes: everything for its creator.
 pub(super) fn of_new_item(agent: AgentId, next_owner: u32) -> Permissions {
     let new = Permissions {
         creator: agent.0,
@@ -48,7 +48,7 @@ pub(super) fn of_new_item(agent: AgentId, next_owner: u32) -> Permissions {
     with_masks(&new, SharedMasks { group: 0, everyone: 0, next_owner })
 }
 
-/// Those of a link. The rights of its user are those to the item that it leads to.
+/// Permissions of a link. The rights of its user are those to the target of the link.
 pub(super) const fn of_link(agent: AgentId) -> Permissions {
     Permissions {
         creator: agent.0,

@@ -1,12 +1,12 @@
-//! Reasons for which a change of an inventory is not made, and the text that its user is shown.
+//! Reasons to refuse a change of an inventory, and the text of the alert about them.
 
 use assets::{AddAssetError, ReadAssetError};
 use store::{InventoryRefusal, StoreError};
 
-/// Reason for which a change has no effect. The text follows "Your inventory refuses the change: ".
+/// Reason to refuse a change, which has no effect then. The text follows "Your inventory refuses the change: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeRefusal {
-    /// By the rules of the store.
+    /// Refusal by the rules of the store.
     #[error(transparent)]
     Store(#[from] InventoryRefusal),
     /// No client gives this type to folders.
@@ -15,7 +15,7 @@ pub enum ChangeRefusal {
     /// An item of this kind begins with the upload of its content.
     #[error("an item of type {0} cannot be made without its content")]
     NoContent(i8),
-    /// It names an upload, which the server does not have.
+    /// The request names an upload that the server does not have.
     #[error("the server does not have the content that was uploaded for it")]
     UnknownUpload,
     /// The owner may not change the content of the item.
@@ -27,22 +27,22 @@ pub enum ChangeRefusal {
     /// The type of a link is that of an item, or that of a folder.
     #[error("a link cannot be of type {0}")]
     LinkType(i8),
-    /// It would lead to another link.
+    /// The link would lead to another link.
     #[error("a link cannot lead to another link")]
     LinkToLink,
-    /// It would lead into the library.
+    /// The link would lead into the library.
     #[error("a link cannot lead into the library; copy it first")]
     LinkToLibrary,
-    /// The kind of sale is none of the protocol's.
+    /// The protocol has no such kind of sale.
     #[error("there are no sales of kind {0}")]
     SaleKind(u8),
-    /// It would be sold at a price.
+    /// The item would be sold at a price.
     #[error("there is no money on this server, so that an item can be offered only for nothing")]
     Price,
     /// A landmark of a world that may end.
     #[error("no landmark can lead to this place, which may end")]
     NoPlace,
-    /// The content that the server makes for it could not be stored.
+    /// The content that the server makes for an item could not be stored.
     #[error(transparent)]
     NotStored(AddAssetError),
     /// There is no such item in the notecard, or no notecard.

@@ -17,13 +17,13 @@ pub(super) enum Answer {
     Nothing,
     /// A row of UpdateCreateInventoryItem.
     Made(UpdateCreateInventoryItemInventoryData),
-    /// A row of BulkUpdateInventory.
+    /// A row of BulkUpdateInventory about an item.
     Item(BulkUpdateInventoryItemData),
-    /// Likewise.
+    /// A row of BulkUpdateInventory about a folder.
     Folder(BulkUpdateInventoryFolderData),
     /// The item as it is in the store, if it is there.
     StoredItem(Uuid),
-    /// The same of a folder.
+    /// The folder as it is in the store, if it is there.
     StoredFolder(Uuid),
 }
 
@@ -68,7 +68,7 @@ pub(super) fn item(agent: AgentId, item: &Item, callback_id: u32) -> Answer {
     Answer::Item(with_callback!(BulkUpdateInventoryItemData, item_row(agent.0, item), callback_id))
 }
 
-/// The same of a folder.
+/// A folder as the client has it from now on.
 pub(super) fn folder(folder: &Folder) -> Answer {
     Answer::Folder(BulkUpdateInventoryFolderData {
         folder_id: folder.id,
@@ -98,17 +98,17 @@ pub(super) fn unmade_item(row: &CreateInventoryItemInventoryBlock) -> Answer {
     null_item!(row)
 }
 
-/// The same for a link.
+/// The null item for the callback of a link that is not made.
 pub(super) fn unmade_link(row: &LinkInventoryItemInventoryBlock) -> Answer {
     null_item!(row)
 }
 
-/// The same for new properties of an item.
+/// The null item for the callback of new properties that an item does not get.
 pub(super) fn unchanged_item(row: &UpdateInventoryItemInventoryData) -> Answer {
     null_item!(row)
 }
 
-/// The same for a copy.
+/// The null item for the callback of a copy that is not made.
 pub(super) fn unmade_copy(row: &CopyInventoryItemInventoryData) -> Answer {
     Answer::Item(BulkUpdateInventoryItemData {
         callback_id: row.callback_id,
@@ -119,7 +119,7 @@ pub(super) fn unmade_copy(row: &CopyInventoryItemInventoryData) -> Answer {
     })
 }
 
-/// A text of a request, as short as the rows of a datagram have room for.
+/// A text of a request, cut to the room of a datagram's rows.
 fn cut(field: &[u8], max: usize) -> Vec<u8> {
     to_wire(&from_wire(field), max)
 }

@@ -20,13 +20,13 @@ use wire::messages::*;
 pub enum InventoryTask {
     /// A change of the user's own inventory.
     Change(InventoryRequest),
-    /// Something that goes from one user to another.
+    /// A gift to another user, or the answer to one.
     Gift(GiftRequest),
     /// Copies of items that are embedded in a notecard.
     FromNotecard(NotecardCopy),
-    /// A file, for an item to be.
+    /// A file, which a later item names.
     Upload(UploadedFile),
-    /// Things that go into a region.
+    /// Objects and items for a region.
     ToWorld(WorldRequest),
     /// Objects that the user's avatar wears.
     Wear(WearRequest),
@@ -68,7 +68,7 @@ impl InventoryTask {
         }
     }
 
-    /// True for an order of the server, of which the user's client knows nothing.
+    /// True for an order of the server, which is unknown to the user's client.
     #[must_use]
     pub const fn is_of_server(&self) -> bool {
         matches!(
@@ -106,7 +106,7 @@ pub fn carry_out_task(
 /// Copies items that are embedded in a notecard; for the capability, which is called beside the orders.
 ///
 /// # Errors
-/// As [`carry_out_task`].
+/// Errors of [`carry_out_task`].
 pub fn copy_from_notecard(
     parts: InventoryParts<'_>,
     agent: AgentId,

@@ -1,11 +1,11 @@
-//! Things of an inventory that go into the region where their owner's avatar is: objects that are rezzed, and items that are put into prims.
+//! Transfers of inventory items into the region of their owner's avatar: objects to be rezzed, and items to be put into prims.
 //!
 //! ```text
 //! WorldRequest ─► judged here ─► WorldOrder ─► keeper of the region ─► world ─► save ─► WorldAnswer ─► end_world_order
 //!                    └─ an item that does not stay is marked ──────────────────────┴─ and goes, or is free again
 //! ```
 //!
-//! Things are those of the user's own inventory, of the library, objects in notecards that the user may read, and objects in prims of the region. An item that its
+//! Sources are the user's own inventory, the library, notecards that the user may read, and prims of the region. An item that its
 //! owner may not copy, or gives up, is marked before the order: nothing changes it and no other region gets it, until the save that has its object in the region removes
 //! it. Of other items the region gets a copy. An item in a prim needs no mark: the world has both, and judges.
 
@@ -27,7 +27,7 @@ use store::Store;
 /// Objects that a request brings into a region, at most.
 pub const REZ_MAX: usize = 16;
 
-/// A request of a user to bring things into a region.
+/// A request of a user to bring objects or items into a region.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorldRequest {
     /// A region with objects of users.
@@ -118,7 +118,7 @@ pub struct WorldOrder {
     pub region: WorldId,
     /// The order.
     pub order: Order,
-    /// For [`end_world_order`].
+    /// Facts for [`end_world_order`].
     pub end: WorldOrderEnd,
 }
 
@@ -162,7 +162,7 @@ impl WorldRequest {
 }
 
 impl WorldOrderKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 2] = [Self::Rez, Self::PutItem];
 
     /// Name in metrics.
@@ -178,17 +178,17 @@ impl WorldOrderKind {
 /// Outcome of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorldAnswer {
-    /// The thing is in the region: on the disk, but for the copy of an item that stays, and the object of an item in a prim.
+    /// The object or item is in the region: on the disk, but for the copy of an item that stays, and the object of an item in a prim.
     Done,
     /// The world has refused it. The item is as before, on the disk.
     Refused(EditRefusal),
     /// Another order for the item has no outcome yet, and the mark is that one's.
     UnderWay,
-    /// It has not reached the world, for this reason, a sentence. The mark is still there.
+    /// The order has not reached the world, for this reason, a sentence. The mark is still there.
     NotSent(String),
 }
 
-/// Reasons for which no order is given. The text follows "The item stays where it is: ".
+/// Reasons to give no order. The text follows "The item stays where it is: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum WorldRefusal {
     #[error(transparent)]
@@ -217,7 +217,7 @@ pub(super) enum WorldRefusal {
     Failed,
 }
 
-/// Judges a request. Its orders are in the replies, and those that are refused are in the alert; viewers that have removed their items already are shown them.
+/// Judges a request. Its orders are in the replies, and the alert names the refused ones; viewers that have removed their items already are shown them again.
 pub(super) fn order(
     parts: InventoryParts<'_>,
     agent: AgentId,

@@ -11,9 +11,9 @@ use uuid::Uuid;
 /// Effects on the inventory of one owner.
 #[derive(Default)]
 struct OwnerEffects<'a> {
-    /// By item.
+    /// Effects by item.
     items: BTreeMap<Uuid, &'a ItemEffect>,
-    /// New ones by their id.
+    /// New folders by their ids.
     folders: BTreeMap<Uuid, &'a Folder>,
 }
 

@@ -1,4 +1,4 @@
-//! Files that clients upload in messages: content of items to be. An item that names the file's transaction comes behind it (`transaction`).
+//! Files that clients upload in messages: content of later items. An item that names the file's transaction comes behind it (`transaction`).
 
 use super::{InventoryParts, InventoryReplies};
 use crate::uploads::UPLOAD_ORIGIN;
@@ -15,13 +15,13 @@ pub struct UploadedFile {
     pub asset: Uuid,
     /// Its kind.
     pub kind: AssetKind,
-    /// As many as the kind may have; not yet checked.
+    /// Content, of any length that the kind may have; not yet checked.
     pub bytes: Bytes,
-    /// To be removed after a time, unless an item names it.
+    /// The asset is removed after a time, unless an item names it.
     pub is_temporary: bool,
 }
 
-/// Checks a file and stores it; it is on the disk when this returns. The refusal says why it is not.
+/// Checks a file and stores it; it is on the disk when this returns. A refusal has the reason.
 pub(super) fn store(parts: InventoryParts<'_>, agent: AgentId, file: &UploadedFile) -> InventoryReplies {
     let refusal = try_to_store(parts, agent, file).err();
     let refusal = refusal.map(|why| format!("The upload is refused: {why}."));

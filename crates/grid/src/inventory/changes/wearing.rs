@@ -1,4 +1,4 @@
-//! Objects that users wear: put on and taken off by the items of the user's inventory, and brought along when an avatar arrives; and the outfit of clothing.
+//! Worn objects: put on and taken off by the items of the user's inventory, and brought along when an avatar arrives; and the outfit of clothing.
 //!
 //! ```text
 //! WearRequest ─► rows of the store, here ─► WardrobeOrder ─► keeper::Wardrobe ─► keeper of the region ─► world
@@ -46,7 +46,7 @@ pub struct PutOnRequest {
     pub session: SessionKey,
     /// The items, at most [`WEAR_MAX`].
     pub items: Vec<WearItem>,
-    /// All else is taken off, but for these.
+    /// Items that stay on while everything else is taken off.
     pub takes_off_but: Option<Vec<Uuid>>,
     /// Objects that an avatar wears at most.
     pub max: u32,
@@ -115,7 +115,7 @@ pub(super) fn carry_out(
     Ok(InventoryReplies { wardrobe: vec![order], ..InventoryReplies::default() })
 }
 
-/// The objects that the store has of a user. Those that cannot be read are left out, and stay in the store.
+/// Worn objects of a user in the store. Unreadable ones are left out, and stay in the store.
 fn worn_by(parts: InventoryParts<'_>, agent: AgentId) -> Result<Vec<WornObject>, ChangeInventoryError> {
     let list = parts.store.worn_objects(agent)?;
     for damage in &list.damages {

@@ -1,4 +1,4 @@
-//! Offers that wait for a user: shown at the arrival of its avatar.
+//! Waiting offers of a user: shown at the arrival of its avatar.
 
 use super::super::InventoryReplies;
 use super::{InventoryNotice, Thing, account_name, messages};
@@ -8,7 +8,7 @@ use store::{Offer, OfferKind, Store, StoreError};
 /// Name of a giver whose account is gone.
 const NO_NAME: &str = "Unknown User";
 
-/// The offers that wait, each as a notice to the user itself.
+/// The waiting offers, each as a notice to the user itself.
 pub(super) fn announce(store: &Store, receiver: AgentId) -> Result<InventoryReplies, StoreError> {
     let (mut notices, mut lost) = (Vec::new(), Vec::new());
     for offer in store.waiting_offers(receiver)? {

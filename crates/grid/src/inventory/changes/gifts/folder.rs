@@ -1,4 +1,4 @@
-//! The gift of a folder with its content: it comes into the receiver's root. The giver keeps the folder, and in it what may be copied.
+//! The gift of a folder with its content: it comes into the receiver's root. The giver keeps the folder, and the items in it that may be copied.
 
 use super::super::permissions;
 use super::super::replies::{self, ReplyRows};

@@ -41,7 +41,7 @@ pub enum GiftRequest {
     OfferCard {
         /// The receiver.
         to: AgentId,
-        /// Of the user's client.
+        /// Transaction of the user's client.
         transaction: Uuid,
     },
     /// Answers an offer.
@@ -57,7 +57,7 @@ pub enum GiftRequest {
 pub struct GiftOffer {
     /// The receiver.
     pub to: AgentId,
-    /// Of the giver's client; nil for none, which makes a repetition a second gift.
+    /// Transaction of the giver's client; nil for none, which makes a repetition a second gift.
     pub transaction: Uuid,
     /// The item or folder of the giver.
     pub id: Uuid,
@@ -68,7 +68,7 @@ pub struct GiftOffer {
 }
 
 impl GiftOffer {
-    /// By the bucket of an instant message: kind and id of the thing; of a folder also those of its content. None if it is of another form.
+    /// A gift by the bucket of an instant message: kind and id of the item or folder; for a folder also those of its content. None for a bucket of another form.
     #[must_use]
     pub fn of_bucket(to: AgentId, transaction: Uuid, bucket: &[u8]) -> Option<Self> {
         let (&kind, rest) = bucket.split_first()?;
@@ -92,7 +92,7 @@ pub struct GiftAnswer {
 }
 
 impl GiftAnswer {
-    /// By id and bucket of an instant message: the bucket is the id of a folder.
+    /// An answer by id and bucket of an instant message: the bucket is the id of a folder.
     #[must_use]
     pub fn of_bucket(offer: Uuid, accepts: bool, bucket: &[u8]) -> Self {
         let folder = Uuid::from_slice(bucket).ok().filter(|folder| !folder.is_nil());
@@ -105,7 +105,7 @@ impl GiftAnswer {
 pub struct InventoryNotice {
     /// The user.
     pub to: AgentId,
-    /// In the order in which they are sent.
+    /// Messages in the order of sending.
     pub messages: Vec<Message>,
     /// The offer that the last of them shows; the others are rows of the inventory. It waits in the store until that one is on its way to the user.
     pub offer: Option<Uuid>,
@@ -167,7 +167,7 @@ pub(super) fn folder_for(store: &Store, owner: AgentId, asset_type: i8) -> Resul
     if folder.is_some() { Ok(folder) } else { root(store, owner) }
 }
 
-/// The folder in which all others are.
+/// The root folder of an inventory.
 fn root(store: &Store, owner: AgentId) -> Result<Option<Uuid>, StoreError> {
     Ok(store.folders_in(owner, Uuid::nil(), 1)?.first().map(|folder| folder.id))
 }

@@ -122,7 +122,7 @@ fn ready(store: &Store, offer: Offer, id: Uuid) -> Result<Result<ReadyGift, Gift
     }))
 }
 
-/// Replies to a giver of nothing. Viewers drop an item that may not be copied when they give it, or a link to one: it is shown again. A link has no rights of its
+/// Replies to the giver of a refused gift. Viewers drop an item that may not be copied when they give it, or a link to one: it is shown again. A link has no rights of its
 /// own, so that every one is shown.
 fn refused(
     store: &Store,

@@ -1,4 +1,4 @@
-//! A gift between its checks and the store, and the item that changes hands: the receiver's one has the masks of its next owner
+//! A gift between its checks and the store, and the item that changes hands: the receiver's item has the masks of its next owner
 //! ([`next_owner::for_next_owner`]).
 
 use super::super::items::is_link;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 /// A gift that is ready to be made.
 pub(super) struct ReadyGift {
     pub(super) gift: InventoryGift,
-    /// As the receiver has it then.
+    /// The item or folder as the receiver gets it.
     pub(super) thing: Thing,
     /// Rows of it for the receiver's client.
     pub(super) rows: ReplyRows,

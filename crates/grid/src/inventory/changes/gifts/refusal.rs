@@ -1,4 +1,4 @@
-//! Reasons for which nothing is given.
+//! Reasons to refuse a gift.
 
 use super::GIFT_ROWS_MAX;
 use store::InventoryRefusal;
@@ -9,19 +9,19 @@ pub enum GiftRefusal {
     /// Giver and receiver are one.
     #[error("you cannot give anything to yourself")]
     Oneself,
-    /// There is no account with the receiver's id, or it has no folders.
+    /// The receiver has no account, or an account without folders.
     #[error("there is no such user on this server")]
     UnknownReceiver,
     /// The giver does not have the item or folder.
     #[error("there is no such item or folder in your inventory")]
     UnknownThing,
-    /// A link belongs to an inventory.
+    /// A link, which belongs to its inventory.
     #[error("a link cannot be given away")]
     Link,
     /// The giver may not give the item away.
     #[error("you are not allowed to give that item away")]
     NoTransfer,
-    /// Each inventory has this folder of its own.
+    /// A system folder: each inventory has its own.
     #[error("that folder is one that each inventory has")]
     SystemFolder,
     /// The folder has more content than a gift may have.

@@ -34,7 +34,7 @@ pub(super) struct Judge<'a> {
 /// An item that a request names.
 struct Source {
     item: Item,
-    /// It is in the user's inventory.
+    /// The item is in the user's inventory.
     is_own: bool,
 }
 
@@ -163,7 +163,7 @@ impl Judge<'_> {
         Ok(found.map(|item| Source { item, is_own: false }))
     }
 
-    /// Marks an item that does not stay; no key for one that does.
+    /// Marks an item that does not stay, and returns the key of the mark; no key for an item that stays.
     fn mark(&self, item: &Item, is_own: bool, leaves: bool) -> Judged<Option<HeldKey>> {
         if !is_own {
             return Ok(Ok(None));
