@@ -1,4 +1,4 @@
-//! Circuits of sessions, from the ticket to the end, and sessions with the last of theirs.
+//! Circuits of sessions, from the ticket to the end, and the end of sessions with their last circuit.
 
 use super::event_queue::EventQueue;
 use super::session::{Binding, Session};

@@ -30,7 +30,7 @@ impl Hub {
         self.lures.retain(|lure| lure.world != world);
     }
 
-    /// One of them.
+    /// Sends one visitor out of an instance.
     fn send_out(&mut self, now: Instant, key: SessionKey, world: WorldId, why: &str) {
         let Ok(root) = self.arrived(key) else {
             // Its client has left the circuit that it had for one into that world.

@@ -11,15 +11,15 @@ use std::time::Duration;
 
 /// Least time between two facts about the appearance of one user.
 const LOOK_PERIOD: Duration = Duration::from_secs(5);
-/// Reports of ended sessions that wait for room; the oldest are forgotten first, and what they would have freed stays in memory.
+/// Reports of ended sessions that wait for room; the oldest are forgotten first, and the state that they would have freed stays in memory.
 const GONE_MAX: usize = 16_384;
 
 /// The look of a session's avatar.
 #[derive(Debug, Default)]
 pub(crate) struct SessionLook {
-    /// As its client has sent it last, or as the account has it.
+    /// The newest look that the client has sent, or the look of the account.
     pub(crate) look: Option<Look>,
-    /// The account has an earlier one.
+    /// The account has an earlier look.
     is_due: bool,
     kept_at: Option<Instant>,
     dressing: Dressing,
@@ -28,17 +28,17 @@ pub(crate) struct SessionLook {
 /// The report of an arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Dressing {
-    /// There is none.
+    /// No report.
     #[default]
     Idle,
-    /// To be ordered.
+    /// A report to be ordered.
     Due,
-    /// Ordered.
+    /// An ordered report.
     Ordered,
 }
 
 impl SessionLook {
-    /// That of an account.
+    /// Look of an account.
     pub(crate) fn of_account(look: Option<Look>) -> Self {
         Self { look, ..Self::default() }
     }
@@ -69,7 +69,7 @@ impl Hub {
         }
     }
 
-    /// Reports where an avatar is, if that is due. Without room for the order it stays due.
+    /// Reports the place of an avatar, if the report is due. Without room for the order it stays due.
     pub(super) fn dress(&mut self, key: SessionKey) {
         let Some(session) = self.sessions.get(&key).filter(|session| session.is_dressing_due()) else {
             return;

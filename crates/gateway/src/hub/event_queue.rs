@@ -14,7 +14,7 @@ pub const EVENTS_MAX: usize = 256;
 #[derive(Debug)]
 pub struct EventQueue {
     waiting: VecDeque<Llsd>,
-    /// Sent and not acknowledged yet.
+    /// Events that were sent and are not acknowledged yet.
     sent: Option<EventBatch>,
     next_id: i32,
     newest: NewestPoll,

@@ -45,18 +45,18 @@ pub struct Login {
     pub home: Option<Spot>,
     /// Outfit of the account.
     pub wearables: Arc<[Wearable]>,
-    /// Its appearance, if a client has ever sent one.
+    /// Appearance of the account, if a client has ever sent one.
     pub look: Option<Look>,
 }
 
 /// Data of a new session for the login reply.
 #[derive(Clone, Debug)]
 pub struct Admission {
-    /// Shown in most messages.
+    /// Id in most messages.
     pub session_id: SessionId,
-    /// Shown in transfers.
+    /// Id in transfers.
     pub secure_session_id: Uuid,
-    /// Shown in UseCircuitCode.
+    /// Code in UseCircuitCode.
     pub code: CircuitCode,
     /// UDP port of the circuit.
     pub sim_port: u16,
@@ -91,9 +91,9 @@ pub enum Record {
 /// Destinations of messages to shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// One of them.
+    /// One shard.
     One(ShardIndex),
-    /// Every one.
+    /// Every shard.
     All,
 }
 
@@ -130,13 +130,13 @@ pub struct HubCounters {
     pub superseded: u64,
     /// Teleports begun between regions.
     pub teleports: u64,
-    /// Of those, failed.
+    /// Teleports that have failed.
     pub teleports_failed: u64,
     /// Times that another world was put behind a circuit.
     pub switches: u64,
     /// Orders given to others, see [`TravelOrder`](link::TravelOrder).
     pub orders: u64,
-    /// Of those, refused: too many waited, or the executing thread has ended.
+    /// Orders refused: too many waited, or the executing thread has ended.
     pub orders_refused: u64,
     /// Questions for the store that were refused: too many waited, or the store did not answer.
     pub lookups_refused: u64,

@@ -1,4 +1,4 @@
-//! Gifts between users. Instant messages about them become orders for inventories ([`super::inventory`]), and what an order brings for another user is
+//! Gifts between users. Instant messages about them become orders for inventories ([`super::inventory`]), and the results of an order for another user are
 //! delivered here.
 //!
 //! A gift is in the receiver's inventory once its order is carried out, and its offer waits in the store until the receiver has been shown it. A user is shown
@@ -25,19 +25,19 @@ const ABSENT: &str = "The user is not online. The gift waits in the user's inven
 #[derive(Debug, Default)]
 pub(crate) struct SessionGifts {
     announcement: Announcement,
-    /// Shown to the user, and not reported yet; at most [`SHOWN_MAX`].
+    /// Offers shown to the user, and not reported yet; at most [`SHOWN_MAX`].
     shown: Vec<Uuid>,
 }
 
-/// The announcement of the offers that wait.
+/// The announcement of the waiting offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Announcement {
-    /// To be ordered once the avatar has arrived.
+    /// An announcement to be ordered once the avatar has arrived.
     #[default]
     Due,
-    /// Ordered: later offers are in it, or come behind it.
+    /// An ordered announcement: later offers are in it, or come behind it.
     Ordered,
-    /// The user has been shown what waited.
+    /// A shown announcement.
     Done,
 }
 
@@ -53,7 +53,7 @@ impl Session {
 }
 
 impl Hub {
-    /// Orders what an instant message about a gift asks for.
+    /// Orders the change that an instant message about a gift requests.
     pub(super) fn order_gift(&mut self, from: CircuitKey, message: &InstantMessage) {
         let request = if message.dialog == dialog::INVENTORY_OFFERED {
             GiftOffer::of_bucket(message.to, message.id, &message.bucket).map(GiftRequest::Offer)
@@ -67,7 +67,7 @@ impl Hub {
         }
     }
 
-    /// Delivers what an order has brought for a user: rows of the inventory, and an offer if the user can be shown it now. `from` is the circuit of the order.
+    /// Delivers the results of an order for a user: rows of the inventory, and an offer if the user can be shown it now. `from` is the circuit of the order.
     pub(super) fn deliver_notice(&mut self, from: CircuitKey, notice: InventoryNotice) {
         let InventoryNotice { to, mut messages, offer } = notice;
         let Some(&key) = self.by_agent.get(&to) else {
@@ -95,12 +95,12 @@ impl Hub {
         }
     }
 
-    /// Has a user shown the offers that wait, if the avatar has arrived and that is due. Without room for the order it stays due.
+    /// Shows a user the waiting offers, if the avatar has arrived and the announcement is due. Without room for the order it stays due.
     pub(super) fn announce_gifts(&mut self, key: SessionKey) {
         if !self.sessions.get(&key).is_some_and(Session::is_announcement_due) {
             return;
         }
-        // First, so that they are not among those that wait.
+        // Shown offers are reported first, so that they are not among the waiting ones.
         self.report_shown(key);
         if self.order_for_user(key, GiftRequest::Announce)
             && let Some(session) = self.sessions.get_mut(&key)
@@ -109,7 +109,7 @@ impl Hub {
         }
     }
 
-    /// Has the store keep the offers that a user has been shown. Without room for the order they are kept here.
+    /// Reports the shown offers to the store. Without room for the order they are kept here.
     pub(super) fn report_shown(&mut self, key: SessionKey) {
         if self.inventory.len() >= INVENTORY_HELD_MAX {
             return;
@@ -121,7 +121,7 @@ impl Hub {
         }
     }
 
-    /// Orders what sessions have to keep of gifts.
+    /// Orders the announcements and reports of gifts that are due.
     pub(super) fn keep_gifts(&mut self) {
         let due = self.sessions.values().filter(|session| session.has_gifts_to_keep());
         let due: Vec<SessionKey> = due.map(|session| session.key).collect();

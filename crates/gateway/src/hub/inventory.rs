@@ -28,7 +28,7 @@ pub struct InventoryOrder {
     pub agent: AgentId,
     /// Secret of the client's session: ids of its uploads follow from it.
     pub secure_session: Uuid,
-    /// As the client has sent it.
+    /// The change as the client has sent it.
     pub task: InventoryTask,
     /// The place of the client's avatar, if the order needs it and the place lasts.
     pub standing: Option<Standing>,
@@ -111,7 +111,7 @@ impl Hub {
         }
     }
 
-    /// Informs users of changes of their inventories that no order has made. One without a session sees them at the next login.
+    /// Informs users of changes of their inventories that no order has made. A user without a session sees them at the next login.
     pub fn send_notices(&mut self, notices: Vec<InventoryNotice>) {
         for InventoryNotice { to, messages, .. } in notices {
             let Some(&key) = self.by_agent.get(&to) else { continue };
@@ -121,7 +121,7 @@ impl Hub {
         }
     }
 
-    /// Informs a client that its order is not carried out, and ends the wait of those that wait for a reply.
+    /// Informs a client that its order is not carried out, with a negative reply where it waits for one.
     pub fn refuse_inventory(&mut self, order: &InventoryOrder) {
         self.end_announcement(order);
         self.end_dressing(order, false);

@@ -45,7 +45,7 @@ pub struct StoreLookup {
 /// The store's answer to a [`StoreLookup`]; the variant is that of the question.
 #[derive(Clone, Debug)]
 pub enum StoreAnswer {
-    /// In the order of the ids.
+    /// Names in the order of the ids.
     Names(Vec<Option<AccountName>>),
     /// Accounts found, by name.
     People(Vec<(AgentId, AccountName)>),
@@ -53,7 +53,7 @@ pub enum StoreAnswer {
     Profile(Option<i64>),
     /// Replies about the inventory.
     Inventory {
-        /// In the order in which they are sent.
+        /// Messages in the order of sending.
         messages: Vec<Message>,
         /// Everything asked for exists.
         is_complete: bool,
@@ -238,7 +238,7 @@ impl Hub {
         }
     }
 
-    /// A profile is three messages. That of an unknown account is empty, and has no birth date.
+    /// Sends a profile, which is three messages. The profile of an unknown account is empty, and has no birth date.
     fn send_profile(&mut self, lookup: &StoreLookup, avatar: AgentId, born_s: Option<i64>) {
         let (agent_id, avatar_id) = (lookup.agent.0, avatar.0);
         let empty = || to_wire("", VARIABLE1_MAX);

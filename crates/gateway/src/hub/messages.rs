@@ -1,4 +1,4 @@
-//! LLUDP messages that the hub writes, and their way to a user. Those of the event queue are in `events.rs`.
+//! LLUDP messages that the hub writes, and their way to a user. Events of the event queue are in `events.rs`.
 
 use glam::Vec3;
 use ids::{AgentId, SessionKey, Uuid};
@@ -23,7 +23,7 @@ pub(crate) struct Delivery {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Receipt {
     pub(crate) sender: SessionKey,
-    /// To which account.
+    /// Account of the receiver.
     pub(crate) to: AgentId,
     /// Id of the conversation; null for the one that clients derive from both users.
     pub(crate) id: Uuid,
@@ -57,7 +57,7 @@ pub(super) struct Outgoing<'a> {
     pub(super) dialog: u8,
     pub(super) id: Uuid,
     pub(super) position: Vec3,
-    /// With its NUL.
+    /// Text with its NUL.
     pub(super) text: &'a [u8],
     pub(super) bucket: &'a [u8],
 }
@@ -83,12 +83,12 @@ pub(super) fn instant_message(message: &Outgoing<'_>) -> Arc<[u8]> {
     })
 }
 
-/// A teleport begins.
+/// The begin of a teleport.
 pub(super) fn start_message(teleport_flags: u32) -> Arc<[u8]> {
     encoded(|out| TeleportStart { info: TeleportStartInfo { teleport_flags } }.encode(out))
 }
 
-/// A teleport is about to end.
+/// The approaching end of a teleport.
 pub(super) fn progress_message(agent: AgentId, teleport_flags: u32) -> Arc<[u8]> {
     encoded(|out| {
         TeleportProgress {

@@ -91,12 +91,12 @@ pub struct Hub {
     orders: VecDeque<TravelOrder>,
     lookups: VecDeque<StoreLookup>,
     inventory: VecDeque<InventoryOrder>,
-    /// Reports of ended sessions that wait for room there.
+    /// Reports of ended sessions that wait for room among the orders for inventories.
     gone: VecDeque<InventoryOrder>,
     lures: VecDeque<travel::Lure>,
     restarts: Countdowns,
     next_key: u64,
-    /// Granted by [`Self::enter`] since the start.
+    /// Admissions that [`Self::enter`] has granted since the start.
     n_admissions: u64,
     draining: bool,
     counters: HubCounters,
@@ -157,7 +157,7 @@ impl Hub {
         let mut undelivered = Vec::new();
         if let Some(earlier) = earlier {
             self.counters.superseded += 1;
-            // The same user's: the new session delivers it.
+            // Messages to the same user: the new session delivers them.
             undelivered = self.take_undelivered(earlier);
             self.end_session(now, earlier, "You have logged in from another place.");
         }
@@ -201,7 +201,7 @@ impl Hub {
         Ok(Admission { session_id, secure_session_id, code, sim_port: port, seed_url, place })
     }
 
-    /// A shard says something.
+    /// Takes a message of a shard.
     #[inline(never)]
     pub fn handle(&mut self, now: Instant, from: ShardIndex, message: FromShard) {
         System::Hub.enter();
@@ -256,7 +256,7 @@ impl Hub {
         self.orders.pop_front()
     }
 
-    /// Gives up on avatars that did not arrive, keeps what users have been shown of gifts, and how they look, and counts down to restarts. Call about once a
+    /// Gives up on avatars that did not arrive, keeps shown offers and the looks of avatars, and counts down to restarts. Call about once a
     /// second.
     #[inline(never)]
     pub fn handle_timeout(&mut self, now: Instant) {
@@ -290,7 +290,7 @@ impl Hub {
         holder
     }
 
-    /// The same for the head of a request, which is looked at before the request is handled: counts nothing.
+    /// Holder of a capability's secret by the head of a request, before the request is handled: counts nothing.
     #[must_use]
     pub fn find_holder(&self, secret: Uuid) -> Option<Holder> {
         let circuit = *self.by_secret.get(&secret)?;
@@ -369,7 +369,7 @@ impl Hub {
         self.count_visitors();
     }
 
-    /// First and last name of whose session this is.
+    /// First and last name of a session's user.
     #[must_use]
     pub fn session_name(&self, session: SessionKey) -> Option<(Arc<str>, Arc<str>)> {
         let session = self.sessions.get(&session)?;

@@ -80,7 +80,7 @@ impl Hub {
         Ok(passage)
     }
 
-    /// Sends a session's avatar out of an instance, back to where it was in a shared world; or to the first region, if it was in none.
+    /// Sends a session's avatar out of an instance, back to its former position in a shared world; or to the first region, if it was in none.
     ///
     /// # Errors
     /// [`PassageRefusal`]; the avatar stays where it is.
@@ -115,7 +115,7 @@ impl Hub {
     /// Checks that a visitor is at the place of its request: in a world, or behind a circuit. A request without a circuit is valid anywhere.
     ///
     /// # Errors
-    /// As [`Self::is_in`] and [`Self::is_behind`].
+    /// Errors of [`Self::is_in`] and [`Self::is_behind`].
     pub fn check(&self, visitor: &Visitor) -> Result<(), PassageRefusal> {
         let Visitor { session, ticket: Some(ticket), from } = *visitor else { return Ok(()) };
         let circuit = CircuitKey { session, ticket };
@@ -182,7 +182,7 @@ impl Hub {
         let _ = self.give_order(TravelOrder::EnterOwn { circuit, world, agent, template });
     }
 
-    /// To a place in a shared world.
+    /// Passage to a place in a shared world.
     pub(super) fn pass_to_spot(
         &mut self,
         now: Instant,
@@ -213,7 +213,7 @@ impl Hub {
         )
     }
 
-    /// The same for an avatar without a passage under way.
+    /// Passage of an avatar without another one under way.
     pub(super) fn begin_passage(
         &mut self,
         now: Instant,
@@ -264,7 +264,7 @@ impl Hub {
         self.population(place.world(), Some(session)) < place.scene.max_avatars
     }
 
-    /// One passage at a time.
+    /// Checks that a session has no passage under way.
     fn is_free(&self, circuit: CircuitKey) -> Result<(), PassageRefusal> {
         let session = self.sessions.get(&circuit.session).ok_or(PassageRefusal::NotHere)?;
         let binding = session.bindings.get(&circuit.ticket).ok_or(PassageRefusal::NotHere)?;
@@ -311,7 +311,7 @@ impl Hub {
         }
     }
 
-    /// Keeps where an avatar was in a shared world that it left for an instance. False when it did not.
+    /// Keeps the last position of an avatar in a shared world that it left for an instance by this circuit. False if it did not.
     pub(super) fn note_way_back(&mut self, circuit: CircuitKey, spot: Spot) -> bool {
         let session = self.sessions.get_mut(&circuit.session);
         let Some(session) = session.filter(|session| session.left_by == Some(circuit)) else { return false };

@@ -19,7 +19,7 @@ pub(super) struct Countdowns {
 #[derive(Debug)]
 struct Countdown {
     at: Instant,
-    /// The time that the visitors know.
+    /// Seconds in the newest notice to the visitors.
     noticed_s: u64,
 }
 
@@ -52,7 +52,7 @@ impl Hub {
         }
     }
 
-    /// Sends the notices that are due, and passes on what has come to its end.
+    /// Sends the notices that are due, and passes on the restarts that are due.
     pub(super) fn count_down(&mut self, now: Instant) {
         let mut notices = Vec::new();
         let Countdowns { waiting, due } = &mut self.restarts;

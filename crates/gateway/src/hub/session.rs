@@ -36,7 +36,7 @@ pub(crate) struct Session {
     /// An order for it is waiting elsewhere ([`link::TravelOrder`]).
     pub(crate) is_ordered: bool,
     pub(crate) ports: SessionPorts,
-    /// Circuits by ticket number: those expected, open, and about to close.
+    /// Circuits by ticket number: expected, open and closing ones.
     pub(crate) bindings: TicketMap<Binding>,
     /// The circuit behind which the avatar is.
     pub(crate) root: Option<u32>,
@@ -55,7 +55,7 @@ pub(crate) struct Binding {
     pub(crate) ticket: Arc<Ticket>,
     /// Its current place: the world may be another one than the ticket's.
     pub(crate) place: Arc<Place>,
-    /// The avatar is waited for in the world that was put behind the circuit.
+    /// The switch to another world behind the circuit, while it is under way.
     pub(crate) switching: Option<Switching>,
     /// The avatar is in no world: the one behind the circuit did not let it in, or ends. Then it is on its way elsewhere, or the session
     /// is about to end.
@@ -71,7 +71,7 @@ pub(crate) struct Binding {
     pub(crate) arrive_by: Instant,
 }
 
-/// A world was put behind a circuit, and the avatar has not appeared in it yet.
+/// A switch to another world behind a circuit, in which the avatar has not appeared yet.
 #[derive(Debug)]
 pub(crate) struct Switching {
     /// Time limit of the switch.
@@ -99,14 +99,14 @@ impl Session {
         CircuitKey { session: self.key, ticket }
     }
 
-    /// The worlds that the session counts for: where it is, and where it is expected.
+    /// Worlds that the session counts for: the avatar's present one, and the one in which it is expected.
     pub(crate) fn counts_for(&self) -> impl Iterator<Item = WorldId> {
         let of = |ticket: Option<u32>| Some(self.bindings.get(&ticket?)?.place.world());
         let (root, pending) = (of(self.root), of(self.pending));
         root.into_iter().chain(pending.filter(|world| Some(*world) != root))
     }
 
-    /// True if it is in an instance.
+    /// True if the avatar is in an instance.
     pub(crate) fn is_visiting(&self) -> bool {
         self.main_binding().is_some_and(|binding| !binding.place.scene.is_shared)
     }

@@ -53,7 +53,7 @@ impl Hub {
         self.report_refusal(circuit.session, passed);
     }
 
-    /// To the place of a landmark, in a shared world: none leads into an instance. That of the library leads to the landing point of the first region.
+    /// Teleport to the place of a landmark, in a shared world: none leads into an instance. The landmark of the library leads to the landing point of the first region.
     pub(super) fn teleport_by_landmark(
         &mut self,
         now: Instant,
@@ -155,7 +155,7 @@ impl Hub {
         self.send(key, start_message(flags));
     }
 
-    /// The user changed their mind. Only possible until the client has shown its ticket to the new region, and while there is a world to
+    /// Cancels a teleport for its user. Only possible until the client has shown its ticket to the new region, and while there is a world to
     /// stay in. Otherwise the user gets the reason.
     pub(super) fn cancel_teleport(&mut self, now: Instant, circuit: CircuitKey) {
         let Some(session) = self.sessions.get(&circuit.session) else { return };
@@ -189,7 +189,7 @@ impl Hub {
         }
     }
 
-    /// Through the event queue alone: hippolyzer 0.15.6 bans the message from UDP, raises an exception for each copy and never acks it, so
+    /// Reports a failed teleport through the event queue alone: hippolyzer 0.15.6 bans the message from UDP, raises an exception for each copy and never acks it, so
     /// that its circuit is lost; node-metaverse 0.8.16 listens to nothing else; and viewers translate it as any message.
     pub(super) fn send_teleport_failed(&mut self, key: SessionKey, why: &str) {
         self.counters.teleports_failed += 1;

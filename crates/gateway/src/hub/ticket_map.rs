@@ -34,7 +34,7 @@ impl<T> TicketMap<T> {
         Some(self.0.remove(at).1)
     }
 
-    /// All of them, in the order of their tickets.
+    /// All entries, in the order of their tickets.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         self.0.iter().map(|(number, entry)| (*number, entry))
     }

@@ -31,7 +31,7 @@ pub(super) struct ArrivalTarget {
     /// Metres from the place's corner.
     pub(super) position: Vec3,
     pub(super) look_at: Vec3,
-    /// It was not let in elsewhere and comes back.
+    /// The avatar was not let in elsewhere and comes back.
     pub(super) returns: bool,
 }
 
@@ -42,9 +42,9 @@ pub(super) struct Lure {
     pub(super) to_session: SessionKey,
     /// The destination. An instance may be suspended until the invitation is followed, and nothing here keeps it in memory.
     pub(super) world: WorldId,
-    /// True if that lies at its place for all clients.
+    /// True if the world lies at its place for all clients.
     pub(super) is_shared: bool,
-    /// And where in it.
+    /// Position in that world.
     pub(super) spot: Spot,
 }
 

@@ -18,7 +18,7 @@ impl Hub {
         visitors
     }
 
-    /// The same for one world.
+    /// Number of a world's sessions that are in it, on the way into it, or may come back.
     #[must_use]
     pub fn visitors_of(&self, world: WorldId) -> usize {
         self.sessions.values().flat_map(Session::visits).filter(|visited| *visited == world).count()
@@ -38,7 +38,7 @@ impl Hub {
 }
 
 impl Session {
-    /// Its world, its destination, and its possible way back.
+    /// Worlds of the session: the present one, the destination, and the possible way back.
     fn visits(&self) -> impl Iterator<Item = WorldId> {
         let switching = self.bindings.values().filter_map(|binding| binding.switching.as_ref());
         let left = switching.filter_map(|switching| Some(switching.from.as_ref()?.world()));
