@@ -8,17 +8,17 @@ use store::{DocumentChanges, LandChanges, RegionChanges};
 
 /// Memory of a batch is reused if it has at most this many prims; that of an import is freed.
 pub(crate) const SPARE_PRIMS_MAX: usize = 4_096;
-/// The same in bytes of its rows.
+/// Bytes of rows up to which the memory of a batch is reused.
 const SPARE_BYTES_MAX: usize = 1 << 20;
 
 /// Knowledge of an object's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnDisk {
-    /// There are none.
+    /// No rows.
     Nothing,
-    /// A save is under way or has failed, or they are damaged.
+    /// Rows of unknown content: a save is under way or has failed, or they are damaged.
     Unknown,
-    /// They have these contents.
+    /// Rows with these contents.
     Rows(RowContents),
 }
 

@@ -14,7 +14,7 @@ const ORDERS_MAX: usize = 256;
 /// Orders of one region.
 #[derive(Debug, Default)]
 pub(crate) struct ReplacementOrders {
-    /// The oldest first.
+    /// Orders, the oldest first.
     orders: VecDeque<Ordered>,
     outcomes: VecDeque<RestoreOutcome>,
 }
@@ -28,13 +28,13 @@ struct Ordered {
 /// Way of an order. The times are those of the frames with its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
-    /// The world is to get it.
+    /// The order is to be sent to the world.
     Due,
-    /// The world has it.
+    /// The world has the order.
     Sent,
     /// A frame has its content.
     Shown(Instant),
-    /// The batch under way has it.
+    /// The batch under way has its content.
     Flown(Instant),
 }
 

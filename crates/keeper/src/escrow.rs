@@ -37,9 +37,9 @@ pub struct RestoreOrder {
 /// The object of an order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RestoreSource {
-    /// One that the store holds in a row, marked for this region: [`store::Store::take_held`].
+    /// An object that the store holds in a row, marked for this region: [`store::Store::take_held`].
     Held(HeldRow),
-    /// That of an item that goes with it, marked for this region: [`store::Store::mark_item`].
+    /// The object of an item that goes with it, marked for this region: [`store::Store::mark_item`].
     Item {
         /// Key of the mark.
         key: HeldKey,
@@ -50,9 +50,9 @@ pub enum RestoreSource {
         /// The object.
         object: Arc<HeldObject>,
     },
-    /// That of an item that stays.
+    /// The object of an item that stays.
     Copy(Arc<HeldObject>),
-    /// That of an item in a prim of the region, as in [`ContentRezzing`].
+    /// The object of an item in a prim of the region, as in [`ContentRezzing`].
     Content {
         /// Id of the prim.
         holder: Uuid,
@@ -76,20 +76,20 @@ pub struct ItemOrder {
 /// An order, by the mark of its object or item; without a mark by [`RestoreOrder::ids`], by the item's id in the prim, or by the asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OrderKey {
-    /// Of a marked one.
+    /// Key of an order for a marked object or item.
     Marked(HeldKey),
-    /// Of another one.
+    /// Key of another order.
     Copy(Uuid),
 }
 
 /// An order of any kind: [`Keeper::order`](crate::Keeper::order).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Order {
-    /// For an object.
+    /// An order for an object.
     Object(RestoreOrder),
-    /// For an item that goes into a prim.
+    /// An order for an item that goes into a prim.
     Item(ItemOrder),
-    /// For other content of an item of a prim.
+    /// An order for other content of an item of a prim.
     Content(ContentReplacement),
 }
 
@@ -126,13 +126,13 @@ impl RestoreOrder {
     }
 }
 
-/// Reasons for which an order is not taken. The mark of the object is to be taken back, unless it is that of another order.
+/// Reasons to refuse an order. The mark of the object is to be taken back, unless it is that of another order.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     /// Too many orders are under way.
     #[error("{ORDERS_MAX} objects are on their way into the region; try again in a moment")]
     Busy,
-    /// It is on its way already, and the mark is that of the order under way.
+    /// The object is on its way already, and the mark is that of the order under way.
     #[error("it is on its way into the region")]
     Twice,
     /// The item came by a ticket that is undone: the region has its object, and the disk loses the item.
@@ -160,13 +160,13 @@ pub(crate) struct Escrow {
     unix_start_s: i64,
     /// The last ticket that was seen.
     last: Ticket,
-    /// The last one with its effects on the disk.
+    /// The last ticket with its effects on the disk.
     stored: Ticket,
     log: Vec<Logged>,
     orders: BTreeMap<OrderKey, Ordered>,
     recent: RecentTransfers,
     outcomes: VecDeque<RestoreOutcome>,
-    /// The world is to be told that all up to `stored` is on the disk.
+    /// The order to settle all tickets up to `stored` is due.
     is_settle_due: bool,
     /// Ticket by which the world has reported that it has gone back, until the order to settle it is sent. The world carries out no other order before.
     undone: Option<Ticket>,
@@ -188,7 +188,7 @@ struct Ordered {
     is_sent: bool,
 }
 
-/// The former place of what an order puts into the region. It goes back there if the order is undone.
+/// Former place of an order's object or item, which goes back there if the order is undone.
 #[derive(Debug)]
 enum Former {
     /// A row.
@@ -200,7 +200,7 @@ enum Former {
 }
 
 impl Escrow {
-    /// Of a region whose rows have the effects up to this ticket.
+    /// Transfers of a region whose rows have the effects up to this ticket.
     pub(crate) fn new(region: WorldId, unix_start_s: i64, stored: Ticket) -> Self {
         Self {
             region,
@@ -323,7 +323,7 @@ impl Escrow {
         Ok(())
     }
 
-    /// Likewise for an item of a prim.
+    /// Takes an order for an item of a prim, likewise.
     pub(crate) fn order_item(&mut self, order: ItemOrder) -> Result<(), RestoreError> {
         let key = order.key();
         self.check_order(key, order.marked.as_ref().map(|(_, item)| item.id))?;

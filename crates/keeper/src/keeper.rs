@@ -42,11 +42,11 @@ pub struct KeeperConfig {
 /// State of the keeper with respect to its world's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Following {
-    /// It has all of them.
+    /// The keeper has all frames.
     Current,
     /// A gap or a new epoch: send [`link::Action::Resync`] to the world.
     NeedsSnapshot,
-    /// It waits for the snapshot that was asked for.
+    /// The keeper waits for the requested snapshot.
     Waiting,
     /// The first state of a later epoch has none of the known objects, so that the epoch probably began without them. The keeper ignores it: the disk keeps
     /// the region of the former epoch, and all frames of this epoch and its successors count as missing. Ends with a snapshot that has all known
@@ -61,7 +61,7 @@ pub struct Batch {
     pub id: u64,
     /// Its region.
     pub region: WorldId,
-    /// For [`store::Store::save_region`].
+    /// Changes for [`store::Store::save_region`].
     pub changes: RegionChanges,
     /// Time of its first change other than a movement; `None` if it has movements only.
     pub since: Option<Instant>,
@@ -100,7 +100,7 @@ pub struct Keeper {
     expected: Option<(Epoch, u64)>,
     /// The last frame applied: a batch saves the region as of this frame.
     cut: Option<(Epoch, u64)>,
-    /// Time at which it lost the frames.
+    /// Time since which frames are missing.
     lost_at: Option<Instant>,
     frames_waited: u32,
     /// The world was begun without the region's objects: [`Following::Emptied`].
@@ -109,9 +109,9 @@ pub struct Keeper {
     is_ordered: bool,
     next_batch: u64,
     failures: u32,
-    /// No batch before this.
+    /// Time before which no batch is due.
     rests_until: Instant,
-    /// No batch with movements alone before this.
+    /// Time before which no batch with movements alone is due.
     next_moving_at: Instant,
 }
 
@@ -384,10 +384,10 @@ impl Keeper {
         self.escrow.order_item(order)
     }
 
-    /// Any of them, or an order to give an item of a prim other content, whose outcome comes when that is on the disk.
+    /// Takes an order of either kind, or one to give an item of a prim other content, whose outcome comes when that is on the disk.
     ///
     /// # Errors
-    /// Those of the one that it is.
+    /// Errors of the order's kind.
     pub fn order(&mut self, order: Order) -> Result<(), RestoreError> {
         match order {
             Order::Object(order) => self.order_restore(order),
@@ -532,7 +532,7 @@ impl Keeper {
     ) -> Following {
         let is_same_epoch = self.cut.is_some_and(|(epoch, _)| epoch == frame.epoch);
         let required = if self.is_emptied {
-            // While emptied, users may build, also under local ids of lost objects, and later epochs go on from that state: one known object proves nothing.
+            // While emptied, users may build, also under local ids of lost objects, and later epochs continue from that state: one known object proves nothing.
             Required::All
         } else if is_same_epoch {
             // Within an epoch only edits remove objects.

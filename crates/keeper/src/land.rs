@@ -19,18 +19,18 @@ pub(crate) struct WholeLand<'a> {
     pub(crate) state: &'a LandState,
     /// Patches that differ from the described ground.
     pub(crate) ground: &'a [GroundPatch],
-    /// The same of the baked ground.
+    /// Patches of the baked ground that differ from the described one.
     pub(crate) baked: &'a [GroundPatch],
 }
 
 impl<'a> WholeLand<'a> {
-    /// That of the first part of a snapshot.
+    /// Land of the first part of a snapshot.
     pub(crate) fn of_snapshot(part: &'a SnapshotChunk) -> Option<Self> {
         let SnapshotChunk { land, ground, baked, .. } = part;
         land.as_ref().map(|state| Self { state, ground, baked })
     }
 
-    /// That of a world's very first frame, which has all of it.
+    /// Land of a world's very first frame, which has all of it.
     pub(crate) fn of_first_frame(frame: &'a Frame) -> Option<Self> {
         let state = frame.land.iter().find_map(|change| match change {
             LandChange::Whole(state) => Some(state),
@@ -61,7 +61,7 @@ pub(crate) struct TakenLand {
 pub(crate) struct TrackedLand {
     /// The ground of the world's description.
     described: Arc<Terrain>,
-    /// None before a frame with all of it.
+    /// Land as frames have shown it; none before a frame with all of it.
     seen: Option<SeenLand>,
     last_number: ParcelNumber,
     disk: LandOnDisk,
@@ -77,7 +77,7 @@ pub(crate) struct TrackedLand {
 #[derive(Debug)]
 struct SeenLand {
     parcels: BTreeMap<ParcelNumber, Arc<Parcel>>,
-    /// Row by row from the south-west.
+    /// Parcel of each square, row by row from the south-west.
     squares: Vec<ParcelNumber>,
     estate: Arc<Estate>,
     ground: Patches,
@@ -301,7 +301,7 @@ impl TrackedLand {
         Some(content_of(value))
     }
 
-    /// Those of some patches that differ from the described ground.
+    /// Patches among these that differ from the described ground.
     fn patches_of(&self, patches: &[GroundPatch]) -> Patches {
         let others = patches.iter().filter(|patch| !is_described(&self.described, patch));
         others.map(|patch| (patch_number(self.described.size_m(), patch), patch.clone())).collect()
@@ -320,7 +320,7 @@ impl SeenLand {
         }
     }
 
-    /// All rows of it.
+    /// Keys of all its rows.
     fn keys(&self) -> impl Iterator<Item = LandKey> {
         let parcels = self.parcels.keys().map(|number| key_of(*number));
         let ground = self.ground.keys().map(|number| LandKey::new(LandKind::Ground, *number));

@@ -22,7 +22,7 @@ pub(crate) struct Mended {
     pub(crate) lost: Vec<(LocalId, &'static str)>,
     /// Number of prims that have another place in a linkset than they were stored with.
     pub(crate) n_changed: usize,
-    /// One of them.
+    /// One of these prims.
     pub(crate) changed: Option<LocalId>,
 }
 

@@ -80,9 +80,9 @@ pub enum LoadError {
 /// Local ids of a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionIds {
-    /// Of objects that are kept.
+    /// Local ids of objects that are kept.
     pub kept: Range<u32>,
-    /// Of temporary objects.
+    /// Local ids of temporary objects.
     pub temporary: Range<u32>,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct LoadedObjects {
     pub(crate) n_mended: usize,
 }
 
-/// A region's objects with what its keeper has to know.
+/// A region's objects with the facts that its keeper needs.
 pub(crate) struct Loading {
     pub(crate) region: LoadedObjects,
     /// Stored objects of the region, in the order of their local ids: each with what its rows contain. Damaged ones have none.

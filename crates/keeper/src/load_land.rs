@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use store::{LandKey, LandKind, LandRows, ObjectDamage, ObjectPart};
 
-/// Land that a region begins with while none is stored, and what replaces damaged rows.
+/// Land of a region that begins without any, and the source of replacements for damaged rows.
 #[derive(Clone, Debug)]
 pub struct NewLand {
     /// The ground of the region's description.
@@ -40,7 +40,7 @@ pub struct DamagedLand {
     pub why: String,
 }
 
-/// Land with what its keeper has to know.
+/// Land with the facts that its keeper needs.
 #[derive(Debug)]
 pub(crate) struct LoadedLand {
     pub(crate) land: StoredLand,

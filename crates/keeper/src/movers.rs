@@ -96,7 +96,7 @@ impl Movers {
         }
     }
 
-    /// Moves all of them into `taken`, whatever they cost.
+    /// Moves all objects into `taken`, regardless of the budget.
     pub(crate) fn take_all(&mut self, taken: &mut Vec<(LocalId, Mover)>) {
         self.queue.clear();
         taken.extend(self.objects.drain());

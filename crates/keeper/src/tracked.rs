@@ -17,11 +17,11 @@ pub(crate) type SeenPrim<'a> = (LocalId, &'a PrimMotion, &'a VersionedBody);
 /// Known objects that a whole state must contain, with equal local ids and ids; otherwise nothing of it is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Required {
-    /// None: it may have lost all of them.
+    /// No object: the world may have lost all of them.
     Nothing,
-    /// One of them.
+    /// One object.
     One,
-    /// All of them.
+    /// All objects.
     All,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct TrackedObjects {
     values: Values,
     /// Memory for the objects of a batch.
     changed: Vec<ChangedPrim>,
-    /// Memory for the moving ones of them.
+    /// Memory for the moving objects of a batch.
     due: Vec<(LocalId, Mover)>,
 }
 

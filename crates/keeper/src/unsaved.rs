@@ -1,4 +1,4 @@
-//! Changes that are not on the disk: of each object the newest state.
+//! Changes that are not on the disk: the newest state of each object.
 
 use ids::{Instant, LocalId};
 use link::PrimMotion;
@@ -33,7 +33,7 @@ impl Unsaved {
         }
     }
 
-    /// All of them, with the time of the first change.
+    /// Takes all changes, with the time of the first one.
     pub(crate) fn take(&mut self) -> (BTreeMap<LocalId, Option<PrimMotion>>, Option<Instant>) {
         (std::mem::take(&mut self.objects), self.since.take())
     }

@@ -1,4 +1,4 @@
-//! Objects that the users of a node wear, and the order of events by which they are where the avatars are.
+//! Worn objects of a node's users, and the order of events by which they follow the avatars.
 //!
 //! | state of an object | ends with |
 //! |---|---|
@@ -49,7 +49,7 @@ pub enum WardrobeOrder {
     Wear {
         /// The user.
         agent: AgentId,
-        /// Each, and true if it replaces those at its point.
+        /// Objects, each with true if it replaces those at its point.
         items: Vec<(WornObject, bool)>,
     },
     /// The user puts items on that are worn already, by the store. Those that no region has are tried again at once, at their points; others stay as they are. Those
@@ -64,24 +64,24 @@ pub enum WardrobeOrder {
     TakeOff {
         /// The user.
         agent: AgentId,
-        /// Those that are worn of these.
+        /// Items, of which those count that are worn.
         items: WornItems,
     },
 }
 
 /// The regions of a node.
 pub trait WornRegions {
-    /// Keepers of all of them.
+    /// Keepers of all regions.
     fn keepers(&mut self) -> impl Iterator<Item = &mut Keeper>;
 }
 
-/// Objects that users wear.
+/// Worn objects of users.
 #[derive(Debug)]
 pub struct Wardrobe {
     seed: Uuid,
     n_tasks: u64,
     users: BTreeMap<AgentId, User>,
-    /// Users for whom something is to be done, and the time of that.
+    /// Users with work that is due, and its time.
     due: BTreeMap<AgentId, Instant>,
     answers: VecDeque<(WorldId, Event)>,
 }
@@ -108,14 +108,14 @@ struct Piece {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// In this region, or on the way there.
+    /// The object is in this region, or on the way there.
     In(WorldId),
-    /// In none. It is put on from this time on; without one, where the avatar arrives next.
+    /// The object is in no region. It is put on from this time on; without a time, at the avatar's next arrival.
     Loose(Option<Instant>),
 }
 
 impl Wardrobe {
-    /// An empty one. `seed` is random: ids of objects follow from it.
+    /// An empty wardrobe. `seed` is random: ids of objects follow from it.
     #[must_use]
     pub fn new(seed: Uuid) -> Self {
         let (users, due) = (BTreeMap::new(), BTreeMap::new());
@@ -384,7 +384,7 @@ fn keeper_of(regions: &mut impl WornRegions, world: WorldId) -> Option<&mut Keep
     regions.keepers().find(|keeper| keeper.region() == world)
 }
 
-/// In the form of random ids.
+/// Id of a task, in the form of random ids.
 fn id_of_task(seed: Uuid, number: u64) -> Uuid {
     let (high, low) = seed.as_u64_pair();
     let (a, b) = (mix(high ^ number), mix(mix(low) ^ number));

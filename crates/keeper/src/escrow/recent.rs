@@ -25,11 +25,11 @@ const UNDONE_MAX: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub(super) struct RecentTransfers {
     made: BTreeMap<Ticket, Made>,
-    /// The oldest first.
+    /// Objects and items of answered orders, the oldest first.
     restored: VecDeque<Restored>,
-    /// Likewise.
+    /// Changes of hands of worn objects, the oldest first.
     worn: VecDeque<RecentWorn>,
-    /// Likewise.
+    /// Items of undone tickets, the oldest first.
     undone: VecDeque<(Instant, Uuid)>,
 }
 
@@ -55,20 +55,20 @@ struct Restored {
 pub(super) struct RecentWorn {
     seen_at: Instant,
     ticket: Ticket,
-    /// It, as it was worn last or first.
+    /// The object as it was worn last or first.
     pub(super) worn: WornObject,
-    /// The way in which it did.
+    /// The kind of its change.
     pub(super) change: RecentWornChange,
 }
 
 /// A change of hands that an undo takes back.
 #[derive(Debug)]
 pub(super) enum RecentWornChange {
-    /// It came from the ground.
+    /// The object came from the ground.
     PutOn,
-    /// It is an item only.
+    /// The object is an item only.
     TakenOff,
-    /// It lies on the ground. Its item as it was, or an item made of the object until that is known.
+    /// The object lies on the ground. Its item as it was, or an item made of the object until that is known.
     PutDown(Box<Item>),
 }
 
@@ -77,9 +77,9 @@ pub(super) enum RecentWornChange {
 pub(super) struct Undone {
     /// Objects and items that left the region.
     pub(super) made: Vec<Made>,
-    /// Those that came into it.
+    /// Objects and items that came into it.
     pub(super) restored: Vec<Former>,
-    /// Worn ones.
+    /// Worn objects.
     pub(super) worn: Vec<RecentWorn>,
 }
 
@@ -140,12 +140,12 @@ impl RecentTransfers {
         }
     }
 
-    /// True for such an item.
+    /// True for an item that [`Self::note_undone`] has noted.
     pub(super) fn is_undone(&self, item: Uuid) -> bool {
         self.undone.iter().any(|(_, undone)| *undone == item)
     }
 
-    /// Forgets those that no world takes back any more.
+    /// Forgets the transfers that no world takes back any more.
     pub(super) fn forget_old(&mut self, now: Instant) {
         let is_final = |seen_at: Instant| now.since(seen_at) > UNDO_TIME;
         while self.made.first_key_value().is_some_and(|(_, made)| is_final(made.seen_at)) {
@@ -162,7 +162,7 @@ impl RecentTransfers {
         }
     }
 
-    /// Takes out what left the region, what came into it, and what changed hands, with some tickets.
+    /// Takes out the objects and items that left the region, came into it or changed hands with some tickets.
     pub(super) fn take(&mut self, undone: &RangeInclusive<Ticket>) -> Undone {
         let made = self.made.extract_if(.., |ticket, _| undone.contains(ticket));
         let made = made.map(|(_, made)| made).collect();

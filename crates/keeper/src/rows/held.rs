@@ -1,7 +1,7 @@
 //! The value of an object that the store holds.
 //!
-//! Its prims have the values of their two rows, in a range of local ids of their own: the root of each linkset has the first one, and number 0, by which it is told
-//! from the parts before it.
+//! Its prims have the values of their two rows, in a range of local ids of their own: the root of each linkset has the first one, and number 0, by which it
+//! differs from the parts before it.
 
 use super::{Interned, RowError, Versions, join, push_body, push_state, read_body, read_state, record_of};
 use ids::{AgentId, LocalId, SessionKey, Uuid};

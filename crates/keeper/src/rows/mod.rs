@@ -49,9 +49,9 @@ pub(crate) struct PlacedPrim {
 /// Versions of a value that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Versions {
-    /// The newest and the one before.
+    /// The newest version and the one before.
     Recent,
-    /// All that there have been.
+    /// All versions that there have been.
     All,
 }
 
@@ -67,7 +67,7 @@ pub enum RowError {
     /// Its shape is of no known curve.
     #[error("its shape is unknown: {0}")]
     Shape(#[from] ShapeError),
-    /// Its extra parameters cannot be.
+    /// Its extra parameters cannot be read.
     #[error("its extra parameters cannot be: {0}")]
     ExtraParams(#[from] ExtraParamError),
     /// A code without a meaning.

@@ -34,7 +34,7 @@ struct RegionRow {
 #[derive(Serialize, Deserialize)]
 struct IdsRow {
     n_used: u32,
-    /// In the order of their removal.
+    /// Freed ids in the order of their removal.
     resting: Vec<Run>,
 }
 

@@ -24,7 +24,7 @@ pub struct WornObject {
     pub item: Uuid,
     /// The attachment point, 1 to [`ATTACHMENT_POINT_MAX`].
     pub point: u8,
-    /// As in [`WornRow::revision`].
+    /// Revision, as in [`WornRow::revision`].
     pub revision: i64,
     /// True if the asset of the item has an earlier state.
     pub is_ahead: bool,
@@ -50,7 +50,7 @@ pub enum WearItemError {
 }
 
 impl WornObject {
-    /// That of a row.
+    /// Object of a row.
     ///
     /// # Errors
     /// [`RowError`].

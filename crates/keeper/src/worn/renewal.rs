@@ -1,4 +1,4 @@
-//! Assets of worn objects: of those that become items, and of items that get the last state of their objects.
+//! Assets of worn objects that become items, and of items that get the last state of their objects.
 
 use super::object::WornObject;
 use crate::items::{AssetBytes, asset_row, item_of};

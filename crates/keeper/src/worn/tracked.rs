@@ -1,6 +1,6 @@
 //! Worn objects in a region: the newest state that frames have shown of each, and the part of it that the disk lacks.
 //!
-//! A region has those that were ordered there ([`TrackedWorn::order`]), or that were put on there. Others that a world shows are of an earlier time, of avatars
+//! A region has the objects that were ordered there ([`TrackedWorn::order`]), or put on there. Others that a world shows are of an earlier time, of avatars
 //! that are elsewhere by now, and are ignored.
 
 use super::object::{WornObject, is_same};
@@ -29,7 +29,7 @@ pub struct WearTask {
     pub worn: WornObject,
     /// The avatar takes everything else off that it wears at the point.
     pub replaces: bool,
-    /// As in [`WearOrder::ids`].
+    /// Ids, as in [`WearOrder::ids`].
     pub ids: Uuid,
 }
 
@@ -52,11 +52,11 @@ pub enum WornNews {
 #[expect(clippy::large_enum_variant, reason = "nearly all effects are saves")]
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum WornEffect {
-    /// It lay on the ground.
+    /// The object came from the ground.
     PutOn(WornObject),
     /// Its row gets this state, or goes.
     Saved(WornSave),
-    /// It lies on the ground.
+    /// The object lies on the ground.
     PutDown(WornObject),
 }
 
@@ -72,23 +72,23 @@ pub(crate) struct TrackedWorn {
     unix_start_s: i64,
     shown: ShownPrims,
     items: BTreeMap<WornKey, WornHere>,
-    /// Those that are shown, by their roots.
+    /// Shown objects, by their roots.
     roots: BTreeMap<LocalId, WornKey>,
-    /// Those with a state that is in no batch.
+    /// Objects with a state that is in no batch.
     unsaved: BTreeMap<WornKey, Change>,
-    /// Last states of those that the region has no more: they were taken off while they were in none, or the world has lost them.
+    /// Last states of objects that the region no longer has: they were taken off while they were in no region, or the world has lost them.
     ends: Vec<(Instant, WornSave)>,
     /// The frame under way may have taken one away.
     may_lack: bool,
     orders: BTreeMap<WornKey, Ordered>,
-    /// Those that are to be taken off; true if the world has the order.
+    /// Objects to be taken off; true if the world has the order.
     ending: BTreeMap<WornKey, bool>,
     news: VecDeque<WornNews>,
 }
 
 #[derive(Debug)]
 struct WornHere {
-    /// As the row has it, or gets it with the next batch.
+    /// The object as its row has it, or gets it with the next batch.
     worn: WornObject,
     /// Its root in the world.
     root: Option<LocalId>,
@@ -97,7 +97,7 @@ struct WornHere {
 #[derive(Clone, Copy, Debug)]
 struct Change {
     since: Instant,
-    /// It is saved also if it turns out to be as before: an earlier save of it may have failed.
+    /// The object is saved also if it turns out to be as before: an earlier save of it may have failed.
     is_forced: bool,
 }
 
