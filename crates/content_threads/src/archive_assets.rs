@@ -28,13 +28,13 @@ const LISTED_MAX: usize = 500;
 /// Outcome of the assets of an archive.
 #[derive(Debug, Default)]
 pub(super) struct LoadedAssets {
-    /// In the store now, also those that were there before with the same bytes.
+    /// Assets in the store now, also those that were there before with the same bytes.
     pub(super) n_stored: u64,
-    /// The server's own.
+    /// Assets of the server's own.
     pub(super) n_own: u64,
-    /// Damaged, of a kind that is not stored, or without a kind.
+    /// Assets that are damaged, of a kind that is not stored, or without a kind.
     pub(super) n_unfit: u64,
-    /// There with other content, which stays.
+    /// Assets that are there with other content, which stays.
     pub(super) n_kept: u64,
     /// The first of these.
     pub(super) kept: Vec<Uuid>,
@@ -46,7 +46,7 @@ pub enum LoadAssetsError {
     /// The file.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The store refuses one.
+    /// The store refuses an asset.
     #[error(transparent)]
     Store(#[from] AddAssetError),
     /// No outcome came.

@@ -81,13 +81,13 @@ pub(super) struct ContentTarget<'a> {
     pub(super) kept: &'a Range<u32>,
     pub(super) accounts: AccountRules<'a>,
     pub(super) ids: IdRule,
-    /// For ids.
+    /// Seed of ids.
     pub(super) seed: [u8; 32],
 }
 
-/// The objects of an archive, and what else there is of its region.
+/// Objects of an archive, and the other content of its region.
 pub(super) struct ArchiveContent {
-    /// Without land.
+    /// The region without land.
     pub(super) file: RegionFile,
     plan: RegionPlan,
     placing: Placing,
@@ -154,7 +154,7 @@ impl ArchiveContent {
         let settings = self.plan.settings();
         let estate = settings
             .map_or_else(|| estate.clone(), |settings| estate_of(settings, estate, self.telehub.as_ref()));
-        // Of its own for each region, however many begin with the same archive.
+        // Each region has ids of its own, however many begin with the same archive.
         let mut ids = RenewedIds::new(IdRule::Renew, target.seed);
         let size_m = target.size_m;
         let rules = ParcelRules {

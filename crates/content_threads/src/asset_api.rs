@@ -32,7 +32,7 @@ const NAMED_MAX: u32 = 8;
 pub struct AssetDesk {
     /// Rows of assets and accounts.
     pub store: Arc<Store>,
-    /// Of the threads of assets.
+    /// Figures of the threads of assets.
     pub figures: Arc<AssetFigures>,
     /// Takes orders of reports.
     pub jobs: JobDesk,

@@ -102,7 +102,7 @@ pub struct MissingPart {
 }
 
 impl MissingPart {
-    /// Those of an answer; none if it has no such list.
+    /// Missing parts in an answer; none if it has no such list.
     #[must_use]
     pub fn list_of(answer: &serde_json::Value) -> Vec<Self> {
         Vec::<Self>::deserialize(answer).unwrap_or_default()

@@ -64,7 +64,7 @@ struct Search<'a, 'd> {
     closure: AssetClosure,
     steps: &'a WorkSteps<'d>,
     n_rows: u64,
-    /// Damaged things, whose assets are not known to be named.
+    /// Damaged rows and assets, whose references are not known.
     n_unread: u64,
 }
 
@@ -101,7 +101,7 @@ impl AssetReport {
         Ok(done)
     }
 
-    /// Notes what the regions of this server name, as they are after a save.
+    /// Notes the assets that the regions of this server name, as they are after a save.
     fn name_regions(&self, search: &mut Search<'_, '_>) -> Result<(), ArchiveFailure> {
         let Self { parts, .. } = self;
         for place in parts.places.iter() {
@@ -121,7 +121,7 @@ impl AssetReport {
         Ok(())
     }
 
-    /// Notes what the named assets name, and so on.
+    /// Notes the assets that the named assets name, and so on.
     fn follow(&self, search: &mut Search<'_, '_>) -> Result<(), ArchiveFailure> {
         let Self { parts, .. } = self;
         let mut n_seen = 0;
@@ -175,7 +175,7 @@ impl Search<'_, '_> {
         self.advance(linksets.len(), bytes)
     }
 
-    /// Notes what is left of regions that this server no longer has.
+    /// Notes the assets of stored regions that this server no longer has.
     fn name_other_regions(
         &mut self,
         view: &mut StoreView<'_, '_>,
@@ -216,7 +216,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Notes what worn objects name: the assets of their items may be of an earlier state.
+    /// Notes the assets that worn objects name: those of their items may be of an earlier state.
     fn name_worn(&mut self, view: &mut StoreView<'_, '_>) -> Result<(), ArchiveFailure> {
         let mut after = (AgentId(Uuid::nil()), Uuid::nil());
         loop {

@@ -29,7 +29,7 @@ pub(super) struct LoadedOar {
     pub(super) parcels: Vec<(usize, Uuid)>,
 }
 
-/// Of an archive that is in a region.
+/// Figures of an archive that was loaded into a region.
 pub(super) fn load_figures(checked: &CheckedOar, loaded: &LoadedOar) -> Value {
     let figures = json!({
         "objects": loaded.n_objects,
@@ -46,7 +46,7 @@ pub(super) fn load_figures(checked: &CheckedOar, loaded: &LoadedOar) -> Value {
     joined([figures, asset_figures(&loaded.assets), found])
 }
 
-/// Of an archive that is in an inventory.
+/// Figures of an archive that was loaded into an inventory.
 pub(super) fn inventory_load_figures(
     report: &ArchiveReport,
     plan: &InventoryPlan,
@@ -56,7 +56,7 @@ pub(super) fn inventory_load_figures(
     joined([figures, asset_figures(assets), report_figures(report, &plan.findings)])
 }
 
-/// Of regions in an archive. `damaged` are parts that the database has lost.
+/// Figures of regions that were saved into an archive. `damaged` are parts that the database has lost.
 pub(super) fn save_figures(written: &RegionWritten, damaged: &[MissingPart], assets: &SavedAssets) -> Value {
     let figures = json!({
         "objects": written.n_objects,
@@ -69,7 +69,7 @@ pub(super) fn save_figures(written: &RegionWritten, damaged: &[MissingPart], ass
     joined([figures, saved_figures(assets)])
 }
 
-/// Of a folder of an inventory in an archive.
+/// Figures of a folder of an inventory that was saved into an archive.
 pub(super) fn inventory_save_figures(written: &InventoryWritten, assets: &SavedAssets) -> Value {
     let figures = json!({
         "folders": written.n_folders,

@@ -1,4 +1,4 @@
-//! An archive into a folder of an inventory: all of it in one transaction, behind its assets.
+//! Load of an archive into a folder of an inventory: all of it in one transaction, behind its assets.
 
 use super::figures::inventory_load_figures;
 use super::inventory_path::folder_at;

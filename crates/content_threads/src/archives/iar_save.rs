@@ -1,4 +1,4 @@
-//! A folder of an inventory into an archive, as one read of the database has it.
+//! Save of a folder of an inventory into an archive, as one read of the database has it.
 
 use super::figures::inventory_save_figures;
 use super::inventory_path::folder_at;

@@ -1,4 +1,4 @@
-//! Assets of an archive into the store of a running server.
+//! Writes of an archive's assets into the store of a running server.
 
 use super::parts::ArchiveParts;
 use super::steps::{ArchiveFailure, WatchedFile, WorkSteps};

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Outcome of the materials of an archive.
 #[derive(Debug, Default)]
 pub(super) struct LoadedMaterials {
-    /// The region has them now.
+    /// Materials that the region has now.
     pub(super) n_kept: u64,
-    /// They are none, or more than a region may have.
+    /// Documents that are no materials, and materials beyond the number that a region may have.
     pub(super) n_left_out: u64,
 }
 
@@ -34,7 +34,7 @@ impl MaterialLoader {
         }
     }
 
-    /// Keeps them with a region, as far as it has room. They show with the faces that name them only.
+    /// Keeps the materials with a region, as far as it has room. They show with the faces that name them only.
     pub(super) fn keep(
         self,
         parts: &ArchiveParts,

@@ -1,4 +1,4 @@
-//! Everything that refuses a load is found out before anything of its archive is in the region.
+//! Check of an archive before its load: every reason to refuse it is found before anything of it is in the region.
 
 use super::parts::{ArchiveParts, ArchiveRegion, KnownAccounts, KnownAssets};
 use super::steps::{ArchiveFailure, WatchedFile, WorkSteps};
@@ -20,13 +20,13 @@ pub(super) struct OarLoadOptions {
     pub(super) source: Option<String>,
     /// The region's content stays.
     pub(super) is_merged: bool,
-    /// Objects with ids of the archive do not, though.
+    /// Objects with ids of the archive are replaced, though.
     pub(super) is_replacing: bool,
     pub(super) skips_assets: bool,
     pub(super) skips_objects: bool,
     /// The terrain comes in also when merging.
     pub(super) forces_terrain: bool,
-    /// The parcels as well.
+    /// The parcels come in also when merging.
     pub(super) forces_parcels: bool,
     pub(super) keeps_ids: bool,
     /// First and last name of the account in place of unknown ones.
@@ -35,7 +35,7 @@ pub(super) struct OarLoadOptions {
 }
 
 impl OarLoadOptions {
-    /// Objects that replace others have the ids of these.
+    /// Rule for ids: objects that replace others have the ids of these.
     pub(super) const fn ids(&self) -> IdRule {
         if self.keeps_ids || (self.is_merged && self.is_replacing) { IdRule::Keep } else { IdRule::Renew }
     }
@@ -57,9 +57,9 @@ impl OarLoadOptions {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Clearing {
     None,
-    /// All that are kept and not worn.
+    /// All linksets that are kept and not worn.
     All,
-    /// Those with these ids of their roots.
+    /// Linksets with these ids of their roots.
     Roots(HashSet<Uuid>),
 }
 
@@ -132,7 +132,7 @@ pub(super) fn check_load(
     Ok(CheckedOar { plan, report, placing, clearing, skipped, default_user })
 }
 
-/// The account in place of unknown ones: an account that was named, or the owner of the estate. It is no matter without unknown ones.
+/// The account in place of unknown ones: an account that was named, or the owner of the estate. Without unknown accounts it does not matter.
 fn default_user(
     parts: &ArchiveParts,
     place: &Place,

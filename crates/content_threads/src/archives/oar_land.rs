@@ -1,4 +1,4 @@
-//! Land of an archive for a running region, and the land that it takes the place of.
+//! Land of an archive for a running region, and the land that it replaces.
 
 use super::oar_check::{CheckedOar, OarLoadOptions};
 use super::parts::ArchiveParts;
@@ -32,7 +32,7 @@ impl ShownLand {
     }
 }
 
-/// The terrain of an archive, and the ground that it takes the place of.
+/// The terrain of an archive, and the ground that it replaces.
 #[derive(Clone, Copy)]
 pub(super) struct GroundChange<'a> {
     pub(super) terrain: &'a TerrainHeights,
@@ -48,7 +48,7 @@ pub(super) struct LandMaker<'a> {
     pub(super) options: &'a OarLoadOptions,
     pub(super) checked: &'a CheckedOar,
     pub(super) accounts: AccountRules<'a>,
-    /// For ids of parcels.
+    /// Seed of the ids of parcels.
     pub(super) seed: [u8; 32],
 }
 

@@ -1,4 +1,4 @@
-//! An archive into a running region.
+//! Load of an archive into a running region.
 //!
 //! ```text
 //! check ─► assets ─► save ─► hold ─► clear, land, objects, estate ─► end of the hold: one save has all of it
@@ -6,7 +6,7 @@
 //!   └─ nothing of it shows              └─► all of it back ─► end of the hold
 //! ```
 //!
-//! The disk has the region as before until the hold ends, so that a killed server starts without the archive or with all of it. What shows meanwhile is undone
+//! The disk has the region as before until the hold ends, so that a killed server starts without the archive or with all of it. Changes that show meanwhile are undone
 //! by commands if the load fails; if that does not succeed either, the region is not saved any more, and a start of the server takes it from the disk.
 
 use super::figures::{LoadedOar, load_figures};
@@ -248,7 +248,7 @@ impl RegionLoad<'_, '_> {
         Ok(())
     }
 
-    /// Puts land into the region; what it takes the place of is noted before.
+    /// Puts land into the region; the land that it replaces is noted before.
     async fn put(&self, step: LandStep, undo: &mut Undo) -> Result<Vec<(usize, Uuid)>, ArchiveFailure> {
         let LandStep { new, former, parcels } = step;
         if new.is_empty() {

@@ -1,4 +1,4 @@
-//! Regions into an archive. Each is as it is on the disk after a save, all of one frame, while building continues; several are of a frame each.
+//! Save of regions into an archive. Each is as it is on the disk after a save, all of one frame, while building continues; several are of a frame each.
 
 use super::figures::save_figures;
 use super::materials::documents_of;

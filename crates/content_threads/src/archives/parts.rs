@@ -32,7 +32,7 @@ const ACCOUNTS_MAX: usize = 100_000;
 /// Settings of one region.
 #[derive(Debug)]
 pub struct ArchiveRegion {
-    /// Those of its keeper.
+    /// Settings of its keeper.
     pub keeper: KeeperConfig,
     /// Prims that it may have.
     pub objects_max: u32,
@@ -60,7 +60,7 @@ pub struct ArchiveParts {
     pub holds: SaveHolds,
     /// Folder of the archives, so that a token opens no other file of the machine.
     pub folder: PathBuf,
-    /// Runs what waits for worlds, from the thread of a job.
+    /// Runtime of waits for worlds, on the thread of a job.
     pub runtime: Handle,
     /// The clock of the process.
     pub clock: Clock,
@@ -117,7 +117,7 @@ impl ArchiveParts {
         self.unix_start_s + (self.clock)().0 / 1_000_000_000
     }
 
-    /// Has a region saved, and waits for that.
+    /// Orders a save of a region, and waits for it.
     pub(super) async fn save(&self, world: WorldId) -> Result<SavedFrame, ArchiveFailure> {
         let reply = self.saves.order(world).map_err(ArchiveFailure::new)?;
         match tokio::time::timeout(SAVE_PATIENCE, reply).await {
@@ -133,7 +133,7 @@ impl ArchiveParts {
         Ok(self.store.account_by_name(&first, &last)?.map(|account| account.agent))
     }
 
-    /// An account that there has to be.
+    /// An account that is required to exist.
     pub(super) fn account(&self, name: &str) -> Result<AgentId, ArchiveFailure> {
         let unknown = || ArchiveFailure::new(format!("there is no account {name:?}"));
         self.find_account(name)?.ok_or_else(unknown)

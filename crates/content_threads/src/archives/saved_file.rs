@@ -90,9 +90,9 @@ fn failed(step: &str, path: &Path, error: &io::Error) -> ArchiveFailure {
 #[derive(Debug, Default)]
 pub(super) struct SavedAssets {
     pub(super) n_assets: u64,
-    /// Of the whole file.
+    /// Bytes of the whole file.
     pub(super) bytes: u64,
-    /// Named, and not there.
+    /// Assets that are named, and not there.
     pub(super) missing: Vec<MissingAsset>,
 }
 

@@ -19,9 +19,9 @@ const RESULT_BYTES_MAX: usize = 200 * 1_024;
 /// Reason for which a job has not done its work.
 #[derive(Debug)]
 pub(super) enum ArchiveFailure {
-    /// It was ended.
+    /// The job was ended.
     Ended,
-    /// It failed: a sentence without a full stop.
+    /// The job failed: a sentence without a full stop.
     Failed(String),
 }
 
@@ -141,7 +141,7 @@ pub(super) struct WatchedFile<'a, 'd> {
 }
 
 impl<'a, 'd> WatchedFile<'a, 'd> {
-    /// From its beginning on.
+    /// A file that is read from its beginning on.
     pub(super) fn new(
         file: &'a File,
         steps: &'a WorkSteps<'d>,

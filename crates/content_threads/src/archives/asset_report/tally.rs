@@ -67,13 +67,13 @@ impl Tally {
         })
     }
 
-    /// In a sentence without a full stop.
+    /// Outcome in a sentence without a full stop.
     pub(super) fn outcome(&self) -> String {
         let Group { assets, bytes } = self.sum();
         format!("nothing names {assets} of {} lasting assets, {bytes} bytes", self.n_assets)
     }
 
-    /// For programs. `n_unread` things could not be read, so that what they name may be among the assets.
+    /// Figures for programs. `n_unread` rows and assets could not be read, so that assets which these name may be among the unnamed.
     pub(super) fn figures(&self, n_unread: u64, name_of: &dyn Fn(AgentId) -> Option<Arc<str>>) -> Value {
         let Group { assets, bytes } = self.sum();
         let mut groups: Vec<(&(AgentId, i8), &Group)> = self.groups.iter().collect();
