@@ -144,7 +144,7 @@ pub(super) fn read(path: &Path, target: &ContentTarget<'_>) -> Result<ArchiveCon
 }
 
 impl ArchiveContent {
-    /// Land with the settings, parcels and terrain of the archive, as far as it has them; otherwise that of a new region.
+    /// Land with the settings, parcels and terrain of the archive, as far as it has them; otherwise the land of a new region.
     pub(super) fn land(
         &self,
         new: &NewLand,

@@ -120,7 +120,7 @@ impl AssetThreads {
         Arc::clone(&self.figures)
     }
 
-    /// Writes what is queued, and ends both threads.
+    /// Writes the queue, and ends both threads.
     pub fn stop(self) {
         let Self { assets, writer, scrub, stop, .. } = self;
         // The thread may have ended.

@@ -89,7 +89,7 @@ pub struct ConfiguredContent {
     pub size_m: u32,
 }
 
-/// Stored things that a region's content needs.
+/// Stores that a region's content needs.
 #[derive(Clone, Copy)]
 pub struct ContentStores<'a> {
     /// The database.

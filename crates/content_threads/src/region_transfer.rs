@@ -181,7 +181,7 @@ pub fn check_whole(
     if missing.is_empty() || is_partial { Ok(missing) } else { Err(TransferError::Damaged(missing)) }
 }
 
-/// Writes a region to a new file, and reads it again: what was written is what the region has. A file that fails is removed.
+/// Writes a region to a new file, and reads it again, to compare it with the region. A file that fails is removed.
 ///
 /// # Errors
 /// [`TransferError`].

@@ -6,7 +6,7 @@ use ids::LocalId;
 use link::{PrimMotion, VersionedBody};
 use store::{DocumentChanges, LandChanges, RegionChanges};
 
-/// Memory of a batch is reused if it has at most this many prims; that of an import is freed.
+/// Prims up to which the memory of a batch is reused; the memory of an import is freed.
 pub(crate) const SPARE_PRIMS_MAX: usize = 4_096;
 /// Bytes of rows up to which the memory of a batch is reused.
 const SPARE_BYTES_MAX: usize = 1 << 20;
@@ -65,7 +65,7 @@ impl Values {
     }
 }
 
-/// Empties the changes of a batch, and keeps their memory as far as it is that of an ordinary one.
+/// Empties the changes of a batch, and keeps their memory up to the size of an ordinary one.
 pub(crate) fn recycle(mut changes: RegionChanges) -> RegionChanges {
     let RegionChanges { row, bodies, states, gone, land, documents, held, worn, aside } = &mut changes;
     let n_bytes = bodies.n_bytes() + states.n_bytes();

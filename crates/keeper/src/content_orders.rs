@@ -25,7 +25,7 @@ struct Ordered {
     progress: Progress,
 }
 
-/// Way of an order. The times are those of the frames with its content.
+/// Way of an order. The times belong to the frames with its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     /// The order is to be sent to the world.

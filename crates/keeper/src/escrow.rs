@@ -126,13 +126,13 @@ impl RestoreOrder {
     }
 }
 
-/// Reasons to refuse an order. The mark of the object is to be taken back, unless it is that of another order.
+/// Reasons to refuse an order. The mark of the object is to be taken back, unless it belongs to another order.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     /// Too many orders are under way.
     #[error("{ORDERS_MAX} objects are on their way into the region; try again in a moment")]
     Busy,
-    /// The object is on its way already, and the mark is that of the order under way.
+    /// The object is on its way already, and the mark belongs to the order under way.
     #[error("it is on its way into the region")]
     Twice,
     /// The item came by a ticket that is undone: the region has its object, and the disk loses the item.
@@ -216,7 +216,7 @@ impl Escrow {
         }
     }
 
-    /// Takes the transfers of a frame that follows the one before; those of worn objects with the objects of the region.
+    /// Takes the transfers of a frame that follows the one before; transfers of worn objects with the objects of the region.
     pub(crate) fn take_events(&mut self, now: Instant, events: &[Event], worn: &mut TrackedWorn) {
         for event in events {
             match event {
@@ -347,7 +347,7 @@ impl Escrow {
         Ok(())
     }
 
-    /// Hands out the order to settle what is on the disk, if it is due. False if no other order may go out: there is no room, or the world has gone back and ignores it until
+    /// Hands out the order to settle the tickets on the disk, if it is due. False if no other order may go out: there is no room, or the world has gone back and ignores it until
     /// that is settled.
     pub(crate) fn send_settlement(&mut self, mut send: impl FnMut(Action) -> bool) -> bool {
         if self.is_settle_due {
@@ -549,7 +549,7 @@ impl Escrow {
     }
 }
 
-/// The object of a transfer, of which its row had this state.
+/// The object of a transfer, whose row had this state.
 fn worn_of(transfer: &WornTransfer, point: u8, revision: i64) -> WornObject {
     let (owner, item, object) = (transfer.object.owner, transfer.item, Arc::new(transfer.object.clone()));
     WornObject { owner, item, point, revision, is_ahead: true, object }

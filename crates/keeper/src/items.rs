@@ -65,7 +65,7 @@ pub fn itemize<E: fmt::Display>(
     let mut itemized = Itemized::default();
     for (ticket, change) in held {
         let HeldChange::Insert(row) = change else { continue };
-        // Another key is that of an object that is put back into its row.
+        // Another key belongs to an object that is put back into its row.
         if row.key != (HeldKey { region, ticket: *ticket }) {
             continue;
         }
@@ -251,7 +251,7 @@ fn inventory_item(item: &ContentItem) -> Item {
     }
 }
 
-/// An item of an inventory as it is in a prim, with this id there. Its owner is that of the inventory: the world gives it to the owner of the prim.
+/// An item of an inventory as it is in a prim, with this id there. Its owner is the owner of the inventory: the world gives it to the owner of the prim.
 #[must_use]
 pub fn content_of(owner: AgentId, item: &Item, id: Uuid) -> ContentItem {
     let masks = &item.permissions;

@@ -367,7 +367,7 @@ impl Keeper {
         self.is_ordered = true;
     }
 
-    /// Orders the world to insert an object: one that the store has marked for this region, that of an item that stays, or that of an item in a prim.
+    /// Orders the world to insert an object: one that the store has marked for this region, or the object of an item that stays, or of an item in a prim.
     /// [`Self::send_orders`] sends the order, again after lost frames, and [`Self::poll_outcome`] returns its outcome.
     ///
     /// # Errors
@@ -472,7 +472,7 @@ impl Keeper {
         since.flatten().min()
     }
 
-    /// The last frame applied, as of which a batch saves the region; none before the first one.
+    /// The last frame applied, at which a batch saves the region; none before the first one.
     #[must_use]
     pub const fn cut(&self) -> Option<(Epoch, u64)> {
         self.cut

@@ -94,7 +94,7 @@ const fn key_of(ParcelNumber(number): ParcelNumber) -> LandKey {
 }
 
 impl TrackedLand {
-    /// Land of which the disk has these rows.
+    /// Land with these rows on the disk.
     pub(crate) const fn new(described: Arc<Terrain>, last_number: ParcelNumber, disk: LandOnDisk) -> Self {
         Self {
             described,

@@ -1,4 +1,4 @@
-//! Linksets of prims of which some were lost: the rest becomes objects that a world accepts.
+//! Linksets that have lost prims: the rest becomes objects that a world accepts.
 //!
 //! | lost | then |
 //! |---|---|

@@ -30,7 +30,7 @@ pub struct LoadedRegion {
     pub damaged: Vec<DamagedObject>,
     /// Prims that have another place in a linkset, because others of it are missing.
     pub n_mended: usize,
-    /// Rows of its land that are replaced because of damage, in the order of their keys; stored like those of damaged objects.
+    /// Rows of its land that are replaced because of damage, in the order of their keys; stored like the rows of damaged objects.
     pub damaged_land: Vec<DamagedLand>,
 }
 
@@ -67,7 +67,7 @@ pub enum LoadError {
         /// The reason.
         why: RowError,
     },
-    /// The content under the region's number is that of another region.
+    /// The content under the region's number belongs to another region.
     #[error("number {number} has the content of region {found:?}")]
     OtherName {
         /// The number.
@@ -149,7 +149,7 @@ pub(crate) fn load(ids: &RegionIds, stored: &StoredRegion, fresh: Uuid) -> Resul
     Ok(Loading { region: LoadedObjects { objects, cache_id, damaged, n_mended: n_changed }, rows, state })
 }
 
-/// Rows that the first batch of a region sets aside, together with what is saved in their places: until then the next start finds the same damage, and
+/// Rows that the first batch of a region sets aside, together with the rows in their places: until then the next start finds the same damage, and
 /// makes the same region of it.
 pub(crate) fn rows_aside(
     region: WorldId,

@@ -250,7 +250,7 @@ impl LandReader {
     }
 }
 
-/// Id of the parcel of the rest: another one than those of the other parcels.
+/// Id of the parcel of the rest, which no other parcel has.
 fn id_of_rest(fresh: Uuid, others: &BTreeSet<Uuid>) -> Uuid {
     let ids = (1..).map(|n| Uuid::from_u128(fresh.as_u128().wrapping_add(n)));
     let mut unused = ids.filter(|id| !id.is_nil() && !others.contains(id));

@@ -1,4 +1,4 @@
-//! Objects as assets: the XML of OpenSimulator's inventories, with everything that a world has of an object but its movement, and what is carried for archives.
+//! Objects as assets: the XML of OpenSimulator's inventories, with all of an object in a world but its movement, and the data that are carried for archives.
 
 use archive::object::flags::PART_FLAGS;
 use archive::object::{

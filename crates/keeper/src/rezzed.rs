@@ -142,7 +142,7 @@ impl ItemRules<'_> {
     /// Masks of a prim whose item has changed hands.
     fn slammed(&self, former: Permissions) -> Permissions {
         let stated = &self.item.permissions;
-        // A gift has bounded the base mask. An item of an archive has the masks that the former owner had, and those of the next owner beside them.
+        // A gift has bounded the base mask. An item of an archive has the masks of the former owner, and the next owner's beside them.
         let limit = if self.item.flags & item_flags::SLAM_PERMISSIONS != 0 {
             stated.base
         } else if stated.base & FOLDED != 0 {

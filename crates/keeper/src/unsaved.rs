@@ -4,7 +4,7 @@ use ids::{Instant, LocalId};
 use link::PrimMotion;
 use std::collections::BTreeMap;
 
-/// Changed objects: each with its place, or `None` if it is gone. Their bodies are those of the keeper.
+/// Changed objects: each with its place, or `None` if it is gone. The keeper has their bodies.
 #[derive(Debug, Default)]
 pub(crate) struct Unsaved {
     objects: BTreeMap<LocalId, Option<PrimMotion>>,

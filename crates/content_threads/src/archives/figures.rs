@@ -1,4 +1,4 @@
-//! Figures of loads and saves, for the results of their jobs. Names are those of `throng oar check --json`: counts, and lists beside them that are cut.
+//! Figures of loads and saves, for the results of their jobs, with the names of `throng oar check --json`: counts, and lists beside them that are cut.
 
 use super::materials::LoadedMaterials;
 use super::oar_check::CheckedOar;

@@ -31,7 +31,7 @@ pub(super) struct IarLoad {
     pub(super) file: PathBuf,
     /// Name of the archive in lists and logs.
     pub(super) title: String,
-    /// Folders of the archive become those of the same name that are there.
+    /// Folders of the archive are merged into folders of the same name.
     pub(super) is_merged: bool,
     pub(super) skips_assets: bool,
 }

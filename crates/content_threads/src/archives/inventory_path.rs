@@ -3,7 +3,7 @@
 use super::steps::ArchiveFailure;
 use store::Folder;
 
-/// The folder at a path; `/` is that of the whole inventory. Names are compared in any capitals, but for folders that differ in nothing else.
+/// The folder at a path; `/` is the root. Names are compared in any capitals, but for folders that differ in nothing else.
 pub(super) fn folder_at<'f>(folders: &'f [Folder], path: &str) -> Result<&'f Folder, ArchiveFailure> {
     let root = folders.iter().find(|folder| folder.parent.is_nil());
     let mut at = root.ok_or_else(|| ArchiveFailure::new("the account has no inventory"))?;

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::ops::Range;
 use world::{REGION_CARRIED_MAX, REGION_ITEMS_MAX};
 
-/// Options of a load, those of OpenSimulator.
+/// Options of a load, as OpenSimulator has them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OarLoadOptions {
     /// Name or folder of the region in an archive of several.
@@ -53,7 +53,7 @@ impl OarLoadOptions {
     }
 }
 
-/// Linksets that make room for those of an archive.
+/// Linksets that make room for the linksets of an archive.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Clearing {
     None,

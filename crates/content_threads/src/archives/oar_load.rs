@@ -256,7 +256,7 @@ impl RegionLoad<'_, '_> {
         }
         let edit = LandEdit::Replace(Box::new(new));
         let changed = self.parts.land.carry_out(self.world(), &edit).await;
-        // A lost answer may be that of an edit that was carried out.
+        // A lost answer may belong to an edit that was carried out.
         if matches!(changed, Ok(()) | Err(LandOrderError::Lost)) {
             let LandReplacement { parcels, estate, ground } = former;
             let undone = &mut undo.land;

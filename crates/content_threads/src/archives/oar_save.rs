@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// Rows of an archive, and places in a row. Regions that are farther apart stand beside each other.
 const ROWS_MAX: u32 = 256;
 
-/// Options of a save, those of OpenSimulator.
+/// Options of a save, as OpenSimulator has them.
 #[derive(Clone, Debug)]
 pub(super) struct OarSaveOptions {
     /// Address of this grid, for the names of creators.
@@ -183,7 +183,7 @@ impl OarSave {
     }
 }
 
-/// Columns or rows of these regions: each square of the grid between the first and the last one, or only those of regions if that would be too many.
+/// Columns or rows of these regions: each square of the grid between the first and the last one, or only the squares of regions if that would be too many.
 fn lines_of(of_regions: impl Iterator<Item = u32>) -> Vec<u32> {
     let lines: BTreeSet<u32> = of_regions.collect();
     match (lines.first(), lines.last()) {

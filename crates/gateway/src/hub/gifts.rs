@@ -16,7 +16,7 @@ use link::CircuitKey;
 
 /// Shown offers of a session that are still to be reported; more wait for the next login.
 const SHOWN_MAX: usize = 1_024;
-/// Text of the alert for an offer that names no thing.
+/// Text of the alert for an offer without an item.
 const NO_THING: &str = "Nothing was given: your viewer does not say what it is.";
 /// Text of the alert for the giver of a gift to an absent user.
 const ABSENT: &str = "The user is not online. The gift waits in the user's inventory.";

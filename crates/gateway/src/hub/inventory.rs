@@ -84,7 +84,7 @@ impl Hub {
         self.send_inventory_replies(order.circuit, replies);
     }
 
-    /// Sends the replies to an order for a region that has ended. `circuit` is that of the order: its user may have left the region since.
+    /// Sends the replies to an order for a region that has ended. `circuit` is the circuit of the order: its user may have left the region since.
     pub fn handle_world_end(&mut self, circuit: CircuitKey, end: &WorldOrderEnd, replies: InventoryReplies) {
         let InventoryReplies { messages, refusal, .. } = replies;
         if refusal.is_some() {
@@ -98,7 +98,7 @@ impl Hub {
         }
     }
 
-    /// Sends the replies to a request about inventories: those of its client, and notices to others.
+    /// Sends the replies to a request about inventories: messages to its client, and notices to other users.
     pub fn send_inventory_replies(&mut self, circuit: CircuitKey, replies: InventoryReplies) {
         for message in replies.messages {
             self.send_on(circuit, encoded(|out| message.encode(out)));

@@ -42,7 +42,7 @@ pub struct StoreLookup {
     pub query: StoreQuery,
 }
 
-/// The store's answer to a [`StoreLookup`]; the variant is that of the question.
+/// The store's answer to a [`StoreLookup`], in the variant of its question.
 #[derive(Clone, Debug)]
 pub enum StoreAnswer {
     /// Names in the order of the ids.

@@ -25,7 +25,7 @@ pub(crate) struct Receipt {
     pub(crate) sender: SessionKey,
     /// Account of the receiver.
     pub(crate) to: AgentId,
-    /// Id of the conversation; null for the one that clients derive from both users.
+    /// Id of the conversation; null for the id that clients derive from both users.
     pub(crate) id: Uuid,
     /// Noun for the message.
     pub(crate) what: &'static str,

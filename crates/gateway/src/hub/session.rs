@@ -99,7 +99,7 @@ impl Session {
         CircuitKey { session: self.key, ticket }
     }
 
-    /// Worlds that the session counts for: the avatar's present one, and the one in which it is expected.
+    /// Worlds that the session counts for: the present one of the avatar, and its destination.
     pub(crate) fn counts_for(&self) -> impl Iterator<Item = WorldId> {
         let of = |ticket: Option<u32>| Some(self.bindings.get(&ticket?)?.place.world());
         let (root, pending) = (of(self.root), of(self.pending));

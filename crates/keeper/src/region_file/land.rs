@@ -1,4 +1,4 @@
-//! The land of a region file: rows as in the database, but for the ground, of which the file has every patch.
+//! The land of a region file: rows as in the database, and every patch of the ground.
 
 use super::{LAND, LandToWrite, PART_BYTES, RegionFileError, push_sized, take_sized, take_u32};
 use crate::load_land::{count_patches, read_whole_land};
@@ -51,7 +51,7 @@ pub(super) fn write_land(
     Ok(())
 }
 
-/// Every patch of a ground, of which some patches are other than in the described one.
+/// Every patch of a ground: the described one, with some other patches.
 fn whole_ground(described: &Terrain, others: &[GroundPatch]) -> Vec<GroundPatch> {
     let mut ground = described.clone();
     others.iter().for_each(|patch| ground.set_patch(patch));
@@ -83,7 +83,7 @@ pub(super) fn read_land_rows(
     Ok(())
 }
 
-/// The land of which these are all rows.
+/// The land from all of its rows.
 pub(super) fn read_land(size_m: u32, rows: &LandRows) -> Result<StoredLand, RegionFileError> {
     if !is_region_size(size_m) {
         return Err(RegionFileError::Size(size_m));

@@ -84,7 +84,7 @@ pub enum RowError {
     /// Its body has never had version 0.
     #[error("its version is 0")]
     Version,
-    /// Its local id, or that of its root, is none of the region's.
+    /// Its local id, or the local id of its root, is none of the region's.
     #[error("its local id or that of its root is not one of the region's")]
     Foreign,
     /// Temporary objects are never written.

@@ -38,7 +38,7 @@ struct IdsRow {
     resting: Vec<Run>,
 }
 
-/// Neighbouring ids that were freed at one time, in ascending order: those of a removed object mostly are.
+/// Neighbouring ids that were freed at one time, in ascending order, as the ids of a removed object mostly are.
 #[derive(Serialize, Deserialize)]
 struct Run {
     first: u32,

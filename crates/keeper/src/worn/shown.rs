@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug)]
 pub(super) struct ShownPrims {
     ids: RegionIds,
-    /// Prims with local ids of temporary objects that have a parent: those of worn linksets, and parts of temporary ones.
+    /// Prims with local ids of temporary objects that have a parent: prims of worn linksets, and parts of temporary ones.
     prims: BTreeMap<LocalId, (PrimMotion, VersionedBody)>,
     /// Parts of each root among them.
     parts: BTreeMap<LocalId, BTreeSet<LocalId>>,

@@ -50,7 +50,7 @@ pub(super) fn purge(folder: Uuid) -> Step {
     Step::silent(Ok(InventoryChange::PurgeFolder { folder }))
 }
 
-/// A type that clients give to folders: none; those of system folders; 26 to 45 ensembles, 47 outfits, 50 to 55 those of the viewer's market.
+/// A type that clients give to folders: none; types of system folders; 26 to 45 ensembles, 47 outfits, 50 to 55 types of the viewer's market.
 fn type_of(folder_type: i32) -> Result<i8, ChangeRefusal> {
     i8::try_from(folder_type)
         .ok()

@@ -62,7 +62,7 @@ pub enum GiveError {
     Random(#[from] getrandom::Error),
 }
 
-/// Gives an item, which is on the disk when this returns: the item as the receiver has it, and the notice for the receiver's client. `name` is that of the item;
+/// Gives an item, which is on the disk when this returns: the item as the receiver has it, and the notice for the receiver's client. `name` is the item's name;
 /// without it a copy keeps its name, and an asset is called by its kind.
 ///
 /// # Errors

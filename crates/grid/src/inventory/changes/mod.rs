@@ -154,7 +154,7 @@ pub struct InventoryReplies {
     pub notices: Vec<InventoryNotice>,
     /// Orders for regions. The caller of [`carry_out_task`] takes them out, and ends each with [`end_world_order`].
     pub orders: Vec<WorldOrder>,
-    /// Orders for the wardrobe, in the order in which it gets them. The caller of [`carry_out_task`] takes them out.
+    /// Orders for the wardrobe, in their order. The caller of [`carry_out_task`] takes them out.
     pub wardrobe: Vec<WardrobeOrder>,
     /// Nothing is done, and every refusal is one of an item that the avatar wears. An object that is taken off is gone from the world at once, and its item is free
     /// with the next save of the region: the caller of [`carry_out_task`] repeats the request until then.

@@ -8,7 +8,7 @@
 //! - of an item that the writer still has, with no more rights than that has.
 //!
 //! Notecards of archives state what their grid has allowed. The copy has the rights of the next owner. The same holds of a notecard in an object that the user may
-//! read: its writer is that of its content, not the owner of the object.
+//! read: its writer is the creator of its content, not the owner of the object.
 
 use super::gifts::folder_for;
 use super::replies::{self, Answer};

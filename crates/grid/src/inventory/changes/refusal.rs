@@ -24,7 +24,7 @@ pub enum ChangeRefusal {
     /// The owner may not copy the item.
     #[error("you are not allowed to copy that item")]
     NoCopy,
-    /// The type of a link is that of an item, or that of a folder.
+    /// The type belongs neither to links to items nor to links to folders.
     #[error("a link cannot be of type {0}")]
     LinkType(i8),
     /// The link would lead to another link.

@@ -1,4 +1,4 @@
-//! Content of items: none at first, or that of an upload.
+//! Content of items: none at first, or the content of an upload.
 //!
 //! Clients upload the content of an asset under a transaction, and name the transaction in the request that makes or changes an item. The asset's id follows
 //! from the transaction and a secret of the session, so that the transaction of another user leads to no asset. The asset is in the store before a request that

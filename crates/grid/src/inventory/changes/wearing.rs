@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use store::{Item, NewWorn, StoredWearable, WearOutcome, WornRow};
 
-/// Objects that a request puts on, at most: those of an outfit.
+/// Objects that a request puts on, at most: an outfit.
 pub const WEAR_MAX: usize = 255;
 
 /// A request about worn objects.
@@ -59,7 +59,7 @@ pub struct PutOnRequest {
 pub struct WearItem {
     /// The item.
     pub item: Uuid,
-    /// Attachment point as clients have it: 0 for that of the last time, with [`ATTACHMENT_POINT_ADDS`] to wear it beside those there.
+    /// Attachment point as clients have it: 0 for the last one, with [`ATTACHMENT_POINT_ADDS`] to wear it beside the objects there.
     pub point: u8,
 }
 
@@ -224,7 +224,7 @@ fn fit(
     Ok(Ok(Fitting { new: NewWorn { item, point, revision, value }, worn, replaces }))
 }
 
-/// An item of the user, or the one that a link leads to.
+/// An item of the user, or the target of a link.
 fn own_item(
     parts: InventoryParts<'_>,
     agent: AgentId,

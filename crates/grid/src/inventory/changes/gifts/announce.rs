@@ -27,7 +27,7 @@ pub(super) fn announce(store: &Store, receiver: AgentId) -> Result<InventoryRepl
     Ok(InventoryReplies { notices, ..InventoryReplies::default() })
 }
 
-/// The thing of an offer; none if its receiver has removed it.
+/// Item or folder of an offer; none if its receiver has removed it.
 fn thing(store: &Store, offer: &Offer) -> Result<Option<Thing>, StoreError> {
     Ok(match offer.kind {
         OfferKind::Folder => store.folder(offer.receiver, offer.id)?.map(Thing::Folder),

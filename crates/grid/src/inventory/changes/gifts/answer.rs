@@ -1,6 +1,6 @@
 //! The receiver's answer to an offer: the thing moves to the folder that the client names, or into the trash, and the giver's client is shown it.
 //!
-//! The id in an answer is an offer to this very user, or the answer has no effect: no client moves another user's things, or has the server say that one was accepted.
+//! The id in an answer is an offer to this very user, or the answer has no effect: no client moves items of another user, or has the server report an acceptance by one.
 
 use super::super::replies::{self, Answer, ReplyRows};
 use super::super::{ChangeRefusal, InventoryReplies, refusal};

@@ -83,11 +83,11 @@ impl GiftOffer {
 /// A receiver's answer to an offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GiftAnswer {
-    /// Id of the offer, which is that of the thing.
+    /// Id of the offer, which is also the id of the offered item or folder.
     pub offer: Uuid,
     /// Accepted or declined.
     pub accepts: bool,
-    /// Folder for an accepted thing; none leaves it where it is.
+    /// Folder for an accepted item or folder; none leaves it in its place.
     pub folder: Option<Uuid>,
 }
 
@@ -130,12 +130,12 @@ pub(super) fn carry_out(
     }
 }
 
-/// Id of a thing in the receiver's inventory, by giver, receiver and the giver's transaction.
+/// Id of a given item or folder in the receiver's inventory, by giver, receiver and the giver's transaction.
 fn gift_id(giver: AgentId, receiver: AgentId, transaction: Uuid) -> Uuid {
     derived_id(&[giver.0, receiver.0, transaction])
 }
 
-/// Id of a thing in a folder that is given, by the folder's gift and the giver's thing.
+/// Id of an entry of a given folder, by the folder's gift and the giver's entry.
 fn id_within(gift: Uuid, original: Uuid) -> Uuid {
     derived_id(&[gift, original])
 }
@@ -157,9 +157,9 @@ fn account_name(store: &Store, agent: AgentId) -> Result<Option<String>, StoreEr
     Ok(store.account(agent)?.map(|account| format!("{} {}", account.first, account.last)))
 }
 
-/// Folder of an inventory for new things of a kind: the one of this kind, else the root. None without either.
+/// Folder of an inventory for new items of a kind: the one of this kind, else the root. None without either.
 pub(super) fn folder_for(store: &Store, owner: AgentId, asset_type: i8) -> Result<Option<Uuid>, StoreError> {
-    // Types of folders are those of assets, and some others.
+    // Folders have the types of assets, and some others.
     let folder = match AssetKind::from_number(asset_type) {
         Some(kind) => store.folder_of_type(owner, kind.number())?.map(|folder| folder.id),
         None => None,
@@ -172,7 +172,7 @@ fn root(store: &Store, owner: AgentId) -> Result<Option<Uuid>, StoreError> {
     Ok(store.folders_in(owner, Uuid::nil(), 1)?.first().map(|folder| folder.id))
 }
 
-/// A thing that is offered, as the receiver has it.
+/// An offered item or folder, as the receiver has it.
 enum Thing {
     Item(Item),
     Folder(Folder),

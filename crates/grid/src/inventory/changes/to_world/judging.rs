@@ -169,7 +169,7 @@ impl Judge<'_> {
             return Ok(Ok(None));
         }
         let (store, region) = (self.parts.store, self.request.region);
-        // After an error it may be marked, and stays so until the next start: the mark may also be that of an earlier order.
+        // After an error it may be marked, and stays so until the next start: the mark may also belong to an earlier order.
         let marked = if leaves {
             store.mark_leaving(self.agent, item.id, region)?
         } else {
