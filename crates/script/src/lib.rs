@@ -1,0 +1,59 @@
+//! Values of scripts: what variables and lists contain, and the arithmetic, casts and library functions that need nothing but values.
+//!
+//! The crate knows no source text, no world, no clock and no source of randomness: random numbers are arguments. Start with [`value`] and [`heap`].
+//!
+//! | part | module |
+//! |---|---|
+//! | the two sets of rules | [`dialect`] |
+//! | values | [`value`], [`string`], [`key`], [`list`] |
+//! | memory of one script, by index, counted and limited | [`heap`] |
+//! | operators | [`arith`] |
+//! | casts | [`convert`] |
+//! | functions of numbers | [`math`] |
+//! | functions of strings | [`text`], [`encoding`], [`hash`] |
+//! | functions of lists | [`list`], [`list_order`], [`list_text`] |
+//! | functions of JSON | [`json`], [`json_build`] |
+//!
+//! Functions are called by what they do; their documentation begins with the name that scripts use.
+//!
+//! # Determinism
+//!
+//! Equal arguments have equal results on all machines. `+ - * /`, square roots, comparisons, casts between number types, parsing and printing of
+//! floats are exact by IEEE 754 or by the standard library's own algorithms. Everything transcendental comes from `libm`. The sign and payload of
+//! a NaN differ between processors, so that no function shows them, and [`Dialect::float`] stores one NaN. Upper and lower case follow the tables of
+//! Unicode in the standard library, so that another compiler may know more letters.
+//!
+//! # Library functions of OpenSimulator
+//!
+//! Each table of tests has both dialects. Results of OpenSimulator that are accidents of its platform (an exception, a culture, a regular expression in
+//! a plain search) are not repeated; there the rules of `sl` hold, with doubles.
+
+pub mod arith;
+pub mod convert;
+mod convert_float;
+mod convert_text;
+pub mod dialect;
+pub mod encoding;
+mod error;
+pub mod hash;
+pub mod heap;
+pub mod json;
+pub mod json_build;
+pub mod key;
+pub mod list;
+pub mod list_order;
+pub mod list_text;
+pub mod math;
+pub mod rotation;
+pub mod string;
+mod sub_range;
+pub mod text;
+pub mod value;
+
+pub use dialect::Dialect;
+pub use error::RunError;
+pub use heap::{Heap, Ref};
+pub use key::Key;
+pub use list::List;
+pub use string::Text;
+pub use value::{Element, Rotation, Type, Vector};

@@ -1,0 +1,180 @@
+//! Lists as text and text as lists.
+
+use crate::convert::{decimals_of_c, element_to_string};
+use crate::dialect::Dialect;
+use crate::error::RunError;
+use crate::list::List;
+use crate::string::Text;
+use crate::value::{Element, Vector};
+use std::borrow::Cow;
+
+/// Separators, and spacers, of which `sl` uses no more than the first of each.
+const DELIMITERS_MAX: usize = 8;
+
+/// `llDumpList2String`: the strings of the elements with a separator between them. In `sl` no zero has a sign.
+///
+/// # Errors
+///
+/// [`RunError::StackHeapCollision`] if the string is larger than `room`; checked while it grows, since a long separator multiplies.
+pub fn dump(list: &List, separator: &str, room: usize, dialect: Dialect) -> Result<Text, RunError> {
+    let n_separator = separator.chars().count();
+    let mut string = String::new();
+    let mut n_chars = 0;
+    for (n, element) in list.iter().enumerate() {
+        let element = match dialect {
+            Dialect::Sl => element_to_string(&with_positive_zeros(element), dialect),
+            Dialect::OpenSim => element_to_string(element, dialect),
+        };
+        n_chars += element.n_chars() + if n > 0 { n_separator } else { 0 };
+        if Text::bytes_of(n_chars) > room {
+            return Err(RunError::StackHeapCollision);
+        }
+        if n > 0 {
+            string.push_str(separator);
+        }
+        string.push_str(element.as_str());
+    }
+    Ok(string.into())
+}
+
+/// A float without the sign of its zero, also if it is printed as zero.
+fn with_positive_zeros(element: &Element) -> Cow<'_, Element> {
+    // −0 + 0 is 0.
+    match element {
+        Element::Float(value) => Cow::Owned(Element::Float(value + 0.0)),
+        Element::Vector(value) => {
+            Cow::Owned(Element::Vector(Vector::new(value.x + 0.0, value.y + 0.0, value.z + 0.0)))
+        }
+        Element::Rotation(value) => {
+            let mut value = value.clone();
+            for component in [&mut value.x, &mut value.y, &mut value.z, &mut value.s] {
+                *component += 0.0;
+            }
+            Cow::Owned(Element::Rotation(value))
+        }
+        Element::Integer(_) | Element::Text(_) | Element::Key(_) => Cow::Borrowed(element),
+    }
+}
+
+/// `llList2CSV`: the strings of the elements with `, ` between them. `sl` prints floats as C does: all digits, `inf`, `nan`.
+#[must_use]
+pub fn to_csv(list: &List, dialect: Dialect) -> Text {
+    let strings = list.iter().map(|element| match (dialect, element) {
+        (Dialect::Sl, Element::Float(value)) => decimals_of_c(*value),
+        (Dialect::Sl, Element::Vector(value)) => components(&[value.x, value.y, value.z]),
+        (Dialect::Sl, Element::Rotation(value)) => components(&[value.x, value.y, value.z, value.s]),
+        (_, element) => element_to_string(element, dialect).as_str().to_owned(),
+    });
+    strings.collect::<Vec<_>>().join(", ").into()
+}
+
+fn components(values: &[f64]) -> String {
+    let values: Vec<String> = values.iter().map(|&value| decimals_of_c(value)).collect();
+    format!("<{}>", values.join(", "))
+}
+
+/// `llCSV2List`: pieces between commas that are not within `<` and `>`. `sl` removes one space in front of each piece, `opensim` all white space around
+/// it.
+#[must_use]
+pub fn from_csv(text: &str, dialect: Dialect) -> List {
+    let mut list = List::default();
+    let mut depth = 0_usize;
+    let mut start = 0;
+    let mut add = |piece: &str| {
+        let piece = match dialect {
+            Dialect::Sl => piece.strip_prefix(' ').unwrap_or(piece),
+            Dialect::OpenSim => piece.trim(),
+        };
+        list.push(piece.into());
+    };
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'<' => depth += 1,
+            b'>' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => {
+                add(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    add(&text[start..]);
+    list
+}
+
+/// `llParseString2List`, with `keep_nulls` `llParseStringKeepNulls`: pieces between separators and spacers. Spacers become elements. At one place the
+/// first delimiter wins that fits, separators before spacers. An empty string has no pieces; in `sl` it is itself the one piece of
+/// `llParseStringKeepNulls`.
+#[must_use]
+pub fn parse(text: &Text, separators: &List, spacers: &List, keep_nulls: bool, dialect: Dialect) -> List {
+    if text.is_empty() {
+        let is_kept = keep_nulls && dialect == Dialect::Sl;
+        return if is_kept { List::from(vec![text.clone().into()]) } else { List::default() };
+    }
+    let separators = delimiters(separators, dialect);
+    let spacers = delimiters(spacers, dialect);
+    let all: Vec<&Text> = separators.iter().chain(&spacers).collect();
+    let mut next = Next::new(text.as_str(), &all);
+    let mut list = List::default();
+    let mut add = |piece: &str, is_kept: bool| {
+        if is_kept || !piece.is_empty() {
+            list.push(piece.into());
+        }
+    };
+    let mut start = 0;
+    while let Some((at, n)) = next.find(start) {
+        add(&text.as_str()[start..at], keep_nulls);
+        let delimiter = all[n].as_str();
+        if n >= separators.len() {
+            add(delimiter, true);
+        }
+        start = at + delimiter.len();
+    }
+    add(&text.as_str()[start..], keep_nulls);
+    list
+}
+
+/// Strings that divide. `sl` knows strings and keys alone, and eight of them.
+fn delimiters(list: &List, dialect: Dialect) -> Vec<Text> {
+    let n_max = match dialect {
+        Dialect::Sl => DELIMITERS_MAX,
+        Dialect::OpenSim => usize::MAX,
+    };
+    let strings = list.iter().take(n_max).filter_map(|element| match (dialect, element) {
+        (Dialect::OpenSim, _) | (_, Element::Text(_) | Element::Key(_)) => {
+            Some(element_to_string(element, dialect))
+        }
+        _ => None,
+    });
+    strings.filter(|string| !string.is_empty()).collect()
+}
+
+/// Search for several delimiters. The next place of each is remembered, so that a text is searched once for each of them.
+struct Next<'a> {
+    text: &'a str,
+    delimiters: &'a [&'a Text],
+    /// The next place of each delimiter, if there is one.
+    places: Vec<Option<usize>>,
+}
+
+impl<'a> Next<'a> {
+    fn new(text: &'a str, delimiters: &'a [&'a Text]) -> Self {
+        let places = delimiters.iter().map(|delimiter| text.find(delimiter.as_str())).collect();
+        Self { text, delimiters, places }
+    }
+
+    /// The first place from `start` on, and the delimiter there.
+    fn find(&mut self, start: usize) -> Option<(usize, usize)> {
+        for (place, delimiter) in self.places.iter_mut().zip(self.delimiters) {
+            if place.is_some_and(|place| place < start) {
+                *place = self.text[start..].find(delimiter.as_str()).map(|at| start + at);
+            }
+        }
+        let found = self.places.iter().enumerate().filter_map(|(n, place)| place.map(|place| (place, n)));
+        found.min()
+    }
+}
+
+#[cfg(test)]
+#[path = "list_text/tests.rs"]
+mod tests;

@@ -1,0 +1,159 @@
+//! Strings of scripts: shared, immutable, in UTF-8, with their number of characters.
+//!
+//! A character is a code point. Second Life's functions count these; OpenSimulator counts UTF-16 units, so that a character outside of the basic plane counts 2
+//! there and can be cut in half. Strings here cannot contain halves, and such a character counts 1 in both dialects.
+
+use crate::heap::ALLOCATION_BYTES;
+use std::sync::Arc;
+use std::{fmt, ops::Range};
+
+/// A string.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Text {
+    text: Arc<str>,
+    /// Equal to the number of bytes if, and only if, all characters are ASCII. In that case indexes of characters are indexes of bytes.
+    n_chars: u32,
+}
+
+impl Text {
+    /// Logical memory of an empty string.
+    pub const BASE_BYTES: usize = 18;
+    /// Logical memory of each character.
+    pub const CHAR_BYTES: usize = 2;
+
+    /// Its characters.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Number of characters.
+    #[must_use]
+    pub const fn n_chars(&self) -> usize {
+        self.n_chars as usize
+    }
+
+    /// True if it has no characters.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.n_chars == 0
+    }
+
+    /// True if all characters are ASCII.
+    #[must_use]
+    pub fn is_ascii(&self) -> bool {
+        self.n_chars as usize == self.text.len()
+    }
+
+    /// Logical memory that it counts for.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        Self::bytes_of(self.n_chars as usize)
+    }
+
+    /// Logical memory of a string with this many characters.
+    #[must_use]
+    pub const fn bytes_of(n_chars: usize) -> usize {
+        Self::BASE_BYTES + n_chars * Self::CHAR_BYTES
+    }
+
+    /// The byte at which a character begins, or the end.
+    #[must_use]
+    pub fn byte_at(&self, at_char: usize) -> usize {
+        if self.is_ascii() {
+            return at_char.min(self.text.len());
+        }
+        self.text.char_indices().nth(at_char).map_or(self.text.len(), |(at, _)| at)
+    }
+
+    /// The index of the character that begins at a byte.
+    #[must_use]
+    pub fn char_at(&self, at_byte: usize) -> usize {
+        if self.is_ascii() { at_byte } else { self.text[..at_byte].chars().count() }
+    }
+
+    /// The characters of a range of characters, as far as they exist.
+    #[must_use]
+    pub fn slice(&self, chars: Range<usize>) -> &str {
+        if self.is_ascii() {
+            let end = chars.end.min(self.text.len());
+            return &self.text[chars.start.min(end)..end];
+        }
+        let start = self.byte_at(chars.start);
+        let rest = &self.text[start..];
+        let length = chars.end.saturating_sub(chars.start);
+        rest.char_indices().nth(length).map_or(rest, |(end, _)| &rest[..end])
+    }
+
+    /// Physical memory behind its own bytes: two counts, the characters and what an allocation costs.
+    pub(crate) fn footprint(&self) -> usize {
+        2 * size_of::<usize>() + self.text.len() + ALLOCATION_BYTES
+    }
+
+    fn new(text: Arc<str>) -> Self {
+        let n_chars = if text.is_ascii() { text.len() } else { text.chars().count() };
+        Self { n_chars: u32::try_from(n_chars).expect("a string is shorter than 4 GiB"), text }
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), formatter)
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self::from("")
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self::new(text.into())
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self::new(text.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_are_code_points() {
+        for (text, n_chars, is_ascii) in
+            [("", 0, true), ("abc", 3, true), ("äb", 2, false), ("a😀b", 3, false)]
+        {
+            let text = Text::from(text);
+            assert_eq!((text.n_chars(), text.is_ascii()), (n_chars, is_ascii), "{text}");
+            assert_eq!(text.bytes(), 18 + 2 * n_chars);
+        }
+    }
+
+    #[test]
+    fn slices_are_ranges_of_characters() {
+        for text in ["abcd", "äb😀d"] {
+            let text = Text::from(text);
+            let chars: Vec<char> = text.as_str().chars().collect();
+            for start in 0..6 {
+                for end in start..7 {
+                    let expected: String = chars.iter().take(end).skip(start).collect();
+                    assert_eq!(text.slice(start..end), expected, "{text} {start}..{end}");
+                }
+                let at = text.byte_at(start);
+                assert_eq!(text.char_at(at), start.min(4), "{text} {start}");
+            }
+        }
+    }
+}
