@@ -7,6 +7,7 @@
 //! Numbers may have leading zeros, and no digits on one side of their point. `\uXXXX` is decoded in both dialects.
 
 use crate::dialect::Dialect;
+use crate::error::RunError;
 use crate::list::List;
 use crate::string::Text;
 use crate::value::Element;
@@ -238,29 +239,33 @@ pub fn value_type(json: &str, path: &List) -> Text {
 
 /// `llJson2List`: the elements of an array, keys and values of an object in turn, or the one value. Objects and arrays within are strings as they stand.
 /// Text that is no JSON is one string; with brackets around it, `JSON_INVALID`.
-#[must_use]
-pub fn to_list(json: &str, dialect: Dialect) -> List {
+///
+/// # Errors
+///
+/// [`RunError::StackHeapCollision`] if the list is larger than `room`; checked while it grows, since commas take less memory than elements.
+pub fn to_list(json: &str, room: usize, dialect: Dialect) -> Result<List, RunError> {
     let json = json.trim_matches(SPACE);
     if json.is_empty() {
-        return List::default();
+        return Ok(List::default());
     }
+    let single = |element: Element| Ok(List::from(vec![element]));
     let document = Document::new(json);
     let is_bracketed = json.starts_with(['[', '{']);
     let Some(value) = document.root() else {
-        return List::from(vec![if is_bracketed { INVALID } else { json }.into()]);
+        return single(if is_bracketed { INVALID } else { json }.into());
     };
     if !is_bracketed {
-        return List::from(vec![element(&document, value, dialect)]);
+        return single(element(&document, value, dialect));
     }
-    let Some(members) = document.members(value) else { return List::from(vec![INVALID.into()]) };
+    let Some(members) = document.members(value) else { return single(INVALID.into()) };
     let mut list = List::default();
     for member in &members {
         if let Some(key) = document.key(member) {
-            list.push(Text::from(key).into());
+            list.push_within(room, Text::from(key).into())?;
         }
-        list.push(element(&document, member.value, dialect));
+        list.push_within(room, element(&document, member.value, dialect))?;
     }
-    list
+    Ok(list)
 }
 
 /// A value as an element of a list. Integers out of range become the nearest.

@@ -1,6 +1,7 @@
 //! Keys of scripts: text that usually is an id.
 
 use crate::string::Text;
+use std::cmp::Ordering;
 use std::fmt;
 
 /// A key. Ids in canonical form take 16 bytes, any other text is kept as it is.
@@ -64,6 +65,15 @@ impl Key {
     #[must_use]
     pub fn is_text(&self, text: &Text) -> bool {
         self.with_str(|key| key == text.as_str())
+    }
+
+    /// Order of the characters.
+    pub(crate) fn compare(&self, other: &Self) -> Ordering {
+        match (&self.0, &other.0) {
+            // Digits ascend in ASCII, and hyphens stand at the same places.
+            (KeyRepr::Id(left), KeyRepr::Id(right)) => left.cmp(right),
+            _ => self.with_str(|left| other.with_str(|right| left.cmp(right))),
+        }
     }
 
     /// Passes its characters on, without an allocation.
@@ -191,6 +201,26 @@ mod tests {
             assert_eq!(Key::from(text).is_true(), is_true, "{text}");
         }
         assert_eq!(Key::NULL.to_string(), "00000000-0000-0000-0000-000000000000");
+    }
+
+    #[test]
+    fn the_order_of_keys_is_that_of_their_text() {
+        let texts = [
+            "",
+            "0",
+            ID,
+            "01234567-89AB-cdef-0123-456789abcdef",
+            "09",
+            "a",
+            "fffffff0-0000-0000-0000-000000000000",
+        ];
+        for left in texts {
+            for right in texts {
+                assert_eq!(Key::from(left).compare(&Key::from(right)), left.cmp(right), "{left} {right}");
+            }
+        }
+        let low = Key::from("0a000000-0000-0000-0000-000000000000");
+        assert_eq!(low.compare(&Key::from("09000000-0000-0000-0000-000000000000")), Ordering::Greater);
     }
 
     #[test]

@@ -66,6 +66,15 @@ impl List {
         self.elements.push(element);
     }
 
+    /// Appends an element, if the list is not larger than `room` afterwards.
+    pub(crate) fn push_within(&mut self, room: usize, element: Element) -> Result<(), RunError> {
+        if self.bytes() + element.bytes() > room {
+            return Err(RunError::StackHeapCollision);
+        }
+        self.push(element);
+        Ok(())
+    }
+
     /// `left == right` of lists: equal lengths.
     #[must_use]
     pub const fn has_length_of(&self, other: &Self) -> bool {

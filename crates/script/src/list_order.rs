@@ -46,9 +46,7 @@ fn compare(left: &Element, right: &Element) -> Ordering {
         (Element::Integer(left), Element::Integer(right)) => left.cmp(right),
         (Element::Float(left), Element::Float(right)) => compare_floats(*left, *right),
         (Element::Text(left), Element::Text(right)) => left.as_str().cmp(right.as_str()),
-        (Element::Key(left), Element::Key(right)) => {
-            left.with_str(|left| right.with_str(|right| left.cmp(right)))
-        }
+        (Element::Key(left), Element::Key(right)) => left.compare(right),
         (Element::Vector(left), Element::Vector(right)) => compare_floats(square(*left), square(*right)),
         _ => Ordering::Equal,
     }
@@ -105,19 +103,45 @@ pub fn find_strided(
         return 0;
     }
     // The elements of the last place have to lie in the range, too.
-    let Some(last) = (last + 1).checked_sub(n_tested).filter(|_| stride > 0) else { return -1 };
-    let elements = list.as_slice();
-    let is_found = |at: &usize| {
-        let found = &elements[*at..*at + n_tested];
-        found.iter().zip(test).all(|(left, right)| is_same(left, right, dialect))
+    let Some(last) = (last + 1).checked_sub(n_tested).filter(|&last| stride > 0 && first <= last) else {
+        return -1;
     };
-    let n_before = instance.unsigned_abs() as usize;
+    let range = &list.as_slice()[first..last + n_tested];
+    let found = occurrences(range, test.as_slice(), dialect).into_iter().map(|at| first + at);
+    let nth = instance.unsigned_abs() as usize;
     let found = if instance >= 0 {
-        (first..=last).step_by(stride).filter(is_found).nth(n_before)
+        found.filter(|at| (at - first).is_multiple_of(stride)).nth(nth)
     } else {
-        (first..=last).rev().step_by(stride).filter(is_found).nth(n_before - 1)
+        found.rev().filter(|at| (last - at).is_multiple_of(stride)).nth(nth - 1)
     };
     found.map_or(-1, |at| at as i32)
+}
+
+/// All places of a pattern, by the method of Knuth, Morris and Pratt: a list within itself would cost the square of its length.
+fn occurrences(elements: &[Element], pattern: &[Element], dialect: Dialect) -> Vec<usize> {
+    let is_next = |matched: usize, element: &Element| {
+        pattern.get(matched).is_some_and(|next| is_same(next, element, dialect))
+    };
+    // For each beginning of the pattern: the longest shorter one that is its end.
+    let mut shorter = vec![0; pattern.len() + 1];
+    let advance = |shorter: &[usize], mut matched: usize, element: &Element| {
+        while matched > 0 && !is_next(matched, element) {
+            matched = shorter[matched];
+        }
+        matched + usize::from(is_next(matched, element))
+    };
+    for n in 1..pattern.len() {
+        shorter[n + 1] = advance(&shorter, shorter[n], &pattern[n]);
+    }
+    let mut matched = 0;
+    let mut places = Vec::new();
+    for (n, element) in elements.iter().enumerate() {
+        matched = advance(&shorter, matched, element);
+        if matched == pattern.len() {
+            places.push(n + 1 - pattern.len());
+        }
+    }
+    places
 }
 
 fn is_same(left: &Element, right: &Element, dialect: Dialect) -> bool {

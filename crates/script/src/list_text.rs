@@ -9,7 +9,10 @@ use crate::value::{Element, Vector};
 use std::borrow::Cow;
 
 /// Separators, and spacers, of which `sl` uses no more than the first of each.
-const DELIMITERS_MAX: usize = 8;
+const SL_DELIMITERS_MAX: usize = 8;
+
+/// The same for `opensim`. OpenSimulator has no limit; here one bounds the time of a call, since a text is searched once for each delimiter.
+const OPENSIM_DELIMITERS_MAX: usize = 32;
 
 /// `llDumpList2String`: the strings of the elements with a separator between them. In `sl` no zero has a sign.
 ///
@@ -75,8 +78,11 @@ fn components(values: &[f64]) -> String {
 
 /// `llCSV2List`: pieces between commas that are not within `<` and `>`. `sl` removes one space in front of each piece, `opensim` all white space around
 /// it.
-#[must_use]
-pub fn from_csv(text: &str, dialect: Dialect) -> List {
+///
+/// # Errors
+///
+/// [`RunError::StackHeapCollision`] if the list is larger than `room`; checked while it grows, since commas take less memory than elements.
+pub fn from_csv(text: &str, room: usize, dialect: Dialect) -> Result<List, RunError> {
     let mut list = List::default();
     let mut depth = 0_usize;
     let mut start = 0;
@@ -85,31 +91,41 @@ pub fn from_csv(text: &str, dialect: Dialect) -> List {
             Dialect::Sl => piece.strip_prefix(' ').unwrap_or(piece),
             Dialect::OpenSim => piece.trim(),
         };
-        list.push(piece.into());
+        list.push_within(room, piece.into())
     };
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             b'<' => depth += 1,
             b'>' => depth = depth.saturating_sub(1),
             b',' if depth == 0 => {
-                add(&text[start..at]);
+                add(&text[start..at])?;
                 start = at + 1;
             }
             _ => {}
         }
     }
-    add(&text[start..]);
-    list
+    add(&text[start..])?;
+    Ok(list)
 }
 
 /// `llParseString2List`, with `keep_nulls` `llParseStringKeepNulls`: pieces between separators and spacers. Spacers become elements. At one place the
 /// first delimiter wins that fits, separators before spacers. An empty string has no pieces; in `sl` it is itself the one piece of
 /// `llParseStringKeepNulls`.
-#[must_use]
-pub fn parse(text: &Text, separators: &List, spacers: &List, keep_nulls: bool, dialect: Dialect) -> List {
+///
+/// # Errors
+///
+/// [`RunError::StackHeapCollision`] if the list is larger than `room`; checked while it grows, since delimiters take less memory than elements.
+pub fn parse(
+    text: &Text,
+    separators: &List,
+    spacers: &List,
+    keep_nulls: bool,
+    room: usize,
+    dialect: Dialect,
+) -> Result<List, RunError> {
     if text.is_empty() {
         let is_kept = keep_nulls && dialect == Dialect::Sl;
-        return if is_kept { List::from(vec![text.clone().into()]) } else { List::default() };
+        return Ok(if is_kept { List::from(vec![text.clone().into()]) } else { List::default() });
     }
     let separators = delimiters(separators, dialect);
     let spacers = delimiters(spacers, dialect);
@@ -117,28 +133,26 @@ pub fn parse(text: &Text, separators: &List, spacers: &List, keep_nulls: bool, d
     let mut next = Next::new(text.as_str(), &all);
     let mut list = List::default();
     let mut add = |piece: &str, is_kept: bool| {
-        if is_kept || !piece.is_empty() {
-            list.push(piece.into());
-        }
+        if is_kept || !piece.is_empty() { list.push_within(room, piece.into()) } else { Ok(()) }
     };
     let mut start = 0;
     while let Some((at, n)) = next.find(start) {
-        add(&text.as_str()[start..at], keep_nulls);
+        add(&text.as_str()[start..at], keep_nulls)?;
         let delimiter = all[n].as_str();
         if n >= separators.len() {
-            add(delimiter, true);
+            add(delimiter, true)?;
         }
         start = at + delimiter.len();
     }
-    add(&text.as_str()[start..], keep_nulls);
-    list
+    add(&text.as_str()[start..], keep_nulls)?;
+    Ok(list)
 }
 
 /// Strings that divide. `sl` knows strings and keys alone, and eight of them.
 fn delimiters(list: &List, dialect: Dialect) -> Vec<Text> {
     let n_max = match dialect {
-        Dialect::Sl => DELIMITERS_MAX,
-        Dialect::OpenSim => usize::MAX,
+        Dialect::Sl => SL_DELIMITERS_MAX,
+        Dialect::OpenSim => OPENSIM_DELIMITERS_MAX,
     };
     let strings = list.iter().take(n_max).filter_map(|element| match (dialect, element) {
         (Dialect::OpenSim, _) | (_, Element::Text(_) | Element::Key(_)) => {

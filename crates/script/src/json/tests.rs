@@ -145,11 +145,19 @@ fn json_becomes_a_list() {
         ("[1] x", list(&[INVALID.into()])),
     ] {
         for dialect in [Sl, OpenSim] {
-            assert_eq!(to_list(json, dialect), expected, "{json}");
+            assert_eq!(to_list(json, usize::MAX, dialect), Ok(expected.clone()), "{json}");
         }
     }
-    assert_eq!(to_list("[0.1]", Sl), list(&[Sl.float(0.1).into()]));
-    assert_eq!(to_list("[0.1]", OpenSim), list(&[0.1.into()]));
+    assert_eq!(to_list("[0.1]", usize::MAX, Sl), Ok(list(&[Sl.float(0.1).into()])));
+    assert_eq!(to_list("[0.1]", usize::MAX, OpenSim), Ok(list(&[0.1.into()])));
+}
+
+#[test]
+fn lists_beyond_the_room_are_a_collision() {
+    let bytes = List::BASE_BYTES + 18 + 2 + 16;
+    let read = |room| to_list(r#"{"a":1}"#, room, Sl);
+    assert_eq!(read(bytes), Ok(List::from(vec!["a".into(), 1.into()])));
+    assert_eq!(read(bytes - 1), Err(RunError::StackHeapCollision));
 }
 
 #[test]
@@ -169,6 +177,6 @@ proptest! {
         let value = get_value(&json, &path(&specifiers));
         let is_invalid = value_type(&json, &path(&specifiers)).as_str() == INVALID;
         prop_assert_eq!(is_invalid, value.as_str() == INVALID);
-        let _ = to_list(&json, Sl);
+        let _ = to_list(&json, usize::MAX, Sl);
     }
 }

@@ -178,7 +178,40 @@ fn statistics_are_those_of_the_numbers() {
     assert_eq!(statistics(9, &numbers(&[1, -1]), OpenSim), 0.0);
 }
 
+#[test]
+fn repetitive_lists_are_searched_in_time() {
+    // Compared place by place, this would be a billion comparisons.
+    let zeros = |n: usize| std::iter::repeat_n(Element::from(0), n);
+    let source: List = zeros(60_000).chain([1.into()]).collect();
+    let test: List = zeros(30_000).chain([1.into()]).collect();
+    assert_eq!(find(&source, &test, OpenSim), 30_000);
+    let absent: List = [1.into()].into_iter().chain(zeros(30_000)).collect();
+    assert_eq!(find(&source, &absent, OpenSim), -1);
+}
+
 proptest! {
+    /// Against a search place by place.
+    #[test]
+    fn found_places_are_those_of_a_plain_search(
+        source in prop::collection::vec(0..2_i32, 0..12),
+        test in prop::collection::vec(0..2_i32, 1..4),
+        stride in 1..4_usize,
+        start in 0..4_usize,
+        instance in -4..4_i32,
+    ) {
+        let places = (start..source.len()).filter(|at| source[*at..].starts_with(&test));
+        let last = source.len().checked_sub(test.len());
+        let at_stride: Vec<usize> = if instance >= 0 {
+            places.filter(|at| (at - start) % stride == 0).collect()
+        } else {
+            places.rev().filter(|at| (last.expect("a place") - at) % stride == 0).collect()
+        };
+        let n = if instance >= 0 { instance as usize } else { instance.unsigned_abs() as usize - 1 };
+        let expected = at_stride.get(n).map_or(-1, |at| *at as i32);
+        let (source, test) = (numbers(&source), numbers(&test));
+        prop_assert_eq!(find_strided(&source, &test, start as i32, -1, stride as i32, instance, Sl), expected);
+    }
+
     /// Against the exchange sort of the reference for numbers in ascending and descending order.
     #[test]
     fn sorted_numbers_are_those_of_an_exchange_sort(source in prop::collection::vec(-9..9_i32, 0..20)) {

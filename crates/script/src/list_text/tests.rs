@@ -73,8 +73,8 @@ fn csv_is_read_without_commas_in_brackets() {
         ("a>, b", "a>|b", "a>|b"),
         ("ä, ö", "ä|ö", "ä|ö"),
     ] {
-        assert_eq!(from_csv(text, Sl), texts(sl), "{text}");
-        assert_eq!(from_csv(text, OpenSim), texts(opensim), "{text}");
+        assert_eq!(from_csv(text, usize::MAX, Sl), Ok(texts(sl)), "{text}");
+        assert_eq!(from_csv(text, usize::MAX, OpenSim), Ok(texts(opensim)), "{text}");
     }
 }
 
@@ -94,8 +94,10 @@ fn text_is_parsed_at_separators_and_spacers() {
         ("aaa", "aa", "", "a", "|a"),
     ] {
         for dialect in BOTH {
-            let parse =
-                |keep_nulls| parse(&text.into(), &texts(separators), &texts(spacers), keep_nulls, dialect);
+            let parse = |keep_nulls| {
+                parse(&text.into(), &texts(separators), &texts(spacers), keep_nulls, usize::MAX, dialect)
+                    .expect("room")
+            };
             assert_eq!(parse(false), texts(parsed), "{text} {separators} {spacers}");
             assert_eq!(parse(true), texts(kept), "{text} {separators} {spacers} with nulls");
         }
@@ -105,7 +107,7 @@ fn text_is_parsed_at_separators_and_spacers() {
 #[test]
 fn dialects_differ_in_empty_strings_and_delimiters() {
     let parse = |text: &str, separators: List, keep_nulls, dialect| {
-        parse(&text.into(), &separators, &none(), keep_nulls, dialect)
+        parse(&text.into(), &separators, &none(), keep_nulls, usize::MAX, dialect).expect("room")
     };
     assert_eq!(parse("", none(), true, Sl), texts(""));
     assert_eq!(parse("", none(), true, OpenSim), none());
@@ -120,13 +122,36 @@ fn dialects_differ_in_empty_strings_and_delimiters() {
     assert_eq!(parse("a7b", integer, false, OpenSim), texts("a|b"));
 }
 
+#[test]
+fn lists_beyond_the_room_are_a_collision() {
+    let bytes = List::BASE_BYTES + 3 * 20;
+    let separators = texts(",");
+    for dialect in BOTH {
+        let read = |room| from_csv("a,b,c", room, dialect);
+        assert_eq!((read(bytes), read(bytes - 1)), (Ok(texts("a|b|c")), Err(RunError::StackHeapCollision)));
+        let parsed = |room| parse(&"a,b,c".into(), &separators, &none(), false, room, dialect);
+        assert_eq!((parsed(bytes), parsed(bytes - 1)), (read(bytes), read(bytes - 1)));
+    }
+}
+
+#[test]
+fn delimiters_are_bounded() {
+    let many: List = (0..40).map(|n| Element::from(&*format!("<{n}>"))).collect();
+    let parse = |dialect| {
+        let text = "a<7>b<8>c<31>d<32>e".into();
+        parse(&text, &many, &none(), false, usize::MAX, dialect).expect("room")
+    };
+    assert_eq!(parse(Sl), texts("a|b<8>c<31>d<32>e"));
+    assert_eq!(parse(OpenSim), texts("a|b|c|d<32>e"));
+}
+
 proptest! {
     /// Nothing is lost: pieces and delimiters together are the text.
     #[test]
     fn pieces_add_up_to_the_text(text in "[ab,;\u{e4}]{0,30}") {
         let spacers = texts(",|;|ab");
         for dialect in BOTH {
-            let pieces = parse(&text.as_str().into(), &none(), &spacers, true, dialect);
+            let pieces = parse(&text.as_str().into(), &none(), &spacers, true, usize::MAX, dialect).expect("room");
             let joined = dump(&pieces, "", usize::MAX, dialect).expect("room");
             prop_assert_eq!(joined.as_str(), text.as_str());
         }
@@ -135,7 +160,7 @@ proptest! {
     #[test]
     fn integers_survive_csv(source in prop::collection::vec(any::<i32>(), 1..10)) {
         let list: List = source.iter().map(|&number| number.into()).collect();
-        let read = from_csv(to_csv(&list, Sl).as_str(), Sl);
+        let read = from_csv(to_csv(&list, Sl).as_str(), usize::MAX, Sl).expect("room");
         for (n, number) in source.iter().enumerate() {
             prop_assert_eq!(read.integer(n as i32, Sl), *number);
         }
