@@ -192,7 +192,8 @@ mod tests {
             let buffer = first.take_buffer(100);
             let memory = buffer.as_ptr();
             first.return_buffer(buffer);
-            assert_eq!(second.take_buffer(50).as_ptr(), memory);
+            let again = second.take_buffer(50);
+            assert_eq!(again.as_ptr(), memory);
             assert!(!first.was_idle() && first.was_idle());
             let third = second.clone();
             assert_eq!(POOL.with_borrow(|pool| pool.n_circuits), 3);

@@ -22,9 +22,9 @@ pub(super) trait EntryCheck<'a> {
 ///
 /// # Errors
 /// [`CheckError`] if there is no archive.
-pub(super) fn check_entries(
+pub(super) fn check_entries<'a>(
     mut entries: ArchiveReader<impl Read>,
-    check: &mut impl EntryCheck<'_>,
+    check: &mut impl EntryCheck<'a>,
 ) -> Result<(), CheckError> {
     if let Err(why) = check_each(&mut entries, check) {
         check.tally().cut_short(why, &entries)?;
@@ -33,9 +33,9 @@ pub(super) fn check_entries(
     Ok(())
 }
 
-fn check_each(
+fn check_each<'a>(
     entries: &mut ArchiveReader<impl Read>,
-    check: &mut impl EntryCheck<'_>,
+    check: &mut impl EntryCheck<'a>,
 ) -> Result<(), FileError> {
     let mut content = Vec::new();
     while let Some(next) = entries.next_entry()? {

@@ -88,9 +88,9 @@ mod tests {
         for _ in 0..WORN_TRIES {
             waits.hold(now, attempt).expect("attempts are left");
             assert_eq!(waits.poll_timeout(), Some(now + WORN_WAIT));
-            now = now + (WORN_WAIT - Duration::from_millis(1));
+            now += WORN_WAIT - Duration::from_millis(1);
             assert_eq!(waits.poll_due(now), None);
-            now = now + Duration::from_millis(1);
+            now += Duration::from_millis(1);
             attempt = waits.poll_due(now).expect("it is due");
             assert_eq!(waits.poll_timeout(), None);
         }

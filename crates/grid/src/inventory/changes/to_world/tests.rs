@@ -4,7 +4,7 @@ use super::*;
 use crate::asset_sources::{AssetSources, FIRST_SCRIPT};
 use crate::inventory::tests::store_with_ada;
 use crate::inventory::{AssetType, FolderType, LIBRARY_OWNER, library_items};
-use crate::inventory::{InventoryUser, change_inventory};
+use crate::inventory::{InventoryRequest, InventoryUser, change_inventory};
 use assets::{AssetKind, MemoryAssets, NewAsset};
 use bytes::Bytes;
 use keeper::{ItemOrder, RestoreOrder, RestoreSource, content_of, encode_object};
@@ -205,21 +205,17 @@ fn an_order_for_a_worn_item_alone_is_one_to_repeat() {
     let with_an_unknown_one = stage.ask(WorldDeed::Rez(rez_of(&[SINGLE, Uuid::from_u128(5)])));
     assert!(with_an_unknown_one.refusal.is_some() && !with_an_unknown_one.is_worn);
 
-    let moved = |folder| {
-        let mut m = MoveInventoryItem::default();
-        m.inventory_data =
-            vec![MoveInventoryItemInventoryData { item_id: SINGLE, folder_id: folder, ..Default::default() }];
+    let ask = |request: InventoryRequest| {
         let user = InventoryUser { agent: stage.ada, secure_session: Uuid::nil() };
-        change_inventory(&stage.store, user, &m.into(), 0).unwrap()
+        change_inventory(&stage.store, user, &request, 0).unwrap()
     };
-    let removed = {
-        let mut m = RemoveInventoryItem::default();
-        m.inventory_data = vec![RemoveInventoryItemInventoryData { item_id: SINGLE }];
-        let user = InventoryUser { agent: stage.ada, secure_session: Uuid::nil() };
-        change_inventory(&stage.store, user, &m.into(), 0).unwrap()
-    };
+    let inventory_data = vec![RemoveInventoryItemInventoryData { item_id: SINGLE }];
+    let removed = ask(RemoveInventoryItem { inventory_data, ..Default::default() }.into());
     assert!(removed.is_worn, "{removed:?}");
-    assert!(!moved(Uuid::from_u128(5)).is_worn, "for an unknown folder");
+    let folder_id = Uuid::from_u128(5);
+    let row = MoveInventoryItemInventoryData { item_id: SINGLE, folder_id, ..Default::default() };
+    let moved = ask(MoveInventoryItem { inventory_data: vec![row], ..Default::default() }.into());
+    assert!(moved.refusal.is_some() && !moved.is_worn, "for an unknown folder: {moved:?}");
 }
 
 #[test]
