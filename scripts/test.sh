@@ -102,7 +102,7 @@ step_previous() {
   scripts/previous.sh
 }
 
-# 2,000 simulated clients, twice, with the CPU time that others leave.
+# 2,000 simulated clients, with the CPU time that others leave. That equal seeds make equal runs, step test shows with 500.
 step_crowd() { nice -n 19 cargo test --workspace --locked --test sim crowd -- --ignored; }
 
 # The program with the very dependencies that step test has compiled: `cargo build -p throng` would choose fewer of their features

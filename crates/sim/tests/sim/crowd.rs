@@ -49,8 +49,8 @@ fn a_crowd_short_of_cpu_time_loses_no_circuit_and_its_rates_fall_evenly() {
 }
 
 #[test]
-#[ignore = "takes a minute of two cores; step crowd of scripts/test.sh runs it"]
-fn two_thousand_are_well_and_equal_seeds_make_equal_runs() {
+#[ignore = "takes a minute of a core; step crowd of scripts/test.sh runs it"]
+fn two_thousand_are_well() {
     let scenario = Scenario { storm: STORM, ..Scenario::crowd(2) };
-    assert_is_a_storm(&run_alike(&scenario, &scenario), scenario.clients.into());
+    assert_is_a_storm(&run(&scenario), scenario.clients.into());
 }
