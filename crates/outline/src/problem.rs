@@ -184,9 +184,12 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     if word.len() > 4 * SHOWN_MAX {
         return None;
     }
-    let allowed = (word.chars().count() / 3).max(1);
+    let n_letters = word.chars().count();
+    let allowed = (n_letters / 3).max(1);
     known
         .into_iter()
+        // A difference in length is one in letters, and costs less to find.
+        .filter(|known| known.chars().count().abs_diff(n_letters) <= allowed)
         .map(|known| (strsim::osa_distance(word, known), known))
         .filter(|&(distance, _)| distance <= allowed)
         .min()
