@@ -37,12 +37,6 @@ pub enum Fault {
     /// A first line `//#dialect NAME`.
     #[error("there is no dialect `{}`; there are `sl` and `opensim`", outline::shown(.0))]
     UnknownDialect(String),
-    /// Parentheses, blocks or operators within each other.
-    #[error("nested more than {max} deep")]
-    TooDeep {
-        /// The greatest depth.
-        max: usize,
-    },
     /// Another token has to stand here.
     #[error("expected {wanted}, found {found}")]
     Syntax {

@@ -1,6 +1,7 @@
 //! Tokens → syntax, by the grammar of Second Life.
 //!
-//! Reading is total: a statement or a declaration that cannot be read is reported and left out, and reading goes on behind it.
+//! Reading is total: a statement or a declaration that cannot be read is reported and left out, and reading goes on behind it. It is not recursive:
+//! what is open lies in lists, so that the depth of a source has no other bound than its length.
 //!
 //! | part | file |
 //! |---|---|
@@ -22,9 +23,6 @@ use crate::types::Type;
 use crate::{Dialect, Faults, Span};
 use std::collections::HashMap;
 
-/// Blocks, parentheses and operators within each other. A level takes less than 1 KiB of the stack.
-pub(crate) const DEPTH_MAX: usize = 256;
-
 /// A fault was reported, and what was being read is no more.
 struct Unreadable;
 
@@ -38,9 +36,12 @@ pub(crate) fn parse(source: &str, dialect: Dialect, faults: &mut Faults) -> Scri
         dialect,
         tokens: &tokens,
         at: 0,
-        depth: 0,
         names: HashMap::new(),
         script: Script::default(),
+        open: Vec::new(),
+        items: Vec::new(),
+        open_stmts: Vec::new(),
+        stmts: Vec::new(),
         faults,
     };
     parser.script();
@@ -52,9 +53,16 @@ struct Parser<'a> {
     dialect: Dialect,
     tokens: &'a [Token],
     at: usize,
-    depth: usize,
     names: HashMap<&'a str, NameId>,
     script: Script,
+    /// What the expression at hand is a part of, outermost first.
+    open: Vec<expression::Open>,
+    /// Arguments and elements of the open calls and lists.
+    items: Vec<ExprId>,
+    /// What the statement at hand is a part of, outermost first.
+    open_stmts: Vec<statement::Open>,
+    /// Statements of the open blocks.
+    stmts: Vec<StmtId>,
     faults: &'a mut Faults,
 }
 
@@ -108,7 +116,7 @@ impl<'a> Parser<'a> {
             parameters.push(Parameter { ty, name: self.name()? });
         }
         self.expect(TokenKind::CloseParen, "`)`")?;
-        let body = self.block()?;
+        let body = self.body()?;
         Ok(Function { returns, name, parameters, body, span: start.to(self.former().span) })
     }
 
@@ -245,18 +253,6 @@ impl<'a> Parser<'a> {
         Ok(Name { id, span })
     }
 
-    /// Reads something one level deeper.
-    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
-        if self.depth >= DEPTH_MAX {
-            self.faults.add(self.token().span, Fault::TooDeep { max: DEPTH_MAX });
-            return Err(Unreadable);
-        }
-        self.depth += 1;
-        let read = read(self);
-        self.depth -= 1;
-        read
-    }
-
     fn add_expr(&mut self, kind: ExprKind, span: Span) -> ExprId {
         self.script.exprs.push(Expr { kind, span });
         ExprId(self.script.exprs.len() as u32 - 1)
@@ -267,9 +263,10 @@ impl<'a> Parser<'a> {
         StmtId(self.script.stmts.len() as u32 - 1)
     }
 
-    fn add_stmts(&mut self, stmts: &[StmtId]) -> StmtList {
+    /// The statements of the open blocks from an index on, as a list.
+    fn take_stmts(&mut self, first: u32) -> StmtList {
         let start = self.script.stmt_lists.len() as u32;
-        self.script.stmt_lists.extend_from_slice(stmts);
+        self.script.stmt_lists.extend(self.stmts.drain(first as usize..));
         StmtList { start, end: self.script.stmt_lists.len() as u32 }
     }
 }

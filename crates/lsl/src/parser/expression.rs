@@ -5,6 +5,8 @@
 //!
 //! *Assignments* begin with the variable next to the operator, wherever that stands: `a + b = c` is `a + (b = c)`.
 //!
+//! *The stack.* What waits for a value lies on a stack of its own, [`Open`], so that expressions nest as deep as their source is long.
+//!
 //! *The end of a vector.* A `>` in the last component closes the vector, unless an operator weaker than `>` waits for its right side, or a token
 //! follows that can only begin an operand: a name, a literal, `(`, `[`, `!`, `~`, `++`, `--`, `print`. In `<1, 2, a | b>` the `>` compares, and the
 //! vector has no end: Second Life refuses it, too.
@@ -13,8 +15,9 @@ use super::{Parser, Read};
 use crate::fault::Fault;
 use crate::lexer::{float_value, integer_value, text_value};
 use crate::operators::{BinaryOp, UnaryOp};
-use crate::syntax::{ExprId, ExprKind, ExprList, Place};
+use crate::syntax::{ExprId, ExprKind, ExprList, Name, Place};
 use crate::token::TokenKind;
+use crate::types::Type;
 use crate::{Dialect, Span};
 
 /// Precedence of the comparisons by size.
@@ -78,32 +81,56 @@ const fn only_begins(kind: TokenKind) -> bool {
     )
 }
 
+/// An expression of which a part is being read.
+#[derive(Clone, Copy)]
+pub(super) enum Open {
+    /// An operator before its operand.
+    Unary { op: UnaryOp, start: Span },
+    /// A cast before its value.
+    Cast { ty: Type, start: Span },
+    /// An operator before its right side. `weakest`: precedence of the operators that may follow in it; `closes`: a `>` may be the end of the vector
+    /// around.
+    Right { left: ExprId, op: BinaryOp, weakest: u8, closes: bool },
+    /// An assignment before its value.
+    Assign { op: Option<BinaryOp>, place: Place },
+    /// `(` before the closing one.
+    Paren { start: Span },
+    /// `print(` before its value.
+    Print { start: Span },
+    /// A call within its arguments, of which `first` is the first one's index in [`Parser::items`].
+    Call { function: Name, first: u32 },
+    /// A list within its elements.
+    List { start: Span, first: u32 },
+    /// A vector or rotation with the components before the present one.
+    Vector { start: Span, before: [ExprId; 3], n: u8 },
+}
+
 impl Parser<'_> {
+    /// An expression, up to the first token that does not belong to it.
     pub(super) fn expression(&mut self) -> Read<ExprId> {
-        self.binary(WEAKEST, false)
-    }
-
-    /// Operators of this precedence and stronger ones. `closes`: a `>` may be the end of the vector around.
-    fn binary(&mut self, weakest: u8, closes: bool) -> Read<ExprId> {
-        let mut left = self.unary()?;
-        while let Some((op, precedence)) = binary_op(self.kind()).filter(|&(_, own)| own >= weakest) {
-            if op == BinaryOp::Greater && closes && !only_begins(self.next_kind()) {
-                break;
+        self.open.clear();
+        self.items.clear();
+        loop {
+            let Some(operand) = self.operand()? else { continue };
+            if let Some(whole) = self.complete(operand)? {
+                return Ok(whole);
             }
-            self.at += 1;
-            let right =
-                self.deeper(|parser| parser.binary(precedence + 1, closes && precedence >= RELATION))?;
-            let span = self.span_of(left).to(self.span_of(right));
-            left = self.add_expr(ExprKind::Binary(op, left, right), span);
         }
-        Ok(left)
     }
 
-    fn span_of(&self, id: ExprId) -> Span {
-        self.script.expr(id).span
+    /// Expressions with commas between them, one at least.
+    pub(super) fn expressions(&mut self) -> Read<ExprList> {
+        let mut all = vec![self.expression()?];
+        while self.take(TokenKind::Comma) {
+            all.push(self.expression()?);
+        }
+        let start = self.script.expr_lists.len() as u32;
+        self.script.expr_lists.extend(all);
+        Ok(ExprList { start, end: self.script.expr_lists.len() as u32 })
     }
 
-    fn unary(&mut self) -> Read<ExprId> {
+    /// The beginning of an operand: `None` after one that needs a further operand.
+    fn operand(&mut self) -> Read<Option<ExprId>> {
         let start = self.token().span;
         let op = match self.kind() {
             TokenKind::Minus => UnaryOp::Negate,
@@ -113,20 +140,18 @@ impl Parser<'_> {
                 let by = if self.kind() == TokenKind::PlusPlus { 1 } else { -1 };
                 self.at += 1;
                 let place = self.place()?;
-                return Ok(self.add_expr(ExprKind::PreAdd(place, by), start.to(self.former().span)));
+                return Ok(Some(self.add_from(start, ExprKind::PreAdd(place, by))));
             }
-            TokenKind::OpenParen => return self.paren_or_cast(start),
-            _ => return self.operand(start),
+            _ => return self.primary(start),
         };
         self.at += 1;
         if op == UnaryOp::Negate
             && let Some(kind) = self.negative()
         {
             self.at += 1;
-            return Ok(self.add_expr(kind, start.to(self.former().span)));
+            return Ok(Some(self.add_from(start, kind)));
         }
-        let value = self.deeper(Self::unary)?;
-        Ok(self.add_expr(ExprKind::Unary(op, value), start.to(self.former().span)))
+        Ok(self.begin(Open::Unary { op, start }))
     }
 
     /// The literal behind a minus.
@@ -139,54 +164,8 @@ impl Parser<'_> {
         }
     }
 
-    fn paren_or_cast(&mut self, start: Span) -> Read<ExprId> {
-        self.at += 1;
-        let Some(ty) = self.take_type() else {
-            let inner = self.deeper(Self::expression)?;
-            self.expect(TokenKind::CloseParen, "`)` or an operator")?;
-            return Ok(self.add_expr(ExprKind::Paren(inner), start.to(self.former().span)));
-        };
-        self.expect(TokenKind::CloseParen, "`)`")?;
-        let value = self.deeper(Self::cast_value)?;
-        Ok(self.add_expr(ExprKind::Cast(ty, value), start.to(self.former().span)))
-    }
-
-    /// The value of a cast: an operand, a negative literal, or parentheses. OpenSimulator takes every unary expression.
-    fn cast_value(&mut self) -> Read<ExprId> {
-        let start = self.token().span;
-        if self.dialect == Dialect::Opensim {
-            return self.unary();
-        }
-        let is_cast = self.kind() == TokenKind::OpenParen && matches!(self.next_kind(), TokenKind::Type(_));
-        let value = match self.kind() {
-            TokenKind::Minus => {
-                let is_plain =
-                    matches!(self.next_kind(), TokenKind::Integer | TokenKind::Float | TokenKind::Name);
-                if !is_plain {
-                    self.faults.add(start, Fault::CastNeedsParens);
-                }
-                self.unary()?
-            }
-            TokenKind::Not | TokenKind::BitNot | TokenKind::PlusPlus | TokenKind::MinusMinus => {
-                self.faults.add(start, Fault::CastNeedsParens);
-                self.unary()?
-            }
-            TokenKind::OpenParen => {
-                if is_cast {
-                    self.faults.add(start, Fault::CastNeedsParens);
-                }
-                self.paren_or_cast(start)?
-            }
-            _ => self.operand(start)?,
-        };
-        if matches!(self.script.expr(value).kind, ExprKind::Assign(..)) {
-            self.faults.add(start, Fault::CastNeedsParens);
-        }
-        Ok(value)
-    }
-
-    /// A literal, a variable, an assignment, a call, or `print(x)`.
-    fn operand(&mut self, start: Span) -> Read<ExprId> {
+    /// A literal, or the beginning of what is no operator.
+    fn primary(&mut self, start: Span) -> Read<Option<ExprId>> {
         let text = self.text(start);
         let kind = match self.kind() {
             TokenKind::Integer => ExprKind::Integer(integer_value(text)),
@@ -195,21 +174,54 @@ impl Parser<'_> {
                 self.script.texts.push(text_value(text).into());
                 ExprKind::Text(self.script.texts.len() as u32 - 1)
             }
-            TokenKind::Name if self.next_kind() == TokenKind::OpenParen => return self.call(start),
-            TokenKind::Name => return self.variable(start),
-            TokenKind::Less => return self.vector(start),
+            TokenKind::Name if self.next_kind() == TokenKind::OpenParen => return self.call(),
+            TokenKind::Name => return self.variable(),
+            TokenKind::OpenParen => return self.paren_or_cast(start),
             TokenKind::OpenBracket => return self.list(start),
+            TokenKind::Less => {
+                self.at += 1;
+                // The component at hand is no component yet: its number keeps it from being read.
+                return Ok(self.begin(Open::Vector { start, before: [ExprId(0); 3], n: 0 }));
+            }
             TokenKind::Print => {
                 self.at += 1;
                 self.expect(TokenKind::OpenParen, "`(`")?;
-                let value = self.deeper(Self::expression)?;
-                self.expect(TokenKind::CloseParen, "`)`")?;
-                return Ok(self.add_expr(ExprKind::Print(value), start.to(self.former().span)));
+                return Ok(self.begin(Open::Print { start }));
             }
             _ => return Err(self.unexpected("an expression")),
         };
         self.at += 1;
-        Ok(self.add_expr(kind, start))
+        Ok(Some(self.add_expr(kind, start)))
+    }
+
+    /// What waits for its operand.
+    fn begin(&mut self, open: Open) -> Option<ExprId> {
+        self.open.push(open);
+        None
+    }
+
+    fn paren_or_cast(&mut self, start: Span) -> Read<Option<ExprId>> {
+        self.at += 1;
+        let Some(ty) = self.take_type() else { return Ok(self.begin(Open::Paren { start })) };
+        self.expect(TokenKind::CloseParen, "`)`")?;
+        if self.dialect == Dialect::Sl && !self.begins_cast_value() {
+            self.faults.add(self.token().span, Fault::CastNeedsParens);
+        }
+        Ok(self.begin(Open::Cast { ty, start }))
+    }
+
+    /// True for what Second Life casts: a negative literal or variable, parentheses that are no cast, or an operand.
+    fn begins_cast_value(&self) -> bool {
+        match self.kind() {
+            TokenKind::Minus => {
+                matches!(self.next_kind(), TokenKind::Integer | TokenKind::Float | TokenKind::Name)
+            }
+            TokenKind::OpenParen => !matches!(self.next_kind(), TokenKind::Type(_)),
+            kind => !matches!(
+                kind,
+                TokenKind::Not | TokenKind::BitNot | TokenKind::PlusPlus | TokenKind::MinusMinus
+            ),
+        }
     }
 
     fn place(&mut self) -> Read<Place> {
@@ -219,74 +231,146 @@ impl Parser<'_> {
     }
 
     /// `x`, `x.y`, `x++`, `x = 1`.
-    fn variable(&mut self, start: Span) -> Read<ExprId> {
+    fn variable(&mut self) -> Read<Option<ExprId>> {
         let place = self.place()?;
-        let kind = match self.kind() {
-            TokenKind::PlusPlus => ExprKind::PostAdd(place, 1),
-            TokenKind::MinusMinus => ExprKind::PostAdd(place, -1),
+        let start = place.variable.span;
+        let by = match self.kind() {
+            TokenKind::PlusPlus => 1,
+            TokenKind::MinusMinus => -1,
             kind => {
                 let Some(op) = assignment_op(kind) else {
-                    return Ok(self.add_expr(ExprKind::Place(place), start.to(self.former().span)));
+                    return Ok(Some(self.add_from(start, ExprKind::Place(place))));
                 };
                 self.at += 1;
-                let value = self.deeper(Self::expression)?;
-                return Ok(self.add_expr(ExprKind::Assign(op, place, value), start.to(self.former().span)));
+                return Ok(self.begin(Open::Assign { op, place }));
             }
         };
         self.at += 1;
-        Ok(self.add_expr(kind, start.to(self.former().span)))
+        Ok(Some(self.add_from(start, ExprKind::PostAdd(place, by))))
     }
 
-    fn call(&mut self, start: Span) -> Read<ExprId> {
+    fn call(&mut self) -> Read<Option<ExprId>> {
         let function = self.name()?;
         self.expect(TokenKind::OpenParen, "`(`")?;
-        let arguments = if self.kind() == TokenKind::CloseParen {
-            ExprList::default()
-        } else {
-            self.deeper(Self::expressions)?
-        };
-        self.expect(TokenKind::CloseParen, "`,` or `)`")?;
-        Ok(self.add_expr(ExprKind::Call(function, arguments), start.to(self.former().span)))
-    }
-
-    fn list(&mut self, start: Span) -> Read<ExprId> {
-        self.at += 1;
-        let values = if self.kind() == TokenKind::CloseBracket {
-            ExprList::default()
-        } else {
-            self.deeper(Self::expressions)?
-        };
-        self.expect(TokenKind::CloseBracket, "`,` or `]`")?;
-        Ok(self.add_expr(ExprKind::List(values), start.to(self.former().span)))
-    }
-
-    /// Expressions with commas between them, one at least.
-    pub(super) fn expressions(&mut self) -> Read<ExprList> {
-        let mut all = vec![self.expression()?];
-        while self.take(TokenKind::Comma) {
-            all.push(self.expression()?);
+        if self.take(TokenKind::CloseParen) {
+            let call = ExprKind::Call(function, ExprList::default());
+            return Ok(Some(self.add_from(function.span, call)));
         }
-        let start = self.script.expr_lists.len() as u32;
-        self.script.expr_lists.extend_from_slice(&all);
-        Ok(ExprList { start, end: self.script.expr_lists.len() as u32 })
+        let first = self.items.len() as u32;
+        Ok(self.begin(Open::Call { function, first }))
     }
 
-    /// `<x, y, z>` or `<x, y, z, s>`.
-    fn vector(&mut self, start: Span) -> Read<ExprId> {
+    fn list(&mut self, start: Span) -> Read<Option<ExprId>> {
         self.at += 1;
-        let x = self.deeper(Self::expression)?;
-        self.expect(TokenKind::Comma, "`,`")?;
-        let y = self.deeper(Self::expression)?;
-        self.expect(TokenKind::Comma, "`,`")?;
-        let z = self.deeper(|parser| parser.binary(WEAKEST, true))?;
-        let kind = if self.take(TokenKind::Comma) {
-            let s = self.deeper(|parser| parser.binary(WEAKEST, true))?;
-            self.expect(TokenKind::Greater, "`>`")?;
-            ExprKind::Rotation([x, y, z, s])
-        } else {
-            self.expect(TokenKind::Greater, "`,` or `>`")?;
-            ExprKind::Vector([x, y, z])
+        if self.take(TokenKind::CloseBracket) {
+            return Ok(Some(self.add_from(start, ExprKind::List(ExprList::default()))));
+        }
+        let first = self.items.len() as u32;
+        Ok(self.begin(Open::List { start, first }))
+    }
+
+    /// Puts an operand in its place: up to the next operator or comma, behind which an operand follows (`None`), or to the end of the expression.
+    fn complete(&mut self, mut value: ExprId) -> Read<Option<ExprId>> {
+        loop {
+            if self.begin_right(value) {
+                return Ok(None);
+            }
+            let Some(open) = self.open.pop() else { return Ok(Some(value)) };
+            match self.close(open, value)? {
+                Some(whole) => value = whole,
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Takes an operator for which this value is the left side, if there is one here.
+    fn begin_right(&mut self, left: ExprId) -> bool {
+        let (weakest, closes) = match self.open.last() {
+            // They bind stronger than every operator.
+            Some(Open::Unary { .. } | Open::Cast { .. }) => return false,
+            Some(&Open::Right { weakest, closes, .. }) => (weakest, closes),
+            Some(&Open::Vector { n, .. }) => (WEAKEST, n >= 2),
+            _ => (WEAKEST, false),
         };
-        Ok(self.add_expr(kind, start.to(self.former().span)))
+        let Some((op, precedence)) = binary_op(self.kind()).filter(|&(_, own)| own >= weakest) else {
+            return false;
+        };
+        if op == BinaryOp::Greater && closes && !only_begins(self.next_kind()) {
+            return false;
+        }
+        self.at += 1;
+        let closes = closes && precedence >= RELATION;
+        self.open.push(Open::Right { left, op, weakest: precedence + 1, closes });
+        true
+    }
+
+    /// Ends what waited for this value, or continues with its next part: `None`.
+    fn close(&mut self, open: Open, value: ExprId) -> Read<Option<ExprId>> {
+        let (start, kind) = match open {
+            Open::Unary { op, start } => (start, ExprKind::Unary(op, value)),
+            Open::Cast { ty, start } => {
+                if self.dialect == Dialect::Sl
+                    && let ExprKind::Assign(_, place, _) = self.script.expr(value).kind
+                {
+                    self.faults.add(place.variable.span, Fault::CastNeedsParens);
+                }
+                (start, ExprKind::Cast(ty, value))
+            }
+            Open::Right { left, op, .. } => (self.script.expr(left).span, ExprKind::Binary(op, left, value)),
+            Open::Assign { op, place } => (place.variable.span, ExprKind::Assign(op, place, value)),
+            Open::Paren { start } => {
+                self.expect(TokenKind::CloseParen, "`)` or an operator")?;
+                (start, ExprKind::Paren(value))
+            }
+            Open::Print { start } => {
+                self.expect(TokenKind::CloseParen, "`)`")?;
+                (start, ExprKind::Print(value))
+            }
+            Open::Call { function, first } => {
+                self.items.push(value);
+                if self.take(TokenKind::Comma) {
+                    return Ok(self.begin(open));
+                }
+                self.expect(TokenKind::CloseParen, "`,` or `)`")?;
+                (function.span, ExprKind::Call(function, self.take_items(first)))
+            }
+            Open::List { start, first } => {
+                self.items.push(value);
+                if self.take(TokenKind::Comma) {
+                    return Ok(self.begin(open));
+                }
+                self.expect(TokenKind::CloseBracket, "`,` or `]`")?;
+                (start, ExprKind::List(self.take_items(first)))
+            }
+            Open::Vector { start, mut before, n } => {
+                if n < 2 {
+                    self.expect(TokenKind::Comma, "`,`")?;
+                } else if n == 3 || !self.take(TokenKind::Comma) {
+                    self.expect(TokenKind::Greater, if n == 3 { "`>`" } else { "`,` or `>`" })?;
+                    let [x, y, z] = before;
+                    let whole = if n == 3 {
+                        ExprKind::Rotation([x, y, z, value])
+                    } else {
+                        ExprKind::Vector([x, y, value])
+                    };
+                    return Ok(Some(self.add_from(start, whole)));
+                }
+                before[usize::from(n)] = value;
+                return Ok(self.begin(Open::Vector { start, before, n: n + 1 }));
+            }
+        };
+        Ok(Some(self.add_from(start, kind)))
+    }
+
+    /// The arguments or elements from an index on, as a list.
+    fn take_items(&mut self, first: u32) -> ExprList {
+        let start = self.script.expr_lists.len() as u32;
+        self.script.expr_lists.extend(self.items.drain(first as usize..));
+        ExprList { start, end: self.script.expr_lists.len() as u32 }
+    }
+
+    /// A node from `start` to the token before this one.
+    fn add_from(&mut self, start: Span, kind: ExprKind) -> ExprId {
+        self.add_expr(kind, start.to(self.former().span))
     }
 }

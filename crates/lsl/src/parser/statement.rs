@@ -1,39 +1,76 @@
-//! Statements.
+//! Statements. What a statement is a part of lies on a stack of its own, [`Open`], so that statements nest as deep as their source is long.
 
 use super::{Parser, Read, Unreadable};
-use crate::Span;
-use crate::syntax::{Declaration, ExprKind, ExprList, StmtId, StmtKind, StmtList};
+use crate::syntax::{Declaration, ExprId, ExprKind, ExprList, StmtId, StmtKind, StmtList};
 use crate::token::TokenKind;
+use crate::{Dialect, Span};
+
+/// A statement of which a part is being read.
+#[derive(Clone, Copy)]
+pub(super) enum Open {
+    /// A block before its end, with the index of its first statement in [`Parser::stmts`].
+    Block { start: Span, first: u32 },
+    /// `if (…)`.
+    If { start: Span, condition: ExprId },
+    /// `if (…) … else`.
+    Else { start: Span, condition: ExprId, then: StmtId },
+    /// `while (…)`.
+    While { start: Span, condition: ExprId },
+    /// `do`.
+    Do { start: Span },
+    /// `for (…)`.
+    For { start: Span, starts: ExprList, condition: ExprId, steps: ExprList },
+}
 
 impl Parser<'_> {
-    /// `{…}`.
-    pub(super) fn block(&mut self) -> Read<StmtList> {
+    /// `{…}` of a function.
+    pub(super) fn body(&mut self) -> Read<StmtList> {
+        self.open_stmts.clear();
+        self.stmts.clear();
+        let start = self.token().span;
         self.expect(TokenKind::OpenBrace, "`{`")?;
-        let mut stmts = Vec::new();
-        while !self.take(TokenKind::CloseBrace) {
+        self.open_stmts.push(Open::Block { start, first: 0 });
+        loop {
+            match self.next_part() {
+                Ok(None) => {}
+                Ok(Some(body)) => return Ok(body),
+                Err(Unreadable) => {
+                    let is_block = |open: &Open| matches!(open, Open::Block { .. });
+                    let innermost = self.open_stmts.iter().rposition(is_block);
+                    self.open_stmts.truncate(innermost.map_or(0, |block| block + 1));
+                    self.skip_statement()?;
+                }
+            }
+        }
+    }
+
+    /// Reads the end of the innermost block, or a statement up to its end or to a statement in it. The list of the function's body at its end.
+    fn next_part(&mut self) -> Read<Option<StmtList>> {
+        if let Some(&Open::Block { start, first }) = self.open_stmts.last() {
+            if self.take(TokenKind::CloseBrace) {
+                self.open_stmts.pop();
+                let list = self.take_stmts(first);
+                if self.open_stmts.is_empty() {
+                    return Ok(Some(list));
+                }
+                let block = self.stmt_from(start, StmtKind::Block(list));
+                self.close_stmts(block)?;
+                return Ok(None);
+            }
             if self.kind() == TokenKind::End {
                 return Err(self.unexpected("`}`"));
             }
-            let start = self.at;
-            match self.statement() {
-                Ok(stmt) => stmts.push(stmt),
-                Err(Unreadable) => self.skip_statement(start)?,
-            }
         }
-        Ok(self.add_stmts(&stmts))
+        if let Some(stmt) = self.statement()? {
+            self.close_stmts(stmt)?;
+        }
+        Ok(None)
     }
 
-    /// Goes behind the statement that could not be read since the token `from`. An error at the end of the script, and in front of what can
+    /// Goes behind the statement that could not be read. All blocks in it are closed. An error at the end of the script, and in front of what can
     /// only be a state or an event handler: then braces are missing.
-    fn skip_statement(&mut self, from: usize) -> Read<()> {
+    fn skip_statement(&mut self) -> Read<()> {
         let mut open = 0_usize;
-        for token in &self.tokens[from..self.at] {
-            match token.kind {
-                TokenKind::OpenBrace => open += 1,
-                TokenKind::CloseBrace => open = open.saturating_sub(1),
-                _ => {}
-            }
-        }
         loop {
             match self.kind() {
                 TokenKind::End => return Err(Unreadable),
@@ -58,26 +95,37 @@ impl Parser<'_> {
         }
     }
 
-    fn statement(&mut self) -> Read<StmtId> {
-        self.deeper(Self::statement_here)
-    }
-
-    fn statement_here(&mut self) -> Read<StmtId> {
+    /// A statement, or `None` at the beginning of one that has others in it.
+    fn statement(&mut self) -> Read<Option<StmtId>> {
         let start = self.token().span;
         let kind = match self.kind() {
+            TokenKind::OpenBrace => {
+                self.at += 1;
+                let first = self.stmts.len() as u32;
+                return Ok(self.open_stmt(Open::Block { start, first }));
+            }
+            TokenKind::If => {
+                self.at += 1;
+                let condition = self.condition()?;
+                return Ok(self.open_stmt(Open::If { start, condition }));
+            }
+            TokenKind::While => {
+                self.at += 1;
+                let condition = self.condition()?;
+                return Ok(self.open_stmt(Open::While { start, condition }));
+            }
+            TokenKind::Do => {
+                self.at += 1;
+                return Ok(self.open_stmt(Open::Do { start }));
+            }
+            TokenKind::For => {
+                let open = self.for_head(start)?;
+                return Ok(self.open_stmt(open));
+            }
             TokenKind::Semicolon => {
                 self.at += 1;
                 StmtKind::Empty
             }
-            TokenKind::OpenBrace => StmtKind::Block(self.block()?),
-            TokenKind::If => return self.if_chain(),
-            TokenKind::While => {
-                self.at += 1;
-                let condition = self.condition()?;
-                StmtKind::While { condition, body: self.statement()? }
-            }
-            TokenKind::Do => self.do_while()?,
-            TokenKind::For => self.for_loop()?,
             TokenKind::Return => {
                 self.at += 1;
                 let value = if self.kind() == TokenKind::Semicolon { None } else { Some(self.expression()?) };
@@ -115,7 +163,52 @@ impl Parser<'_> {
                 StmtKind::Expr(value)
             }
         };
-        Ok(self.add_stmt(kind, start.to(self.former().span)))
+        Ok(Some(self.stmt_from(start, kind)))
+    }
+
+    fn open_stmt(&mut self, open: Open) -> Option<StmtId> {
+        self.open_stmts.push(open);
+        None
+    }
+
+    /// Puts a statement in its place, and with it all statements that end with it.
+    fn close_stmts(&mut self, mut stmt: StmtId) -> Read<()> {
+        while let Some(open) = self.open_stmts.pop() {
+            let (start, kind) = match open {
+                Open::Block { .. } => {
+                    self.open_stmts.push(open);
+                    break;
+                }
+                Open::If { start, condition } => {
+                    if self.take(TokenKind::Else) {
+                        self.open_stmts.push(Open::Else { start, condition, then: stmt });
+                        return Ok(());
+                    }
+                    (start, StmtKind::If { condition, then: stmt, otherwise: None })
+                }
+                Open::Else { start, condition, then } => {
+                    (start, StmtKind::If { condition, then, otherwise: Some(stmt) })
+                }
+                Open::While { start, condition } => (start, StmtKind::While { condition, body: stmt }),
+                Open::Do { start } => {
+                    self.expect(TokenKind::While, "`while`")?;
+                    let condition = self.condition()?;
+                    self.semicolon()?;
+                    (start, StmtKind::DoWhile { body: stmt, condition })
+                }
+                Open::For { start, starts, condition, steps } => {
+                    (start, StmtKind::For { start: starts, condition, step: steps, body: stmt })
+                }
+            };
+            stmt = self.stmt_from(start, kind);
+        }
+        self.stmts.push(stmt);
+        Ok(())
+    }
+
+    /// A statement from `start` to the token before this one.
+    fn stmt_from(&mut self, start: Span, kind: StmtKind) -> StmtId {
+        self.add_stmt(kind, start.to(self.former().span))
     }
 
     fn semicolon(&mut self) -> Read<()> {
@@ -123,64 +216,30 @@ impl Parser<'_> {
     }
 
     /// `(…)`.
-    fn condition(&mut self) -> Read<crate::syntax::ExprId> {
+    fn condition(&mut self) -> Read<ExprId> {
         self.expect(TokenKind::OpenParen, "`(`")?;
         let condition = self.expression()?;
         self.expect(TokenKind::CloseParen, "`)`")?;
         Ok(condition)
     }
 
-    /// `if … else if … else …`, of any length: the chain is read in a loop, not by recursion.
-    fn if_chain(&mut self) -> Read<StmtId> {
-        let mut arms = Vec::new();
-        let mut otherwise = None;
-        loop {
-            let start = self.token().span;
-            self.expect(TokenKind::If, "`if`")?;
-            let condition = self.condition()?;
-            let then = self.statement()?;
-            arms.push((start, condition, then));
-            if !self.take(TokenKind::Else) {
-                break;
-            }
-            if self.kind() != TokenKind::If {
-                otherwise = Some(self.statement()?);
-                break;
-            }
-        }
-        let end = self.former().span;
-        let chain = arms.into_iter().rev().fold(otherwise, |otherwise, (start, condition, then)| {
-            let kind = StmtKind::If { condition, then, otherwise };
-            Some(self.add_stmt(kind, start.to(end)))
-        });
-        Ok(chain.expect("one arm at least"))
-    }
-
-    fn do_while(&mut self) -> Read<StmtKind> {
-        self.at += 1;
-        let body = self.statement()?;
-        self.expect(TokenKind::While, "`while`")?;
-        let condition = self.condition()?;
-        self.semicolon()?;
-        Ok(StmtKind::DoWhile { body, condition })
-    }
-
-    fn for_loop(&mut self) -> Read<StmtKind> {
+    /// `for (…; …; …)`.
+    fn for_head(&mut self, start: Span) -> Read<Open> {
         self.at += 1;
         self.expect(TokenKind::OpenParen, "`(`")?;
-        let start = self.for_list(TokenKind::Semicolon)?;
+        let starts = self.for_list(TokenKind::Semicolon)?;
         self.semicolon()?;
         // OpenSimulator takes a loop without a condition for an endless one.
-        let condition = if self.dialect == crate::Dialect::Opensim && self.kind() == TokenKind::Semicolon {
+        let condition = if self.dialect == Dialect::Opensim && self.kind() == TokenKind::Semicolon {
             let at = self.token().span;
             self.add_expr(ExprKind::Integer(1), Span { start: at.start, end: at.start })
         } else {
             self.expression()?
         };
         self.semicolon()?;
-        let step = self.for_list(TokenKind::CloseParen)?;
+        let steps = self.for_list(TokenKind::CloseParen)?;
         self.expect(TokenKind::CloseParen, "`)`")?;
-        Ok(StmtKind::For { start, condition, step, body: self.statement()? })
+        Ok(Open::For { start, starts, condition, steps })
     }
 
     fn for_list(&mut self, end: TokenKind) -> Read<ExprList> {

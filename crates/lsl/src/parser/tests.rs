@@ -186,20 +186,52 @@ fn missing_braces_and_states_are_named() {
 }
 
 #[test]
-fn depth_is_bounded_and_length_is_not() {
+fn faults_are_found_at_any_depth() {
     let within = |inside: &str| format!("default {{ timer() {{ x = {inside}; }} }}");
-    let nested = |n: usize| within(&format!("{}1{}", "(".repeat(n), ")".repeat(n)));
-    assert_eq!(faults(&nested(200)), [""; 0]);
-    let too_deep = format!("1: nested more than {DEPTH_MAX} deep");
-    assert_eq!(faults(&nested(100_000)), std::slice::from_ref(&too_deep));
-    assert_eq!(faults(&within(&"-(".repeat(10_000))), std::slice::from_ref(&too_deep));
-    assert_eq!(faults(&within(&"a = ".repeat(10_000)))[0], too_deep);
-    assert_eq!(faults(&within(&"[".repeat(10_000)))[0], too_deep);
-    let blocks = format!("default {{ timer() {{ {} }} }}", "{".repeat(10_000));
-    assert!(faults(&blocks).contains(&too_deep));
-    assert_eq!(faults(&within(&["1"; 20_000].join(" + "))), [""; 0]);
-    let chain = "if (a) ; else ".repeat(10_000);
-    assert_eq!(faults(&format!("default {{ timer() {{ {chain} ; }} }}")), [""; 0]);
+    for (source, fault) in [
+        (within(&"-(".repeat(10_000)), "1: expected an expression, found `;`"),
+        (within(&"a = ".repeat(10_000)), "1: expected an expression, found `;`"),
+        (within(&"[".repeat(10_000)), "1: expected an expression, found `;`"),
+        (within(&format!("{}1", "(".repeat(10_000))), "1: expected `)` or an operator, found `;`"),
+        (
+            format!("default {{ timer() {{ {}", "{".repeat(10_000)),
+            "1: expected `}`, found the end of the script",
+        ),
+        (
+            format!("default {{ timer() {{ {} }} }}", "if (a) while (b) do ".repeat(10_000)),
+            "1: expected an expression, found `}`",
+        ),
+    ] {
+        assert_eq!(faults(&source), [fault]);
+    }
+}
+
+#[test]
+fn each_fault_in_a_nest_of_blocks_is_found_once() {
+    let levels = 40;
+    let source = format!(
+        "default {{ timer() {{ {} ; {} }} }}",
+        "if (a) { ".repeat(levels),
+        "} else = ; b = 1;".repeat(levels)
+    );
+    let expected = vec!["1: expected an expression, found `=`"; levels];
+    assert_eq!(faults(&source), expected);
+}
+
+#[test]
+fn an_else_belongs_to_the_nearest_if() {
+    let source = "default { timer() { if (1) if (2) ; else while (3) if (4) ; else ; else ; } }";
+    let mut faults = Faults::default();
+    let script = parse(source, Dialect::Sl, &mut faults);
+    let condition = |stmt: &Stmt| match stmt.kind {
+        StmtKind::If { condition, otherwise, .. } => {
+            let ExprKind::Integer(number) = script.expr(condition).kind else { panic!("no number") };
+            Some((number, otherwise.is_some()))
+        }
+        _ => None,
+    };
+    let ifs: Vec<_> = script.stmts.iter().filter_map(condition).collect();
+    assert_eq!((ifs, faults.list.len()), (vec![(4, true), (2, true), (1, true)], 0));
 }
 
 proptest::proptest! {
