@@ -2,29 +2,37 @@
 //!
 //! | part | file |
 //! |---|---|
-//! | globals, functions, handlers, statements | this one |
+//! | globals, states, names | this one |
+//! | functions, handlers and their statements | `check/statement.rs` |
 //! | expressions | `check/expression.rs` |
 //! | scopes | `check/names.rs` |
 //! | paths through statements | `check/paths.rs` |
+//! | values of constant expressions | `check/values.rs` |
+//!
+//! Each part takes a time in proportion to the length of the source, and none is recursive.
 
 mod expression;
 mod names;
 mod paths;
+mod statement;
+mod values;
 
 use crate::dialect;
 use crate::fault::{Fault, Found, Severity};
 use crate::library::Library;
 use crate::lines::Lines;
-use crate::operators::{BinaryOp, UnaryOp};
+use crate::operators::UnaryOp;
 use crate::parser;
-use crate::syntax::{
-    Declaration, ExprId, ExprKind, Function, Global, Name, Parameter, Script, State, StmtId, StmtKind,
-    StmtList,
-};
+use crate::syntax::{Declaration, ExprId, ExprKind, Function, Global, Name, NameId, Script, State};
 use crate::types::Type;
 use crate::{Dialect, Faults, SOURCE_MAX, Span};
-use names::{Kind, Met, Scopes, Symbol, SymbolId};
+use names::{Kind, Known, Met, Scopes, Symbol, SymbolId};
+use statement::Around;
+use std::cell::Cell;
 use std::collections::HashMap;
+
+/// Pairs of letters compared in a script to find the names that are like its unknown ones.
+const LETTER_PAIRS_MAX: usize = 1 << 26;
 
 /// Result of a check.
 #[derive(Clone, Debug)]
@@ -83,35 +91,12 @@ pub fn check(source: &str, dialect: Dialect) -> Checked {
         faults.add(Span::default(), Fault::TooLong { bytes: source.len(), max: SOURCE_MAX });
     } else {
         let script = parser::parse(source, dialect, &mut faults);
-        Checker::new(source, dialect, &script, &mut faults).script();
+        let is_whole = !faults.has_errors();
+        Checker::new(source, dialect, &script, &mut faults).script(is_whole);
     }
     let Faults { mut list, n_more } = faults;
     list.sort_by_key(|found| found.span);
     Checked { dialect, faults: list, n_more, lines: Lines::new(source) }
-}
-
-/// Function or event handler around a statement.
-#[derive(Clone, Copy, Debug)]
-struct Around<'a> {
-    function: &'a Function,
-    /// The state of an event handler; `None` in a function, `Some(None)` in `default`.
-    state: Option<Option<Name>>,
-}
-
-/// Place of a statement in its function.
-#[derive(Clone, Copy, Debug)]
-struct Position {
-    /// In braces of its own block: it may be a declaration.
-    is_in_block: bool,
-    /// Somewhere under an `if`.
-    is_in_if: bool,
-    /// In no `if` and no loop.
-    is_direct: bool,
-}
-
-impl Position {
-    const BODY: Self = Self { is_in_block: true, is_in_if: false, is_direct: true };
-    const BRANCH: Self = Self { is_in_block: false, is_in_if: true, is_direct: false };
 }
 
 struct Checker<'a> {
@@ -122,24 +107,37 @@ struct Checker<'a> {
     scopes: Scopes,
     /// Types of the checked expressions: `None` of those at fault.
     types: Vec<Option<Type>>,
+    /// Declarations of the variables that the expressions are.
+    variables: Vec<Option<SymbolId>>,
     /// Labels of the function that is being checked, in the order of the source.
     labels: Vec<(Name, SymbolId)>,
     /// Its jumps, with the scopes' declaration that they see.
     jumps: Vec<(Name, Option<SymbolId>)>,
-    /// The expressions of one statement, reused.
-    nodes: Vec<ExprId>,
+    /// Conditions that should not be constant.
+    conditions: Vec<statement::Condition>,
+    /// What is left of [`LETTER_PAIRS_MAX`].
+    letter_pairs: Cell<usize>,
 }
 
 impl<'a> Checker<'a> {
     fn new(source: &str, dialect: Dialect, script: &'a Script, faults: &'a mut Faults) -> Self {
-        let types = vec![None; script.exprs.len()];
-        let (labels, jumps, nodes) = (Vec::new(), Vec::new(), Vec::new());
-        let lines = Lines::new(source);
-        Self { lines, dialect, script, faults, scopes: Scopes::default(), types, labels, jumps, nodes }
+        Self {
+            lines: Lines::new(source),
+            dialect,
+            script,
+            faults,
+            scopes: Scopes::new(script.names.len()),
+            types: vec![None; script.exprs.len()],
+            variables: vec![None; script.exprs.len()],
+            labels: Vec::new(),
+            jumps: Vec::new(),
+            conditions: Vec::new(),
+            letter_pairs: Cell::new(LETTER_PAIRS_MAX),
+        }
     }
 
-    /// Global variables are declared in the order of the source, functions and states before all bodies.
-    fn script(&mut self) {
+    /// Global variables are declared in the order of the source, functions and states before all bodies. `is_whole`: all of the script could be read.
+    fn script(&mut self, is_whole: bool) {
         self.scopes.open();
         for (index, global) in self.script.globals.iter().enumerate() {
             match global {
@@ -167,6 +165,11 @@ impl<'a> Checker<'a> {
             self.state(state);
         }
         self.unused();
+        if !is_whole {
+            // Assignments may be among what could not be read.
+            self.scopes.forget_values(0);
+        }
+        self.constants();
     }
 
     fn global_variable(&mut self, variable: &Declaration) {
@@ -186,7 +189,7 @@ impl<'a> Checker<'a> {
         if let Some(found) = self.type_of(value)
             && !found.converts_to(variable.ty)
         {
-            let name = self.script.name(variable.name).to_owned();
+            let name = self.shown(variable.name);
             self.fault(variable.name.span, Fault::Assignment { name, wanted: variable.ty, found });
         }
     }
@@ -225,16 +228,16 @@ impl<'a> Checker<'a> {
     }
 
     fn state(&mut self, state: &'a State) {
-        let state_name = state.name.map_or("default", |name| self.script.name(name));
+        let state_name = state.name.map_or_else(|| "default".to_owned(), |name| self.shown(name));
         if state.handlers.is_empty() {
-            self.fault(state.span, Fault::EmptyState(state_name.to_owned()));
+            self.fault(state.span, Fault::EmptyState(state_name.clone()));
         }
         let mut former = HashMap::new();
         for handler in &state.handlers {
             if let Some(span) = former.insert(handler.name.id, handler.name.span) {
-                let event = self.script.name(handler.name).to_owned();
+                let event = self.shown(handler.name);
                 let line = self.line(span);
-                let state = state_name.to_owned();
+                let state = state_name.clone();
                 self.fault(handler.name.span, Fault::DuplicateHandler { state, event, line });
             }
             self.event(handler);
@@ -248,7 +251,8 @@ impl<'a> Checker<'a> {
         let Some(event) = Library::get().event(name, self.dialect) else {
             let events = Library::get().events().iter().map(|event| event.name);
             let nearest = self.nearest(name, events);
-            return self.fault(handler.name.span, Fault::UnknownEvent { name: name.to_owned(), nearest });
+            let name = self.shown(handler.name);
+            return self.fault(handler.name.span, Fault::UnknownEvent { name, nearest });
         };
         let (wanted, found) = (event.parameters.len(), handler.parameters.len());
         let pairs = event.parameters.iter().zip(&handler.parameters);
@@ -262,208 +266,41 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn function(&mut self, around: &Around<'a>) {
-        let function = around.function;
-        self.scopes.open();
-        for &Parameter { ty, name } in &function.parameters {
-            let may_be_unused = around.state.is_some();
-            self.declare(Symbol { may_be_unused, ..self.symbol(name, Kind::Variable, ty) });
-        }
-        self.statements(around, function.body);
-        self.scopes.close();
-        self.resolve_jumps();
-        if function.returns != Type::Void && !paths::all_return(self.script, function.body) {
-            let name = self.script.name(function.name).to_owned();
-            self.fault(function.name.span, Fault::MissingReturn(name));
-        }
-        for span in paths::unreachable(self.script, function.body) {
-            self.fault(span, Fault::Unreachable);
-        }
-    }
-
-    /// The statements of a block, in a scope of their own.
-    fn statements(&mut self, around: &Around<'a>, list: StmtList) {
-        self.scopes.open();
-        for &stmt in self.script.stmt_list(list) {
-            self.statement(around, stmt, Position::BODY);
-        }
-        self.scopes.close();
-    }
-
-    fn statement(&mut self, around: &Around<'a>, id: StmtId, at: Position) {
-        let stmt = *self.script.stmt(id);
-        match stmt.kind {
-            StmtKind::Empty => {}
-            StmtKind::Expr(value) => {
-                self.expression(value);
-                if let ExprKind::Binary(BinaryOp::Equal, ..) = self.script.expr(value).kind {
-                    self.fault(stmt.span, Fault::ComparisonAsStatement);
-                }
-            }
-            StmtKind::Declare(variable) => {
-                self.value_of(&variable);
-                if !at.is_in_block {
-                    let name = self.script.name(variable.name).to_owned();
-                    self.fault(stmt.span, Fault::DeclarationNeedsBlock(name));
-                }
-                self.declare(self.symbol(variable.name, Kind::Variable, variable.ty));
-            }
-            StmtKind::Block(list) => {
-                self.scopes.open();
-                for &stmt in self.script.stmt_list(list) {
-                    self.statement(around, stmt, Position { is_in_block: true, ..at });
-                }
-                self.scopes.close();
-            }
-            StmtKind::If { .. } => self.if_chain(around, id),
-            StmtKind::While { condition, body } => {
-                self.condition(condition);
-                self.loop_body(around, stmt.span, body, at);
-            }
-            StmtKind::DoWhile { body, condition } => {
-                self.loop_body(around, stmt.span, body, at);
-                self.condition(condition);
-            }
-            StmtKind::For { start, condition, step, body } => {
-                self.script.expr_list(start).iter().for_each(|&value| self.expression(value));
-                self.condition(condition);
-                self.script.expr_list(step).iter().for_each(|&value| self.expression(value));
-                self.loop_body(around, stmt.span, body, at);
-            }
-            StmtKind::Return(value) => self.return_value(around, stmt.span, value, at),
-            StmtKind::Jump(label) => {
-                self.jumps.push((label, None));
-                let last = self.jumps.len() - 1;
-                // A label further down in the same block is found at the end of the function.
-                self.jumps[last].1 = self.scopes.find(label.id, Kind::Label);
-            }
-            StmtKind::Label(label) => {
-                let id = self.declare(self.symbol(label, Kind::Label, Type::Void));
-                self.labels.push((label, id));
-            }
-            StmtKind::ChangeState { name } => self.change_state(around, stmt.span, name, at),
-        }
-    }
-
-    /// `if … else if … else …`, in a loop: the chain may be long.
-    fn if_chain(&mut self, around: &Around<'a>, mut id: StmtId) {
-        while let StmtKind::If { condition, then, otherwise } = self.script.stmt(id).kind {
-            self.condition(condition);
-            if matches!(self.script.expr(condition).kind, ExprKind::Assign(None, ..)) {
-                self.fault(self.script.expr(condition).span, Fault::AssignmentAsCondition);
-            }
-            if self.is_empty(then) && otherwise.is_none_or(|otherwise| self.is_empty(otherwise)) {
-                self.fault(self.script.expr(condition).span, Fault::EmptyIf);
-            }
-            self.statement(around, then, Position::BRANCH);
-            let Some(next) = otherwise else { return };
-            if !matches!(self.script.stmt(next).kind, StmtKind::If { .. }) {
-                return self.statement(around, next, Position::BRANCH);
-            }
-            id = next;
-        }
-    }
-
-    fn loop_body(&mut self, around: &Around<'a>, span: Span, body: StmtId, at: Position) {
-        if self.is_empty(body) {
-            self.fault(span, Fault::EmptyLoop);
-        }
-        self.statement(around, body, Position { is_in_block: false, is_direct: false, ..at });
-    }
-
-    fn is_empty(&self, id: StmtId) -> bool {
-        match self.script.stmt(id).kind {
-            StmtKind::Empty => true,
-            StmtKind::Block(list) => self.script.stmt_list(list).is_empty(),
-            _ => false,
-        }
-    }
-
-    fn condition(&mut self, id: ExprId) {
-        self.expression(id);
-        if self.type_of(id) == Some(Type::Void) {
-            self.fault(self.script.expr(id).span, Fault::VoidCondition);
-        }
-    }
-
-    /// `return call();` of a call without a value is valid under an `if` or a loop, as in Second Life.
-    fn return_value(&mut self, around: &Around<'a>, span: Span, value: Option<ExprId>, at: Position) {
-        let wanted = around.function.returns;
-        let Some(value) = value else {
-            if wanted != Type::Void {
-                self.fault(span, Fault::Return { wanted, found: Type::Void });
-            }
-            return;
-        };
-        self.expression(value);
-        let Some(found) = self.type_of(value) else { return };
-        if around.state.is_some() {
-            if at.is_direct || found != Type::Void {
-                self.fault(span, Fault::ReturnInHandler);
-            }
-        } else if !found.converts_to(wanted) || found == Type::Void && at.is_direct {
-            self.fault(span, Fault::Return { wanted, found });
-        }
-    }
-
-    fn change_state(&mut self, around: &Around<'a>, span: Span, name: Option<Name>, at: Position) {
-        if let Some(name) = name {
-            self.resolve(name, Kind::State);
-        }
-        let current = around.state.map(|state| state.map(|state| state.id));
-        match current {
-            Some(current) if current == name.map(|name| name.id) => self.fault(span, Fault::SameState),
-            Some(_) => {}
-            None if at.is_in_if => self.fault(span, Fault::StateInBranchOfFunction),
-            None => self.fault(span, Fault::StateInFunction),
-        }
-    }
-
-    /// Jumps may lead forwards: they are resolved at the end of their function. Of several labels of a name the last one counts, wherever it stands.
-    fn resolve_jumps(&mut self) {
-        let labels = std::mem::take(&mut self.labels);
-        let mut last = HashMap::new();
-        for &(label, symbol) in &labels {
-            if last.insert(label.id, symbol).is_some() {
-                self.fault(label.span, Fault::DuplicateLabel(self.script.name(label).to_owned()));
-            }
-        }
-        for (jump, seen) in std::mem::take(&mut self.jumps) {
-            let Some(&symbol) = last.get(&jump.id) else {
-                self.unknown(jump, Kind::Label);
-                continue;
-            };
-            self.scopes.note_use(seen.unwrap_or(symbol));
-            if seen.is_some_and(|seen| seen != symbol) {
-                self.fault(jump.span, Fault::JumpToLastLabel(self.script.name(jump).to_owned()));
-            }
-        }
-    }
-
     fn symbol(&self, name: Name, kind: Kind, ty: Type) -> Symbol {
-        Symbol { name: name.id, kind, ty, span: name.span, may_be_unused: false, n_uses: 0, function: None }
+        Symbol {
+            name: name.id,
+            kind,
+            ty,
+            span: name.span,
+            may_be_unused: false,
+            n_uses: 0,
+            function: None,
+            known: Known::Nothing,
+        }
     }
 
     /// Declares a name, and reports the former declarations that it meets.
     fn declare(&mut self, symbol: Symbol) -> SymbolId {
-        let name = self.script.names[symbol.name.0 as usize].to_string();
+        let script = self.script;
+        let name = script.text_of(symbol.name);
+        let shown = || outline::shown(name);
         let (span, kind) = (symbol.span, symbol.kind);
         let is_global = self.scopes.is_outermost();
         let (id, Met { same_scope, hidden }) = self.scopes.declare(symbol);
         if let Some(former) = same_scope {
             let line = self.line(self.scopes.symbol(former).span);
-            self.fault(span, Fault::Duplicate { name, line });
-        } else if Library::get().event(&name, self.dialect).is_some() {
-            self.fault(span, Fault::EventName(name));
-        } else if Library::get().constant(&name, self.dialect).is_some()
-            || is_global && Library::get().function(&name, self.dialect).is_some()
+            self.fault(span, Fault::Duplicate { name: shown(), line });
+        } else if Library::get().event(name, self.dialect).is_some() {
+            self.fault(span, Fault::EventName(shown()));
+        } else if Library::get().constant(name, self.dialect).is_some()
+            || is_global && Library::get().function(name, self.dialect).is_some()
         {
-            self.fault(span, Fault::LibraryName(name));
+            self.fault(span, Fault::LibraryName(shown()));
         } else if let Some(hidden) = hidden
             && (self.scopes.symbol(hidden).kind != Kind::Function || kind == Kind::Function)
         {
             let line = self.line(self.scopes.symbol(hidden).span);
-            self.fault(span, Fault::Shadows { name, line });
+            self.fault(span, Fault::Shadows { name: shown(), line });
         }
         id
     }
@@ -488,11 +325,11 @@ impl<'a> Checker<'a> {
             None if library.constant(text, self.dialect).is_some() => Some("a constant"),
             None => None,
         };
-        let owned = text.to_owned();
+        let shown = outline::shown(text);
         if let Some(found) = found {
-            return self.fault(name.span, Fault::WrongKind { name: owned, found, wanted: kind.described() });
+            return self.fault(name.span, Fault::WrongKind { name: shown, found, wanted: kind.described() });
         }
-        let own = self.scopes.names_of(kind).map(|id| &*self.script.names[id.0 as usize]);
+        let own = self.scopes.names_of(kind).map(|id| self.script.text_of(id));
         let dialect = self.dialect;
         let is_served = |only: Option<Dialect>| only.is_none_or(|only| only == dialect);
         let nearest = match kind {
@@ -506,21 +343,36 @@ impl<'a> Checker<'a> {
             }
             Kind::State | Kind::Label => self.nearest(text, own),
         };
-        self.fault(name.span, Fault::Undeclared { name: owned, nearest });
+        self.fault(name.span, Fault::Undeclared { name: shown, nearest });
     }
 
-    /// The known name most like an unknown one. Comparing costs more than all else: not done for faults that are not listed.
+    /// The known name most like an unknown one. Comparing costs more than all else: not done for faults that are not listed, and within a bound.
     fn nearest<'n>(&self, name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
-        if self.faults.is_full() { None } else { outline::nearest(name, known) }
+        if self.faults.is_full() {
+            return None;
+        }
+        let affordable = known.take_while(|known| {
+            let left = self.letter_pairs.get().checked_sub(name.len() * known.len());
+            self.letter_pairs.set(left.unwrap_or(0));
+            left.is_some()
+        });
+        outline::nearest(name, affordable)
     }
 
     fn unused(&mut self) {
-        let unused: Vec<_> =
-            self.scopes.symbols.iter().filter(|symbol| symbol.is_unused()).cloned().collect();
-        for symbol in unused {
-            let name = self.script.names[symbol.name.0 as usize].to_string();
-            self.fault(symbol.span, Fault::Unused { kind: symbol.kind.as_str(), name });
+        let unused: Vec<(Span, Kind, NameId)> = (self.scopes.symbols.iter())
+            .filter(|symbol| symbol.is_unused())
+            .map(|symbol| (symbol.span, symbol.kind, symbol.name))
+            .collect();
+        for (span, kind, name) in unused {
+            let name = outline::shown(self.script.text_of(name));
+            self.fault(span, Fault::Unused { kind: kind.as_str(), name });
         }
+    }
+
+    /// A name as messages show it.
+    fn shown(&self, name: Name) -> String {
+        outline::shown(self.script.name(name))
     }
 
     fn type_of(&self, id: ExprId) -> Option<Type> {

@@ -278,6 +278,9 @@ pub enum Fault {
     /// A condition with one result.
     #[error("this condition is always {}", if *.0 { "true" } else { "false" })]
     ConstantCondition(bool),
+    /// A divisor that is the constant zero.
+    #[error("division by zero stops the script")]
+    DivisionByZero,
     /// A branch without statements.
     #[error("this `if` does nothing")]
     EmptyIf,
@@ -328,6 +331,7 @@ impl Fault {
             | Self::ComparisonAsStatement
             | Self::ListComparison
             | Self::ConstantCondition(_)
+            | Self::DivisionByZero
             | Self::EmptyIf
             | Self::EmptyLoop
             | Self::IntegerTimesFloat

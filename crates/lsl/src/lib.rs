@@ -8,11 +8,12 @@
 //! | text → tokens | `token`, `lexer`, `dialect` |
 //! | tokens → syntax | `syntax`, `parser` |
 //! | names and scopes | `check::names` |
-//! | types, values and paths | `types`, `operators`, `check` |
+//! | types, values and paths | `types`, `operators`, `constant`, `check` |
 //! | functions, events and constants | `library` |
 //! | faults and their places | `fault`, `lines` |
 
 mod check;
+mod constant;
 mod dialect;
 mod fault;
 mod lexer;
@@ -74,6 +75,10 @@ impl Faults {
             self.list.remove(warning);
             self.list.push(Found { span, fault });
         }
+    }
+
+    fn has_errors(&self) -> bool {
+        self.list.iter().any(|found| found.fault.severity() == Severity::Error)
     }
 
     fn is_full(&self) -> bool {

@@ -176,7 +176,11 @@ pub(crate) struct Script {
 
 impl Script {
     pub(crate) fn name(&self, name: Name) -> &str {
-        &self.names[name.id.0 as usize]
+        self.text_of(name.id)
+    }
+
+    pub(crate) fn text_of(&self, name: NameId) -> &str {
+        &self.names[name.0 as usize]
     }
 
     pub(crate) fn expr(&self, id: ExprId) -> &Expr {
@@ -193,6 +197,32 @@ impl Script {
 
     pub(crate) fn stmt_list(&self, list: StmtList) -> &[StmtId] {
         &self.stmt_lists[list.start as usize..list.end as usize]
+    }
+
+    /// The first node of an expression, whose nodes are all from this one to its root.
+    pub(crate) fn first_node(&self, root: ExprId) -> ExprId {
+        let mut id = root;
+        loop {
+            id = match self.expr(id).kind {
+                ExprKind::List(list) | ExprKind::Call(_, list) => match self.expr_list(list).first() {
+                    Some(&first) => first,
+                    None => return id,
+                },
+                ExprKind::Vector([first, ..]) | ExprKind::Rotation([first, ..]) => first,
+                ExprKind::Binary(_, first, _)
+                | ExprKind::Unary(_, first)
+                | ExprKind::Assign(_, _, first)
+                | ExprKind::Cast(_, first)
+                | ExprKind::Print(first)
+                | ExprKind::Paren(first) => first,
+                ExprKind::Integer(_)
+                | ExprKind::Float(_)
+                | ExprKind::Text(_)
+                | ExprKind::Place(_)
+                | ExprKind::PreAdd(..)
+                | ExprKind::PostAdd(..) => return id,
+            };
+        }
     }
 
     /// The expression inside of parentheses.

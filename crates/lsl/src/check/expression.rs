@@ -1,7 +1,7 @@
-//! Types of expressions. All nodes of an expression are checked in the order of their tables, operands before operators, without recursion.
+//! Types of expressions. All nodes of an expression are checked in the order of their table, operands before operators, without recursion.
 
 use super::Checker;
-use super::names::Kind;
+use super::names::{Kind, Known, SymbolId};
 use crate::fault::Fault;
 use crate::library::Library;
 use crate::operators::{self, BinaryOp, UnaryOp};
@@ -12,52 +12,30 @@ use crate::types::Type;
 #[derive(Clone, Copy)]
 struct Used {
     ty: Type,
-    /// A constant of the library.
-    is_constant: bool,
+    /// `None` for a constant of the library.
+    variable: Option<SymbolId>,
 }
 
 impl Checker<'_> {
-    /// Checks an expression and everything in it.
+    /// Checks an expression and everything in it, operands before operators.
     pub(super) fn expression(&mut self, root: ExprId) {
-        let mut nodes = std::mem::take(&mut self.nodes);
-        nodes.clear();
-        nodes.push(root);
-        let mut next = 0;
-        while let Some(&id) = nodes.get(next) {
-            next += 1;
-            match &self.script.expr(id).kind {
-                ExprKind::List(list) | ExprKind::Call(_, list) => nodes.extend(self.script.expr_list(*list)),
-                ExprKind::Vector(parts) => nodes.extend(parts),
-                ExprKind::Rotation(parts) => nodes.extend(parts),
-                ExprKind::Binary(_, left, right) => nodes.extend([*left, *right]),
-                ExprKind::Unary(_, inner)
-                | ExprKind::Assign(_, _, inner)
-                | ExprKind::Cast(_, inner)
-                | ExprKind::Print(inner)
-                | ExprKind::Paren(inner) => nodes.push(*inner),
-                ExprKind::Integer(_)
-                | ExprKind::Float(_)
-                | ExprKind::Text(_)
-                | ExprKind::Place(_)
-                | ExprKind::PreAdd(..)
-                | ExprKind::PostAdd(..) => {}
-            }
+        for node in self.script.first_node(root).0..=root.0 {
+            self.types[node as usize] = self.node(ExprId(node));
         }
-        nodes.sort_unstable_by_key(|id| id.0);
-        for &id in &nodes {
-            let ty = self.node(*self.script.expr(id));
-            self.types[id.0 as usize] = ty;
-        }
-        self.nodes = nodes;
     }
 
     /// The type of a node, whose operands are checked; `None` after a fault.
-    fn node(&mut self, expr: Expr) -> Option<Type> {
+    fn node(&mut self, id: ExprId) -> Option<Type> {
+        let expr = *self.script.expr(id);
         match expr.kind {
             ExprKind::Integer(_) => Some(Type::Integer),
             ExprKind::Float(_) => Some(Type::Float),
             ExprKind::Text(_) => Some(Type::String),
-            ExprKind::Place(place) => self.place(place).map(|used| used.ty),
+            ExprKind::Place(place) => {
+                let used = self.place(place)?;
+                self.variables[id.0 as usize] = used.variable;
+                Some(used.ty)
+            }
             ExprKind::List(list) => {
                 self.list(list);
                 Some(Type::List)
@@ -155,7 +133,7 @@ impl Checker<'_> {
         let (wanted, found) = (wanted?, found?);
         match op {
             None if !found.converts_to(wanted) => {
-                let name = self.script.name(place.variable).to_owned();
+                let name = self.shown(place.variable);
                 self.fault(expr.span, Fault::Assignment { name, wanted, found });
                 return None;
             }
@@ -173,21 +151,21 @@ impl Checker<'_> {
 
     /// The type of a place that is assigned to.
     fn assigned(&mut self, place: Place) -> Option<Type> {
-        let Used { ty, is_constant } = self.place(place)?;
-        if is_constant {
-            let name = self.script.name(place.variable).to_owned();
-            self.fault(place.variable.span, Fault::ConstantAssigned(name));
+        let Used { ty, variable } = self.place(place)?;
+        let Some(variable) = variable else {
+            self.fault(place.variable.span, Fault::ConstantAssigned(self.shown(place.variable)));
             return None;
-        }
+        };
+        self.scopes.symbols[variable.0 as usize].known = Known::Nothing;
         Some(ty)
     }
 
     fn variable(&mut self, name: Name) -> Option<Used> {
         if let Some(constant) = Library::get().constant(self.script.name(name), self.dialect) {
-            return Some(Used { ty: constant.ty, is_constant: true });
+            return Some(Used { ty: constant.ty, variable: None });
         }
         let symbol = self.resolve(name, Kind::Variable)?;
-        Some(Used { ty: self.scopes.symbol(symbol).ty, is_constant: false })
+        Some(Used { ty: self.scopes.symbol(symbol).ty, variable: Some(symbol) })
     }
 
     /// The type of a variable or of its component.
@@ -195,8 +173,8 @@ impl Checker<'_> {
         let used = self.variable(place.variable)?;
         let Some(component) = place.component else { return Some(used) };
         let text = self.script.name(component);
-        let reason = match (used.is_constant, used.ty) {
-            (true, _) => Some("a constant has no components"),
+        let reason = match (used.variable, used.ty) {
+            (None, _) => Some("a constant has no components"),
             (_, Type::Vector) if matches!(text, "x" | "y" | "z") => None,
             (_, Type::Rotation) if matches!(text, "x" | "y" | "z" | "s") => None,
             (_, Type::Vector) => Some("a vector has x, y and z"),
@@ -204,8 +182,9 @@ impl Checker<'_> {
             _ => Some("it is neither a vector nor a rotation"),
         };
         if let Some(reason) = reason {
-            let name = self.script.name(place.variable).to_owned();
-            self.fault(component.span, Fault::Component { name, component: text.to_owned(), reason });
+            let (name, component_name) = (self.shown(place.variable), self.shown(component));
+            let fault = Fault::Component { name, component: component_name, reason };
+            self.fault(component.span, fault);
             return None;
         }
         Some(Used { ty: Type::Float, ..used })
@@ -219,7 +198,7 @@ impl Checker<'_> {
                 self.fault(function.span, Fault::Deprecated { name: name.to_owned(), instead });
             }
             let parameters = of_library.parameters.iter().map(|parameter| (parameter.ty, parameter.name));
-            self.arguments(function, &parameters.collect::<Vec<_>>(), arguments);
+            self.arguments(function, parameters, arguments);
             return Some(of_library.returns);
         }
         let symbol = self.resolve(function, Kind::Function)?;
@@ -227,25 +206,31 @@ impl Checker<'_> {
         let script = self.script;
         let Global::Function(declared) = &script.globals[index] else { return None };
         let parameters = declared.parameters.iter().map(|one| (one.ty, script.name(one.name)));
-        self.arguments(function, &parameters.collect::<Vec<_>>(), arguments);
+        self.arguments(function, parameters, arguments);
         Some(declared.returns)
     }
 
-    fn arguments(&mut self, function: Name, parameters: &[(Type, &str)], arguments: ExprList) {
+    fn arguments<'p>(
+        &mut self,
+        function: Name,
+        parameters: impl ExactSizeIterator<Item = (Type, &'p str)>,
+        arguments: ExprList,
+    ) {
         let script = self.script;
         let arguments = script.expr_list(arguments);
-        let name = || script.name(function).to_owned();
-        for (number, (&(wanted, parameter), &argument)) in (1..).zip(parameters.iter().zip(arguments)) {
+        let name = || outline::shown(script.name(function));
+        let (wanted_count, found_count) = (parameters.len(), arguments.len());
+        for (number, ((wanted, parameter), &argument)) in (1..).zip(parameters.zip(arguments)) {
             let Some(found) = self.type_of(argument).filter(|found| !found.converts_to(wanted)) else {
                 continue;
             };
-            let parameter = parameter.to_owned();
+            let parameter = outline::shown(parameter);
             let fault = Fault::Argument { function: name(), number, parameter, wanted, found };
             self.fault(script.expr(argument).span, fault);
             return;
         }
-        let (wanted, found) = (parameters.len(), arguments.len());
-        if wanted != found {
+        if wanted_count != found_count {
+            let (wanted, found) = (wanted_count, found_count);
             self.fault(function.span, Fault::ArgumentCount { function: name(), wanted, found });
         }
     }

@@ -3,11 +3,12 @@
 //! A scope has one declaration of each name, of whatever kind: global variables, functions and states share the outermost one. A use looks for its
 //! own kind, from the innermost scope outwards, so that a function can be called where a variable of its name hides it. Names of the library come
 //! first of all. Labels belong to the block that they are in.
+//!
+//! Each name has its innermost declaration of each kind at hand, so that neither a use nor a declaration goes through the scopes around it.
 
 use crate::Span;
-use crate::syntax::NameId;
+use crate::syntax::{ExprId, NameId};
 use crate::types::Type;
-use std::collections::HashMap;
 
 /// Index of a declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +44,16 @@ impl Kind {
     }
 }
 
+/// What is known of a variable's value before the script runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    Nothing,
+    /// It has the default value of its type.
+    Default,
+    /// It has the value of its declaration.
+    Value(ExprId),
+}
+
 /// A declaration.
 #[derive(Clone, Debug)]
 pub(crate) struct Symbol {
@@ -55,6 +66,8 @@ pub(crate) struct Symbol {
     pub(crate) n_uses: u32,
     /// Index among the globals, of functions.
     pub(crate) function: Option<usize>,
+    /// Of local variables.
+    pub(crate) known: Known,
 }
 
 impl Symbol {
@@ -63,11 +76,33 @@ impl Symbol {
     }
 }
 
-/// All declarations, and the scopes around the place that is being checked, outermost first.
-#[derive(Debug, Default)]
+/// A declaration that can be used here.
+#[derive(Clone, Copy, Debug)]
+struct Visible {
+    symbol: SymbolId,
+    /// The declaration of its name and kind that it hides, with its depth.
+    hidden: Option<(SymbolId, usize)>,
+}
+
+/// The innermost declarations of a name.
+#[derive(Clone, Copy, Debug, Default)]
+struct Innermost {
+    /// By kind, with the number of scopes around them, their own among these.
+    of_kind: [Option<(SymbolId, usize)>; 4],
+    /// In the outermost scope.
+    global: Option<SymbolId>,
+}
+
+/// All declarations, and those that can be used at the place that is being checked.
+#[derive(Debug)]
 pub(crate) struct Scopes {
     pub(crate) symbols: Vec<Symbol>,
-    scopes: Vec<HashMap<NameId, SymbolId>>,
+    /// By name.
+    innermost: Vec<Innermost>,
+    /// Those that can be used, outermost first.
+    visible: Vec<Visible>,
+    /// How many of those are outside of each scope.
+    scopes: Vec<usize>,
 }
 
 /// Former declarations that a new one meets.
@@ -80,12 +115,23 @@ pub(crate) struct Met {
 }
 
 impl Scopes {
+    /// For a script with so many names.
+    pub(crate) fn new(n_names: usize) -> Self {
+        let innermost = vec![Innermost::default(); n_names];
+        Self { symbols: Vec::new(), innermost, visible: Vec::new(), scopes: Vec::new() }
+    }
+
     pub(crate) fn open(&mut self) {
-        self.scopes.push(HashMap::new());
+        self.scopes.push(self.visible.len());
     }
 
     pub(crate) fn close(&mut self) {
-        self.scopes.pop();
+        let first = self.scopes.pop().unwrap_or_default();
+        for gone in self.visible.drain(first..).rev() {
+            let symbol = &self.symbols[gone.symbol.0 as usize];
+            let of_kind = &mut self.innermost[symbol.name.0 as usize].of_kind[symbol.kind as usize];
+            *of_kind = gone.hidden;
+        }
     }
 
     /// True outside of functions and states.
@@ -96,14 +142,18 @@ impl Scopes {
     /// Declares in the innermost scope, and says which former declarations are concerned.
     pub(crate) fn declare(&mut self, symbol: Symbol) -> (SymbolId, Met) {
         let id = SymbolId(self.symbols.len() as u32);
-        let (innermost, outer) = self.scopes.split_last_mut().expect("the outermost scope");
-        let mut met = Met { same_scope: innermost.get(&symbol.name).copied(), hidden: None };
+        let depth = self.scopes.len();
+        let innermost = &mut self.innermost[symbol.name.0 as usize];
+        let mut here = innermost.of_kind.iter().flatten().filter(|&&(_, at)| at == depth);
+        let mut met = Met { same_scope: here.next().map(|&(symbol, _)| symbol), hidden: None };
         if met.same_scope.is_none() {
-            let alike = |found: &&SymbolId| self.symbols[found.0 as usize].kind == symbol.kind;
-            let mut outward = outer.iter().rev().filter_map(|scope| scope.get(&symbol.name));
-            let global = outer.first().and_then(|scope| scope.get(&symbol.name));
-            met.hidden = outward.find(alike).or(global).copied();
-            innermost.insert(symbol.name, id);
+            let of_kind = &mut innermost.of_kind[symbol.kind as usize];
+            met.hidden = of_kind.map(|(hidden, _)| hidden).or(innermost.global);
+            self.visible.push(Visible { symbol: id, hidden: *of_kind });
+            *of_kind = Some((id, depth));
+            if depth == 1 {
+                innermost.global = Some(id);
+            }
         }
         self.symbols.push(symbol);
         (id, met)
@@ -111,13 +161,13 @@ impl Scopes {
 
     /// The innermost declaration of this kind.
     pub(crate) fn find(&self, name: NameId, kind: Kind) -> Option<SymbolId> {
-        let mut outward = self.scopes.iter().rev().filter_map(|scope| scope.get(&name));
-        outward.find(|found| self.symbols[found.0 as usize].kind == kind).copied()
+        self.innermost[name.0 as usize].of_kind[kind as usize].map(|(symbol, _)| symbol)
     }
 
     /// The innermost declaration of any kind.
     pub(crate) fn find_any(&self, name: NameId) -> Option<SymbolId> {
-        self.scopes.iter().rev().find_map(|scope| scope.get(&name)).copied()
+        // A declaration further in has the higher number among those that can be used.
+        self.innermost[name.0 as usize].of_kind.iter().flatten().map(|&(symbol, _)| symbol).max()
     }
 
     pub(crate) fn symbol(&self, id: SymbolId) -> &Symbol {
@@ -128,9 +178,14 @@ impl Scopes {
         self.symbols[id.0 as usize].n_uses += 1;
     }
 
+    /// Takes back what is known of the values of all variables from an index on.
+    pub(crate) fn forget_values(&mut self, from: usize) {
+        self.symbols[from..].iter_mut().for_each(|symbol| symbol.known = Known::Nothing);
+    }
+
     /// Names of this kind that can be used here.
     pub(crate) fn names_of(&self, kind: Kind) -> impl Iterator<Item = NameId> {
-        let all = self.scopes.iter().flat_map(HashMap::iter);
-        all.filter(move |(_, id)| self.symbols[id.0 as usize].kind == kind).map(|(&name, _)| name)
+        let all = self.visible.iter().map(|visible| self.symbol(visible.symbol));
+        all.filter(move |symbol| symbol.kind == kind).map(|symbol| symbol.name)
     }
 }

@@ -310,6 +310,8 @@ fn code_that_hurts_is_warned_of() {
         ("llSound(s, 1.0, 0, 0);", "`llSound` is deprecated; use `llPlaySound`"),
         ("return; i = 1;", "this statement is never reached"),
         ("integer unused = 1;", "variable `unused` is never used"),
+        ("if (TRUE) i = 2;", "this condition is always true"),
+        ("i = 1 / 0;", "division by zero stops the script"),
         ("i = 1 $ ;", "this character has no meaning here and is left out"),
     ] {
         let source = in_handler(code);
@@ -337,8 +339,98 @@ fn errors_are_listed_before_warnings_once_the_list_is_full() {
 }
 
 #[test]
+fn constant_conditions_are_those_of_branches_and_of_loops_that_never_run() {
+    let always = |truth| [format!("2: {}", Fault::ConstantCondition(truth))];
+    for (code, truth) in [
+        ("if (1) i = 2;", true),
+        ("if (i) i = 2; else if (!TRUE) i = 3;", false),
+        ("if ((1 + 2) * 3 == 9) i = 2;", true),
+        ("if (\"a\" + \"b\" == \"abc\") i = 2;", false),
+        ("if ([] != [1, 2]) i = 2;", true),
+        ("if (\"\") i = 2;", false),
+        (
+            "if (NULL_KEY) i = 2;",
+            Library::get().constant("NULL_KEY", Dialect::Sl).is_some_and(|one| one.ty == Type::String),
+        ),
+        ("if (ZERO_VECTOR) i = 2;", false),
+        ("if (1 << 32 == 1) i = 2;", true),
+        ("if (0.1 + 0.2 == 0.3) i = 2;", false),
+        ("if ((string)12 == \"12\") i = 2;", true),
+        ("if (PI > 3) i = 2;", true),
+        ("while (FALSE) i = 2;", false),
+        ("for (i = 1; FALSE; ++i) i = 2;", false),
+        ("integer x; if (x) i = 2;", false),
+        ("integer x = 3; if (x - 3) i = 2;", false),
+        ("float x = 1; if (x == 1) i = 2;", true),
+        ("vector x = <1, 2, 3>; if (x.y == 2) i = 2;", true),
+        ("key x = \"a\"; if (x) i = 2;", false),
+        ("if (-0x80000000 == 0x80000000) i = 2;", true),
+    ] {
+        assert_eq!(in_handler(code), always(truth), "{code}");
+    }
+    for code in [
+        "while (TRUE) i = 2;",
+        "for (; 1; ) i = 2;",
+        "do i = 2; while (FALSE);",
+        "if (i) i = 2;",
+        "if (llGetOwner()) i = 2;",
+        "if ((i = 1)) i = 2;",
+        "integer x = 1; if (x) i = 2; x = i;",
+        "integer x = 1; if (x) i = 2; x++;",
+        "vector x; if (x) i = 2; x.y = 1;",
+        "integer x = i; if (x) i = 2;",
+        "jump end; integer x = 1; @end; if (x) i = 2;",
+        "if (1 / 0.5 == (float)\"2\") i = 2;",
+        "if (ZERO_ROTATION) i = 2;",
+    ] {
+        let found: Vec<_> =
+            in_handler(code).into_iter().filter(|fault| !fault.contains("never reached")).collect();
+        assert_eq!(found, NONE, "{code}");
+    }
+    let source = "default { timer() { if (0.1 + 0.2 == 0.3) llSay(0, \"\"); } }";
+    assert_eq!(faults_in(source, Dialect::Opensim), ["1: this condition is always false"]);
+    let source = "default { timer() { if (16777216.0 == 16777217.0) llSay(0, \"\"); } }";
+    assert_eq!(faults_in(source, Dialect::Sl), ["1: this condition is always true"]);
+    assert_eq!(faults_in(source, Dialect::Opensim), ["1: this condition is always false"]);
+}
+
+#[test]
+fn division_by_zero_is_found_where_the_divisor_is_constant() {
+    for code in [
+        "i = i / 0;",
+        "i %= 0;",
+        "f /= 0.0;",
+        "v = v / (1 - 1);",
+        "i = 5 % (integer)0.5;",
+        "float x = 1e-46; f = f / x;",
+        "llOwnerSay((string)(1 / FALSE));",
+    ] {
+        assert_eq!(in_handler(code), ["2: division by zero stops the script"], "{code}");
+    }
+    for code in ["i = i / 1;", "v = v % ZERO_VECTOR;", "v /= r;", "i = i / i;"] {
+        assert_eq!(in_handler(code), NONE, "{code}");
+    }
+    assert_eq!(in_handler("integer x; x = ; if (x) i = 2;").len(), 1, "the assignment counts");
+    // What cannot be read, or is wrong, has no values.
+    let found = in_handler("i = 1 / 0 +; s = 1 / 0;");
+    assert_eq!(found.iter().filter(|fault| fault.contains("by zero")).count(), 1, "{found:?}");
+}
+
+#[test]
+fn messages_show_long_names_in_part() {
+    let name = "x".repeat(100_000);
+    let source = format!("{name}() {{ {name}(1); {name} = 1; }} default {{ {name}() {{ }} }}");
+    let found = faults(&source);
+    assert!(!found.is_empty() && found.iter().all(|fault| fault.len() < 200), "{found:?}");
+}
+
+#[test]
 fn no_shape_of_source_takes_long() {
     let handler = |body: &str| format!("default {{ timer() {{ {body} }} }}");
+    let nest =
+        |open: &str, n: usize, inside: &str| handler(&format!("{}{inside}{}", open.repeat(n), "}".repeat(n)));
+    let long_names: String = (0..3_000).map(|n| format!("integer {n:a>150};")).collect();
+    let unknown_names: String = (0..100).map(|n| format!("integer b{n} = {n:b>150};")).collect();
     for source in [
         handler(&"@a;".repeat(200_000)),
         handler(&"jump a;".repeat(100_000)),
@@ -349,7 +441,97 @@ fn no_shape_of_source_takes_long() {
         format!("\"{}", "\\\"".repeat(500_000)),
         "/*".repeat(500_000),
         handler(&"x".repeat(1_000_000)),
+        // Uses in the innermost of many scopes, and many declarations of a name.
+        nest("{", 250_000, &"a;b;".repeat(100_000)),
+        nest("{integer a;", 50_000, &"a();".repeat(100_000)),
+        // Many parameters, and calls without arguments.
+        format!("f({}integer b) {{ {} }} default {{ }}", "integer a,".repeat(40_000), "f();".repeat(120_000)),
+        // A fault at the end of each block.
+        handler(&format!("{}{}", "if(a){".repeat(60_000), "}else=;".repeat(60_000))),
+        // A long name in many faults.
+        format!(
+            "default {{ timer() {{ }} }} state {} {{ {} }}",
+            "x".repeat(400_000),
+            "timer(){}".repeat(50_000)
+        ),
+        // Unknown names that are like many known ones.
+        format!("{long_names}{unknown_names} default {{ }}"),
+        // Values that double, and those that are compared or cast again and again.
+        handler(&format!(
+            "string a=\"ab\";{}",
+            "{string b=a+a;string a=b+b;".repeat(30_000) + &"}".repeat(30_000)
+        )),
+        handler(&format!("string a=\"{}\";{}", "a".repeat(400_000), "a==a;".repeat(100_000))),
+        handler(&format!("list a=[{}b];{}", "1,".repeat(200_000), "(string)a;a+a;".repeat(40_000))),
+        handler(&format!("string a={}b;", "\"a\"+".repeat(240_000))),
     ] {
+        assert!(source.len() <= SOURCE_MAX, "{}", source.len());
         assert!(!check(&source, Dialect::Sl).faults.is_empty());
+    }
+}
+
+/// Sources that nest as deep as they are long, each valid.
+fn deep(n: usize) -> Vec<(&'static str, String)> {
+    let handler = |body: &str| format!("f(integer a) {{ }} default {{ timer() {{ integer a; {body} }} }}");
+    let twice = |open: &str, inside: &str, close: &str| {
+        handler(&format!("{}{inside}{}", open.repeat(n), close.repeat(n)))
+    };
+    let value =
+        |open: &str, close: &str| handler(&format!("a = {}1{}; f(a);", open.repeat(n), close.repeat(n)));
+    vec![
+        ("parentheses", value("(", ")")),
+        ("minus", value("- ", "")),
+        ("not and complement", value("!~", "")),
+        ("casts", value("(integer)(", ")")),
+        ("right sides", value("1 | (2 + ", ")")),
+        ("left sides", value("(", " * 3)")),
+        ("sums", value("1 + ", "")),
+        ("assignments", value("a = ", "")),
+        ("calls", value("llAbs(", ")")),
+        ("lists in calls", value("llGetListLength([", "])")),
+        ("components", value("(integer)llVecMag(<1, 2, ", ">)")),
+        (
+            "else if",
+            format!("{} {}", handler("f(a);").trim_end_matches("} }"), "if (a == 1) f(1); else ".repeat(n))
+                + "f(2); } }",
+        ),
+        ("if", handler(&format!("{} f(a);", "if (a) ".repeat(n)))),
+        ("blocks", twice("{", "f(a);", "}")),
+        ("while", handler(&format!("{} f(a);", "while (a) ".repeat(n)))),
+        ("for", handler(&format!("{} f(a);", "for (; a; a++) ".repeat(n)))),
+        ("do", twice("do ", "f(a);", " while (a);")),
+        ("branches in blocks", twice("if (a) { ", "f(a);", " } else { f(1); }")),
+    ]
+}
+
+#[test]
+fn depth_takes_no_stack() {
+    let check_all = || {
+        for (name, source) in deep(20_000) {
+            for dialect in [Dialect::Sl, Dialect::Opensim] {
+                let found = check(&source, dialect);
+                let errors: Vec<_> = (found.faults.iter())
+                    .filter(|found| found.fault.severity() == Severity::Error)
+                    .map(|found| found.fault.to_string())
+                    .collect();
+                assert_eq!(errors, NONE, "{name}");
+                assert_eq!(Dialect::of_source(&source), Dialect::Sl);
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(check_all).expect("a thread");
+    thread.join().expect("all of it is checked");
+}
+
+#[test]
+fn depth_takes_a_time_in_proportion() {
+    // Up to the longest source: a time that grew with the square of the depth would be minutes.
+    for (name, source) in deep(35_000) {
+        assert!(source.len() <= SOURCE_MAX, "{name}");
+        assert!(check(&source, Dialect::Sl).is_valid(), "{name}");
+    }
+    for open in ["(", "-", "{", "[", "a=", "f(", "if(a)", "<", "do ", "1+(", "(integer)"] {
+        let source = format!("default {{ timer() {{ {} }} }}", open.repeat(1_000_000 / open.len()));
+        assert!(!check(&source, Dialect::Sl).is_valid(), "{open}");
     }
 }
