@@ -15,8 +15,8 @@ use wire::header::Datagram;
 use wire::messages::{MessageName, MessageNumber, UseCircuitCode};
 
 impl Shard {
-    /// A datagram from an address without a circuit: only a UseCircuitCode with a ticket gets an answer, so that other senders learn
-    /// nothing and cost no memory.
+    /// Handles a datagram from an address without a circuit. Only a UseCircuitCode with a valid ticket gets an answer, so that other senders learn
+    /// nothing and use no memory.
     pub(super) fn on_stranger(
         &mut self,
         now: Instant,
@@ -33,7 +33,7 @@ impl Shard {
             return;
         };
         let ticket = self.tickets.remove(&key).expect("just looked at");
-        // The world has ended; the revocation of its ticket is under way.
+        // The world has ended, and the revocation of the ticket has not arrived yet.
         let Some(place) = self.places.showing(ticket.place, ticket.world) else {
             self.counters.refuse(Refused::NoTicket);
             return;
@@ -42,7 +42,7 @@ impl Shard {
         self.on_circuit(now, index, bytes, out);
     }
 
-    /// The ticket that a UseCircuitCode shows on a port, if it is one of ours in every part.
+    /// Key of the ticket that a UseCircuitCode on a port names, if code, session and agent match and the ticket has not expired.
     fn ticket_for(&self, now: Instant, port: u8, request: &UseCircuitCode) -> Option<(CircuitCode, u8)> {
         let shown = &request.circuit_code;
         let key = (CircuitCode(shown.code), port);
@@ -65,7 +65,7 @@ impl Shard {
     ) -> ClientIndex {
         self.counters.circuits_opened += 1;
         let key = ticket.circuit;
-        // Sessions are numbered in order, so turns fill evenly.
+        // Sessions have consecutive numbers, so the slots fill evenly.
         let slot = Turns::slot_of(key.session.0);
         let mut circuit = Circuit::new(now, &self.config.circuit, ticket.first_sequence);
         circuit.set_total_bytes_per_s(now, self.egress.share());
@@ -111,15 +111,15 @@ impl Shard {
         self.expanded = expanded;
     }
 
-    /// Counts a message that came no further than its circuit: an ack, a ping, or one that is not whole. Its number is read a second
-    /// time, a few nanoseconds for a datagram of which nothing else follows.
+    /// Counts a message that its circuit has consumed or refused: an ack, a ping, or a malformed message. The message number is parsed a second time,
+    /// which costs a few nanoseconds for a datagram without further processing.
     fn count_message(&mut self, datagram: &[u8], outcome: MessageOutcome) {
         if let Some(number) = message_number(datagram) {
             self.outcomes.count(MessageName::of(number), outcome);
         }
     }
 
-    /// Remembers to send a client's acks in time: its turn may come too late for them.
+    /// Schedules a client's acks, because its next turn may be too late for them.
     fn owe_ack(&mut self, now: Instant, index: ClientIndex) {
         let due_at = now + self.config.circuit.ack_delay;
         let client = self.client(index);
@@ -133,7 +133,7 @@ impl Shard {
     pub(super) fn send_due_acks(&mut self, now: Instant, out: &mut Outbox) {
         System::ShardAcks.enter();
         while let Some((due_at, index)) = self.acks_due.pop_front_if(|(due_at, _)| *due_at <= now) {
-            // The index may be another client's by now.
+            // The index may belong to another client by now.
             if let Some(client) = &mut self.clients[index as usize]
                 && client.owes_acks_until == Some(due_at)
             {
@@ -143,7 +143,7 @@ impl Shard {
     }
 }
 
-/// Reads a UseCircuitCode out of a stranger's datagram, or nothing.
+/// Decodes the UseCircuitCode in a datagram from an unknown address; `None` for any other datagram.
 fn use_circuit_code(bytes: &[u8], expanded: &mut Vec<u8>) -> Option<UseCircuitCode> {
     let datagram = Datagram::parse(bytes).ok()?;
     let body = if datagram.flags.contains(wire::header::Flags::ZERO_CODED) {

@@ -12,28 +12,27 @@ use std::time::Duration;
 pub struct ShardConfig {
     /// Configuration of every circuit.
     pub circuit: circuit::Config,
-    /// Bytes per second that a client may be sent; less when its AgentThrottle says so.
+    /// Maximum bytes per second to one client; the client's AgentThrottle may lower it.
     pub client_bytes_per_s: u32,
-    /// Bytes per second, with the headers of IP and UDP, that all clients of this shard are sent in all, if that is limited.
+    /// Maximum bytes per second to all clients of this shard together, including IP and UDP headers; `None` is unlimited.
     pub egress_bytes_per_s: Option<u64>,
-    /// Avatars that a client is shown, the nearest ones, beside its own.
+    /// Maximum number of avatars shown to a client, the nearest ones, in addition to its own.
     pub visible_max: usize,
     /// Pace and packing of the output.
     pub sending: Sending,
     /// Filter of agent updates.
     pub filter: FilterMode,
-    /// Time without a change after which viewers may keep an object.
+    /// Time without a change after which viewers may cache an object.
     pub cache_after: Duration,
     /// Content for clients.
     pub assets: Arc<AssetSources>,
-    /// Sizes of what clients upload in messages.
+    /// Maximum sizes of assets that clients upload in messages.
     pub asset_limits: SizeLimits,
-    /// Objects that an avatar wears at most.
+    /// Maximum number of objects that an avatar wears.
     pub attachments_max: u32,
     /// Unix time in seconds at [`ids::Instant::ZERO`].
     pub unix_start_s: u64,
-    /// Secret keys of the hash table of addresses, random on a real server: an attacker that knew them could choose
-    /// addresses that collide.
+    /// Secret keys of the hash table of addresses, random in production: an attacker that knows them could choose colliding addresses.
     pub hash_keys: [u64; 2],
 }
 

@@ -8,7 +8,7 @@ use link::Action;
 use systems::System;
 
 impl Shard {
-    /// The hub or the replica thread has something to say.
+    /// Handles a message from the hub or from the replica thread.
     #[inline(never)]
     pub fn handle(&mut self, now: Instant, mail: ToShard, out: &mut Outbox) {
         System::ShardMail.enter();
@@ -35,7 +35,7 @@ impl Shard {
                 }
             }
             ToShard::Switch { circuit, place, world, position, look_at, returns } => {
-                // If the world has ended, its visitors were sent away first: the mail with their next place follows.
+                // Visitors of a world that has ended were sent to another place before its end: the mail with that place follows.
                 if let Some(&index) = self.by_circuit.get(&circuit)
                     && let Some(place) = self.places.showing(place, world)
                 {
@@ -58,7 +58,7 @@ impl Shard {
         }
     }
 
-    /// Sends a message (number and body) reliably, at once.
+    /// Sends a message (number and body) reliably and at once.
     pub(super) fn send_reliable(
         &mut self,
         now: Instant,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use wire::messages::{DisableSimulator, KickUser, KickUserUserInfo};
 use wire::text::to_wire;
 
-/// Time for which a circuit whose avatar is gone still delivers its last messages.
+/// Time for which a circuit without its avatar still delivers its last messages.
 const LINGER: Duration = Duration::from_secs(3);
 /// Sequence numbers reserved for a lingering circuit: acks and a few resends.
 const LINGER_SEQUENCES: u32 = 1_000;
@@ -19,7 +19,7 @@ impl Shard {
         matches!(self.client(index).stage, Stage::Leaving(..))
     }
 
-    /// The server ends a circuit.
+    /// Ends a circuit on behalf of the server.
     pub(super) fn end_circuit(
         &mut self,
         now: Instant,
@@ -45,7 +45,7 @@ impl Shard {
             Ending::Moved => DisableSimulator {}.encode(&mut farewell),
             Ending::Silent => {}
         }
-        // A client that knows of its end takes anything else for a stranger's: hippolyzer warns of it.
+        // The farewell is the last message: a client treats later ones as messages of an unknown peer, and hippolyzer warns of them.
         client.circuit.finish();
         if !farewell.is_empty() {
             self.send_reliable(now, index, &farewell, out);
@@ -53,7 +53,7 @@ impl Shard {
         self.begin_leaving(now, index, Closed::Asked);
     }
 
-    /// The client has no avatar from now on, and the hub gets a report; the circuit lingers to deliver its last messages.
+    /// Removes the client's avatar and sends a report to the hub; the circuit lingers to deliver its last messages.
     pub(super) fn begin_leaving(&mut self, now: Instant, index: ClientIndex, why: Closed) {
         let client = self.client(index);
         if matches!(client.stage, Stage::Leaving(..)) {
@@ -63,7 +63,7 @@ impl Shard {
         let report = self.closed_report(index, why);
         let client = self.client(index);
         client.stage = Stage::Leaving(now + LINGER, why);
-        // It may be gone in a moment, and its host with it.
+        // The client, and its host, may disconnect at any moment.
         client.circuit.wind_down();
         if had_avatar {
             self.command(index, Action::Leave);
@@ -78,12 +78,12 @@ impl Shard {
     fn closed_report(&mut self, index: ClientIndex, why: Closed) -> FromShard {
         let client = self.client(index);
         let agent = client.ticket.agent;
-        // Messages sent while it lingers take numbers, too.
+        // Messages of the lingering circuit also use sequence numbers.
         let next_sequence = client.circuit.next_sequence().wrapping_add(LINGER_SEQUENCES);
         FromShard::Closed { circuit: client.key(), why, agent, spot: client.spot(), next_sequence }
     }
 
-    /// Forgets circuits that have lingered long enough, or whose client fell silent.
+    /// Removes circuits that have lingered for the whole period, or whose client no longer answers.
     pub(super) fn remove_ended(&mut self, now: Instant) {
         let mut ended = std::mem::take(&mut self.ended);
         for index in ended.drain(..) {
@@ -97,7 +97,7 @@ impl Shard {
         self.ended = ended;
     }
 
-    /// Reason for the end of a circuit that neither side has ended.
+    /// Reason for the loss of a circuit that neither side has ended; `None` for other circuits.
     fn lost(&mut self, index: ClientIndex) -> Option<Closed> {
         let client = self.client(index);
         match (client.stage, client.circuit.closed()) {

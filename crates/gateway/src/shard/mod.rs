@@ -1,8 +1,8 @@
-//! A gateway shard: circuits of clients, with their input and output.
+//! A gateway shard: owner of the circuits of some clients, with their input and output.
 //!
-//! Sans-IO: the driver feeds datagrams, mail from the hub and the time, and takes datagrams, commands for worlds and mail for the hub.
-//! Shards share nothing that changes: each owns its circuits, and reads the replicas that the replica thread publishes. Start with
-//! [`Shard::handle_datagram`], `circuits` and `dispatch` for input, and with `stream` for output.
+//! Sans-IO: the driver passes in datagrams, mail from the hub and the time, and takes out datagrams, commands for worlds and mail for the hub. Shards
+//! share no mutable state: each owns its circuits, and reads the replicas that the replica thread publishes. Start with [`Shard::handle_datagram`],
+//! `circuits` and `dispatch` for input, and with `stream` for output.
 
 mod address_hash;
 mod answers;
@@ -104,13 +104,13 @@ use systems::System;
 use turns::Turns;
 use uploads::FILE_ROOM_BYTES;
 
-/// Bytes of output after which a turn pauses until the driver has sent them. The kernel copies them again, and more than this would
-/// leave the core's cache between the two copies.
+/// Bytes of output after which a turn pauses until the driver has sent them. The kernel copies the bytes a second time; a larger output would be
+/// evicted from the core's cache between the two copies.
 pub const TURN_BYTES: usize = 256 * 1024;
-/// Period of dropping expired tickets.
+/// Period of the removal of expired tickets.
 const TICKET_SWEEP: Duration = Duration::from_secs(5);
-/// Commands that may wait for the worlds' inboxes: 10,000 clients at 10 updates a second for one second. Above it
-/// agent updates are refused; the next one of the client says the same or newer.
+/// Maximum number of commands that wait for the worlds' inboxes: 10,000 clients at 10 updates a second for one second. Beyond it agent updates are
+/// refused; the client's next update has the same or a newer state.
 pub const COMMANDS_MAX: usize = 100_000;
 
 type ClientIndex = u32;
@@ -122,27 +122,27 @@ pub struct Shard {
     places: Arc<Places>,
     clients: Vec<Option<Box<Client>>>,
     free: Vec<ClientIndex>,
-    /// Only ever looked up, so its order does not matter.
+    /// Used for lookups only and never iterated, so its order does not matter.
     by_address: HashMap<(u8, SocketAddrV4), ClientIndex, AddressHash>,
     by_circuit: BTreeMap<CircuitKey, ClientIndex>,
-    /// Circuits by the world behind them.
+    /// Circuits by their world.
     by_world: BTreeMap<(WorldId, CircuitKey), ClientIndex>,
     tickets: BTreeMap<(CircuitCode, u8), Arc<Ticket>>,
     turns: Turns,
     mover_visits: MoverVisits,
-    /// Clients whose acks have to leave, soonest first.
+    /// Clients with pending acks, by due time, earliest first.
     acks_due: VecDeque<(Instant, ClientIndex)>,
-    /// Clients whose circuits ended during this turn, to be removed after it.
+    /// Clients whose circuits ended during this turn; they are removed at its end.
     ended: Vec<ClientIndex>,
-    /// Its shortage of CPU time.
+    /// Shortage of CPU time of this shard.
     pressure: Pressure,
-    /// Lateness of the turn under way.
+    /// Lateness of the present turn.
     late: Duration,
-    /// Clients whose arrival waits for CPU time.
+    /// Clients whose arrival is delayed until CPU time is available.
     arrivals: ArrivalQueue,
     /// Share of each client in the total bandwidth.
     egress: Egress,
-    /// Memory of files that clients upload in messages.
+    /// Memory budget of files that clients upload in messages.
     upload_room: UploadRoom,
     next_sweep: Instant,
     commands: Vec<(WorldId, Command)>,
@@ -153,11 +153,11 @@ pub struct Shard {
     selection: Selection,
     /// Scratch buffer of a turn: objects or avatars by distance (`stream/scenery.rs`, `stream/looks.rs`).
     by_distance: Vec<(f32, u32)>,
-    /// The same for objects.
+    /// Scratch buffer of a turn: due objects.
     due_objects: Vec<DueObject>,
-    /// The same for objects, by the message that they are sent in.
+    /// Scratch buffer of a turn: due objects by type of message.
     due_by_form: [Vec<DueObject>; 3],
-    /// The same for prims in motion.
+    /// Scratch buffer of a turn: due prims in motion.
     due_movers: Vec<DueMover>,
     gone: Vec<LocalId>,
     /// Buffer of expanded zero-coded datagrams.
@@ -167,7 +167,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// A shard without clients.
+    /// Creates a shard without clients.
     #[must_use]
     pub fn new(config: ShardConfig, places: Arc<Places>) -> Self {
         Self {
@@ -205,14 +205,14 @@ impl Shard {
         }
     }
 
-    /// A datagram arrived.
+    /// Handles a received datagram.
     #[inline(never)]
     pub fn handle_datagram(&mut self, now: Instant, address: CircuitAddress, bytes: &[u8], out: &mut Outbox) {
         System::ShardReceive.enter();
         self.counters.datagrams_in += 1;
         self.counters.bytes_in += bytes.len() as u64;
         match self.by_address.get(&(address.port, address.remote)).copied() {
-            // A viewer has one socket for all its circuits: it may come back to a port whose circuit lingers.
+            // A viewer has one socket for all its circuits: it may return to a port on which its earlier circuit lingers.
             Some(index) if self.is_leaving(index) && self.has_ticket(now, address, bytes) => {
                 self.remove(index);
                 self.on_stranger(now, address, bytes, out);
@@ -222,16 +222,16 @@ impl Shard {
         }
     }
 
-    /// A datagram arrived that is longer than any honest one, so that only its beginning could be read.
+    /// Counts a received datagram that exceeds the size limit and was truncated.
     pub const fn handle_oversized(&mut self) {
         self.counters.datagrams_in += 1;
         self.counters.refuse(Refused::Oversized);
     }
 
-    /// Serves the next clients whose turn is due: one turn per call, so that a late shard still reads its sockets between turns. Call
-    /// it again while [`Self::poll_timeout`] lies in the past.
+    /// Visits the next clients whose turn is due: one turn per call, so that a late shard still reads its sockets between turns. Call it again while
+    /// [`Self::poll_timeout`] is in the past.
     ///
-    /// A turn ends early after [`TURN_BYTES`]; true if it continues at the next call.
+    /// A turn pauses after [`TURN_BYTES`]. Returns true if the turn continues at the next call.
     pub fn poll(&mut self, now: Instant, out: &mut Outbox) -> bool {
         self.send_due_acks(now, out);
         self.let_in_arrivals(now, out);
@@ -255,7 +255,7 @@ impl Shard {
         self.turns.is_under_way() || self.mover_visits.is_under_way()
     }
 
-    /// CPU time of the driver's thread since the last call. Without such reports the shard never counts as short of it.
+    /// Handles the CPU time of the driver's thread since the last call. A shard without such reports never counts as short of CPU time.
     pub fn handle_cpu_time(&mut self, now: Instant, cpu: CpuTime) {
         self.pressure.note_cpu(now, cpu);
         self.lister.set_stretch(self.pressure.value());
@@ -264,10 +264,10 @@ impl Shard {
         self.counters.pressed_spans = self.pressure.n_short();
     }
 
-    /// Lets waiting clients enter their worlds.
+    /// Lets waiting clients enter their worlds, as far as CPU time allows.
     fn let_in_arrivals(&mut self, now: Instant, out: &mut Outbox) {
         while let Some(circuit) = self.arrivals.pop(now, self.pressure.is_short()) {
-            // Some are gone by now.
+            // The circuit may have ended while it waited.
             if let Some(&index) = self.by_circuit.get(&circuit) {
                 self.enter_world(&mut Incoming { now, index, name: None, out });
             }
@@ -289,7 +289,7 @@ impl Shard {
         }
     }
 
-    /// Time of the next call of [`Self::poll`]; never without clients.
+    /// Time of the next call of [`Self::poll`]; `None` without clients.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let next_ack = self.acks_due.front().map(|&(due_at, _)| due_at);
@@ -297,7 +297,7 @@ impl Shard {
         times.into_iter().flatten().min()
     }
 
-    /// Commands for worlds, in order. The driver takes those that the inboxes hold and leaves the others.
+    /// Commands for worlds, in order. The driver removes those that fit into the inboxes, and leaves the others.
     pub const fn commands(&mut self) -> &mut Vec<(WorldId, Command)> {
         &mut self.commands
     }
@@ -307,12 +307,12 @@ impl Shard {
         &mut self.mail
     }
 
-    /// Changes which agent updates count, for experiments.
+    /// Changes the filter of agent updates, for experiments.
     pub const fn set_filter(&mut self, mode: FilterMode) {
         self.config.filter = mode;
     }
 
-    /// Changes the time without a change after which viewers may keep an object.
+    /// Changes [`ShardConfig::cache_after`].
     pub const fn set_cache_after(&mut self, after: Duration) {
         self.config.cache_after = after;
     }
@@ -325,7 +325,7 @@ impl Shard {
         self.config.sending = sending;
     }
 
-    /// Frees buffers kept for reuse only.
+    /// Frees the buffers that are kept for reuse only.
     pub fn release_buffers(&mut self) {
         self.lister = Lister::default();
         self.selection = Selection::default();
@@ -337,7 +337,7 @@ impl Shard {
         self.body = Vec::new();
     }
 
-    /// Circuits open.
+    /// Number of open circuits.
     #[must_use]
     pub fn n_clients(&self) -> usize {
         self.by_circuit.len()
@@ -359,7 +359,7 @@ impl Shard {
         self.clients[index as usize].as_deref_mut().expect("indexes in use point at clients")
     }
 
-    /// Gives the world a command in the client's name.
+    /// Queues a command of the client for its world.
     fn command(&mut self, index: ClientIndex, action: Action) {
         let client = self.client(index);
         client.intent.record_action(&action);

@@ -1,7 +1,7 @@
-//! End of instances that portals created and that are no longer visited, and the record of their last visits.
+//! Expiry of unvisited instances that portals created, and the record of their last visits.
 //!
-//! Every user who walks into a portal gets an instance, so these have a share of the node ([`super::RegistryConfig::portal_max`]), a
-//! quota for each user, and an end: last visit + [`super::TemplateFacts::keep`]. The last visit is written with a delay of at most
+//! Each user that enters a portal gets an instance. Instances of portals therefore have a total limit ([`super::RegistryConfig::portal_max`]), a
+//! quota per user, and an expiry time: last visit + [`super::TemplateFacts::keep`]. The last visit is written with a delay of at most
 //! [`NOTE_AFTER_S`] + [`Registry::SWEEP_PERIOD`]: a crash shortens the keep time by at most this sum.
 
 use super::phase::InstancePhase;
@@ -9,9 +9,9 @@ use super::{InstanceRecord, Job, JobId, Registry};
 use ids::{Uuid, WorldId};
 use std::time::Duration;
 
-/// Age of the stored time at which a later visit is written, seconds.
+/// Age of the stored time, in seconds, from which a later visit is written.
 const NOTE_AFTER_S: i64 = 300;
-/// Instances that end in one sweep: bounds the deletions that compete with other writes.
+/// Maximum number of instances that expire in one sweep: bounds the deletions that compete with other writes.
 const EXPIRIES_MAX: usize = 64;
 
 impl Registry {
@@ -23,7 +23,7 @@ impl Registry {
         self.config.unix_start_s + (self.now.0 / 1_000_000_000).cast_signed()
     }
 
-    /// Takes the present as the last visit of an instance that a portal created.
+    /// Sets the last visit of an instance that a portal created to the present time.
     pub(super) fn note_visit(&mut self, world: WorldId) {
         let now_s = self.unix_now_s();
         if let Some(visited_s) = &mut self.record_mut(world).row.visited_s {
@@ -31,7 +31,7 @@ impl Registry {
         }
     }
 
-    /// Ends instances that have expired, and orders that last visits are written.
+    /// Ends expired instances, and issues the job that writes last visits.
     pub(super) fn sweep(&mut self) {
         let now_s = self.unix_now_s();
         for record in self.instances.values_mut() {
@@ -69,7 +69,7 @@ impl Registry {
         }
     }
 
-    /// Orders the writing of last visits that are at least `after_s` seconds later than the stored ones. One such job at a time.
+    /// Issues a job that writes last visits which are at least `after_s` seconds later than the stored ones. One such job runs at a time.
     pub(super) fn write_visits(&mut self, after_s: i64) {
         if self.noting.is_some() {
             return;
@@ -86,7 +86,7 @@ impl Registry {
         }
     }
 
-    /// The last visits are durable, unless that failed; then the next sweep orders them again.
+    /// Handles the end of the job. After a failure the next sweep issues the job again.
     pub(super) fn on_visits_noted(&mut self, job: JobId, is_written: bool) {
         let (known, written) = self.noting.take().expect("last visits are noted once");
         assert_eq!(known, job, "one job writes last visits at a time");

@@ -1,15 +1,15 @@
-//! Intake of requests: each is tried at once. A request that needs room waits, and is tried again after a suspension.
+//! Intake of requests. Each request is tried at once; a request that needs room waits, and is retried after a suspension.
 
 use super::requests::Progress;
 use super::{InstanceRefusal, InstanceRequest, Registry, RequestId};
 use ids::Instant;
 
-/// Requests that wait for room; more are refused as [`InstanceRefusal::Busy`].
+/// Maximum number of requests that wait for room; further ones are refused as [`InstanceRefusal::Busy`].
 pub const ROOM_WAITERS_MAX: usize = 1_024;
-/// Evictions for one request, after which it is refused: one large world may need the memory of several small ones.
+/// Maximum number of evictions for one request, which is then refused: one large world may need the memory of several small ones.
 const EVICTIONS_MAX: u32 = 8;
 
-/// Request that waits for room. It is tried again from its beginning, in order of arrival.
+/// Request that waits for room. Waiting requests are retried from the beginning, in order of arrival.
 #[derive(Debug)]
 pub(super) struct RoomWaiter {
     pub(super) request: RequestId,
@@ -24,7 +24,7 @@ impl RoomWaiter {
 }
 
 impl Registry {
-    /// Takes in a request; its reply comes from [`Self::poll_reply`], at once or later.
+    /// Handles a request; [`Self::poll_reply`] returns its reply at once or later.
     pub fn handle_request(&mut self, now: Instant, id: RequestId, request: InstanceRequest) {
         self.now = now;
         if self.stopping.is_some() {
@@ -47,7 +47,7 @@ impl Registry {
         }
     }
 
-    /// Tries the waiting requests again, in order, up to the first that still needs room.
+    /// Retries the waiting requests in order, up to the first that still needs room.
     pub(super) fn retry_room_waiters(&mut self, now: Instant) {
         while let Some(mut waiter) = self.room_waiters.pop_front() {
             waiter.n_tries += 1;

@@ -1,4 +1,4 @@
-//! Agreement of phases, indexes and sets.
+//! Consistency of phases, indexes and sets.
 
 use super::Registry;
 use super::phase::InstancePhase;
@@ -6,11 +6,11 @@ use ids::WorldId;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Registry {
-    /// Asserts what the phases, indexes and sets say of each other. Linear in the number of instances: the simulator calls
-    /// it after each input, a server now and then.
+    /// Asserts that phases, indexes and sets are consistent. The cost is linear in the number of instances: the simulator calls it after each input,
+    /// a server occasionally.
     ///
     /// # Panics
-    /// If they disagree.
+    /// If they are inconsistent.
     pub fn assert_invariants(&self) {
         assert_eq!(self.by_id.len(), self.instances.len(), "one id for each instance");
         assert!(self.n_in_memory() <= self.config.active_max, "more instances in memory than allowed");

@@ -9,16 +9,16 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(pub u64);
 
-/// Work that takes long. Each one ends with exactly one [`JobOutcome`], after a failure or a panic, too.
+/// Long-running work. Each job except [`Job::Remove`] ends with exactly one [`JobOutcome`], also after a failure or a panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Job {
-    /// Write the row of a new instance, durably.
+    /// Write the row of a new instance durably.
     WriteRow(InstanceRow),
-    /// Delete an instance's row with its state, durably.
+    /// Delete an instance's row and its state durably.
     DeleteRow(Uuid),
-    /// Create the world and step it: from the saved state if there is one, else from the template.
+    /// Create the world from the saved state, or from the template if there is none, and step it.
     Start {
-        /// Request that wants the world in memory; `None` for the first start of a new instance.
+        /// Request that requires the world in memory; `None` for the first start of a new instance.
         request: Option<RequestId>,
         /// World.
         world: WorldId,
@@ -33,11 +33,11 @@ pub enum Job {
     },
     /// Stop these worlds between two steps, save their states in one transaction and remove them from memory.
     Suspend(Vec<SuspendTarget>),
-    /// Save a world's state while it is stepped: its last visitor has left.
+    /// Save the state of a world that is being stepped, after its last visitor has left.
     SaveState(WorldId),
-    /// Write the last visits of instances that portals created: seconds since 1970.
+    /// Write the times of the last visits, in seconds since 1970, of instances that portals created.
     NoteVisits(Vec<(Uuid, i64)>),
-    /// Stop a world and destroy it. Nothing of it is saved.
+    /// Stop and destroy a world without a save.
     Remove(WorldId),
 }
 
@@ -46,7 +46,7 @@ pub enum Job {
 pub struct SuspendTarget {
     /// World.
     pub world: WorldId,
-    /// It has had visitors since its state was saved last. Otherwise the saved state stands, unless the world itself knows better.
+    /// True if visitors have entered since the last save. Otherwise the saved state remains valid, unless the world reports a change.
     pub is_changed: bool,
 }
 
@@ -65,48 +65,48 @@ pub struct InstanceRow {
     pub created_s: i64,
     /// Token with which it was created.
     pub maker: Option<Arc<str>>,
-    /// Last visit, in seconds since 1970, of an instance that a portal created. One without is kept until it is ended.
+    /// Time of the last visit, in seconds since 1970; `None` for an instance that no portal created. Such an instance does not expire.
     pub visited_s: Option<i64>,
 }
 
-/// End of a job. [`Job::Remove`] has no outcome.
+/// Outcome of a job. [`Job::Remove`] has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobOutcome {
-    /// The row is durable; or the reason why not.
+    /// The row is durable, or the reason of the failure.
     RowWritten(Result<(), Arc<str>>),
-    /// The row is gone; or the reason why not.
+    /// The row is deleted, or the reason of the failure.
     RowDeleted(Result<(), Arc<str>>),
-    /// The world is stepped; with the memory kept by its creation in bytes, if known.
+    /// The world is being stepped; the number is the memory in bytes that its creation has retained, if known.
     Started(Result<Option<u64>, StartFailure>),
-    /// For each world of the job.
+    /// Outcome for each world of the job.
     Suspended(Vec<(WorldId, SuspendOutcome)>),
-    /// The state is durable; or it could not be saved, and is not tried again before the instant.
+    /// The state is durable, or the save failed and is not repeated before the instant.
     StateSaved(Result<(), Instant>),
-    /// The last visits are durable; or they could not be written, and are written with the next ones.
+    /// True if the last visits are durable; otherwise the next write includes them.
     VisitsNoted(bool),
 }
 
 /// Failure of [`Job::Start`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartFailure {
-    /// The state is damaged: refused until the node restarts.
+    /// The state is damaged: starts are refused until the node restarts.
     Damaged(Arc<str>),
-    /// The state does not fit the template: refused until the template changes.
+    /// The state does not fit the template: starts are refused until the template changes.
     Misfit(Arc<str>),
-    /// The store or a long task failed: the next request tries again.
+    /// The store or a long task failed: the next request retries.
     Failed(Arc<str>),
-    /// The node stops.
+    /// The node is stopping.
     Stopping,
 }
 
-/// End of one world's suspension.
+/// Outcome of one world's suspension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SuspendOutcome {
-    /// The state is durable and the world is out of memory; the size that it had in use, if that is known.
+    /// The state is durable and the world is removed; the number is its former size in bytes, if known.
     Saved(Option<u64>),
-    /// The world is stepped on, and is not tried again before the instant.
+    /// The world continues, and its suspension is not retried before the instant.
     Kept {
-        /// See above.
+        /// Time of the earliest retry.
         until: Instant,
         /// Reason why its state could not be saved; `None` if the world is unavailable during a restart after a panic.
         failure: Option<Arc<str>>,

@@ -5,14 +5,14 @@
 //! Outputs, to be drained after each input: [`Registry::poll_job`] (work that takes long), [`Registry::poll_order`] (for the gateway) and
 //! [`Registry::poll_reply`] (exactly one per request).
 //!
-//! It holds no world, row or connection: jobs and notices name worlds by id. The lifecycle of an instance is the table in `phase.rs`;
-//! requests come in, and wait for room, in `intake.rs`; what a request does in each phase is `requests.rs`; memory and slots for another world
-//! are `room.rs`; ends of jobs are `outcomes.rs`; visitors and the saves that follow them are `occupancy.rs`; the end of unvisited instances of
-//! portals is `expiry.rs`; the end of the node is `stop.rs`.
+//! The registry holds no world, database row or connection: jobs and notices refer to worlds by id. The table in `phase.rs` is the lifecycle of an
+//! instance; `intake.rs` accepts requests and queues those that need room; `requests.rs` has the effect of a request in each phase; `room.rs`
+//! reserves memory and slots; `outcomes.rs` handles the ends of jobs; `occupancy.rs` tracks visitors and saves worlds that they have left;
+//! `expiry.rs` ends unvisited instances of portals; `stop.rs` stops the node.
 //!
-//! Occupancy is the gateway's: each admission is ordered and answered, and each change of a world's occupants is reported. Between order
-//! and answer the world counts as occupied, so that it is never suspended under a visitor. A count that was taken before the last admission
-//! into its world is ignored: it lacks that visitor.
+//! The gateway owns the occupancy of worlds: it answers each order to admit a visitor, and reports each change of a world's occupant count. Between
+//! order and answer the world counts as occupied, so that it is never suspended under a visitor. A count taken before the last admission into its
+//! world is ignored, because it does not include that visitor.
 
 mod expiry;
 mod intake;
@@ -46,34 +46,34 @@ use std::sync::Arc;
 use std::time::Duration;
 use stop::StopProgress;
 
-/// Requests that wait for one instance to settle; more are refused as [`InstanceRefusal::Busy`].
+/// Maximum number of requests that wait for one instance to settle; further ones are refused as [`InstanceRefusal::Busy`].
 pub const WAITING_MAX: usize = 256;
-/// Instances suspended in one transaction: bounds the time for which the journal waits for it.
+/// Maximum number of instances suspended in one transaction: bounds the time for which the journal waits for the transaction.
 pub const SUSPEND_BATCH_MAX: usize = 8;
-/// Suspensions of idle instances under way at once.
+/// Maximum number of concurrent suspension jobs for idle instances.
 const SUSPEND_JOBS_MAX: usize = 2;
 /// Limits and periods.
 #[derive(Clone, Copy, Debug)]
 pub struct RegistryConfig {
-    /// Existing instances.
+    /// Maximum number of existing instances.
     pub instances_max: usize,
-    /// Those of them that portals created.
+    /// Maximum number of instances that portals created.
     pub portal_max: usize,
-    /// Those of them that portals created for one user; 0 is unlimited.
+    /// Maximum number of instances that portals created for one user; 0 is unlimited.
     pub per_user_max: usize,
-    /// Instances in memory.
+    /// Maximum number of instances in memory.
     pub active_max: usize,
     /// Time without occupants until an instance is suspended.
     pub suspend_after: Duration,
-    /// Host whose instances these are; their worlds' numbers contain it.
+    /// Host of the instances; its number is part of each world's number.
     pub host: HostNumber,
-    /// Local ids for instances.
+    /// Local ids available for instances.
     pub local_ids: LocalIdSpace,
     /// Seconds since 1970 at [`Instant::ZERO`].
     pub unix_start_s: i64,
 }
 
-/// Template, as far as admission depends on it.
+/// Properties of a template that admission depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateFacts {
     /// Name.
@@ -95,7 +95,7 @@ pub struct RegistryCounters {
     pub evicted: u64,
     /// Instances suspended, for any reason.
     pub suspended: u64,
-    /// Instances of portals that ended because they were not visited.
+    /// Instances of portals that ended for lack of visits.
     pub expired: u64,
 }
 
@@ -108,21 +108,20 @@ pub struct InstanceSummary {
     pub world: WorldId,
     /// Phase, as a word.
     pub phase: &'static str,
-    /// Start of the phase; [`Instant::ZERO`] if it has lasted since the start of the node. A failed attempt to leave a phase does not begin it
-    /// anew.
+    /// Start of the phase; [`Instant::ZERO`] for a phase since the start of the node. A failed attempt to leave a phase does not restart the phase.
     pub since: Instant,
     /// Occupants, as last reported by the gateway.
     pub occupants: u32,
-    /// Reason why it cannot be resumed.
+    /// Reason why the instance cannot be resumed.
     pub blocked: Option<Arc<str>>,
 }
 
 /// Reason why an instance cannot be resumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Blocked {
-    /// Damaged state: until the node restarts.
+    /// The saved state is damaged. Lasts until the node restarts.
     Damaged(Arc<str>),
-    /// State that does not fit the template: until the template changes.
+    /// The saved state does not fit the template. Lasts until the template changes.
     Misfit(Arc<str>),
 }
 
@@ -132,18 +131,18 @@ struct InstanceRecord {
     row: InstanceRow,
     phase: InstancePhase,
     since: Instant,
-    /// The settled phase before this one: whether it was `Active`, and its start.
+    /// The previous settled phase: true if it was `Active`, and its start.
     former: Option<(bool, Instant)>,
-    /// [`InstanceRow::visited_s`] as it is stored.
+    /// Stored value of [`InstanceRow::visited_s`].
     noted_s: Option<i64>,
     blocked: Option<Blocked>,
-    /// Cause of a deletion after a failed first start.
+    /// Reason for the deletion after a failed first start.
     failure: Option<Box<InstanceRefusal>>,
-    /// Requests that wait until it settles, in order of arrival. Without memory of its own while it is settled.
+    /// Requests that wait until the instance settles, in order of arrival. Without memory of its own while it is settled.
     waiting: VecDeque<(RequestId, Ask)>,
 }
 
-/// Request for one instance, after its resolution.
+/// Request whose instance has been resolved.
 #[derive(Clone, Debug)]
 enum Ask {
     /// Reply once the new instance has settled.
@@ -160,7 +159,7 @@ enum Ask {
 }
 
 impl Ask {
-    /// The request for this instance, to be tried again from its beginning.
+    /// Converts back into a request for this instance, for a retry from the beginning.
     fn into_request(self, instance: Uuid) -> InstanceRequest {
         match self {
             Self::Enter { visitor, position } => InstanceRequest::Enter { instance, visitor, position },
@@ -182,28 +181,28 @@ pub struct Registry {
     /// Local ids of the worlds in memory.
     local_ids: LocalIdPool,
     worlds: InstanceWorlds,
-    /// Empty active instances, by the start of that time.
+    /// Empty active instances, ordered by the time since which they are empty.
     empty: BTreeSet<(Instant, WorldId)>,
     room_waiters: VecDeque<RoomWaiter>,
     capacity: WorldCapacity,
     admissions: BTreeMap<RequestId, WorldId>,
-    /// Dismissals that the gateway has not answered yet.
+    /// Dismissals without an answer from the gateway.
     dismissals: BTreeSet<RequestId>,
-    /// Jobs that make a phase and whose outcome has not come yet, with the worlds they are about.
+    /// Unfinished jobs that determine the phase of instances, with their worlds.
     under_way: BTreeMap<JobId, Vec<WorldId>>,
-    /// Saves of stepped worlds.
+    /// Unfinished saves of worlds that are being stepped.
     saves: BTreeMap<JobId, WorldId>,
-    /// Last visits that are being written.
+    /// Last visits that a job is writing.
     noting: Option<(JobId, Vec<(Uuid, i64)>)>,
     n_suspending: usize,
     next_job: u64,
     next_sweep: Instant,
-    /// Number of template changes.
+    /// Number of template changes so far.
     revision: u64,
-    /// Once the node stops.
+    /// Progress of the stop; `None` until the node stops.
     stopping: Option<StopProgress>,
     counters: RegistryCounters,
-    /// Time of the input that is being taken in.
+    /// Time of the input that is being handled.
     now: Instant,
     jobs: VecDeque<(JobId, Job)>,
     orders: VecDeque<GatewayOrder>,
@@ -214,7 +213,7 @@ impl Registry {
     /// Period of [`Self::handle_timeout`].
     pub const TIMEOUT_PERIOD: Duration = Duration::from_millis(100);
 
-    /// A node without instances.
+    /// Creates a registry without instances.
     #[must_use]
     pub fn new(config: RegistryConfig, templates: Vec<TemplateFacts>) -> Self {
         Self {
@@ -245,8 +244,8 @@ impl Registry {
         }
     }
 
-    /// Takes in a stored instance at the start of the node, suspended. `damage` is the reason why its state cannot be read. Not bounded by
-    /// `instances_max`: a lowered limit deletes nothing.
+    /// Adds a stored instance as suspended, at the start of the node. `damage` is the reason why its state cannot be read. `instances_max` does not
+    /// apply: a lowered limit deletes nothing.
     pub fn load(&mut self, row: InstanceRow, damage: Option<Arc<str>>) {
         let template = self.template(&row.template).map(|template| Arc::clone(&template.name));
         let row = InstanceRow { template: template.unwrap_or_else(|_| Arc::clone(&row.template)), ..row };
@@ -255,7 +254,7 @@ impl Registry {
         (record.since, record.blocked) = (Instant::ZERO, damage.map(Blocked::Damaged));
     }
 
-    /// Replaces the facts of a template after a hot reload: its instances may fit again.
+    /// Replaces the facts of a template after a hot reload: its blocked instances may fit again.
     pub fn update_template(&mut self, facts: TemplateFacts) {
         self.revision += 1;
         for record in self.instances.values_mut() {
@@ -270,14 +269,14 @@ impl Registry {
         }
     }
 
-    /// Takes in the measurements of one second.
+    /// Handles the measurements of one second.
     pub fn record_sample(&mut self, now: Instant, sample: &NodeSample) {
         self.now = now;
         self.capacity.record_sample(now, sample);
         self.retry_room_waiters(now);
     }
 
-    /// Suspends instances that have been empty for `suspend_after`, saves those that were left, ends those that were not visited for long.
+    /// Suspends instances that have been empty for `suspend_after`, saves worlds that visitors have left, and ends expired instances.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
         if self.stopping.is_some() {
@@ -309,7 +308,7 @@ impl Registry {
         }
     }
 
-    /// Takes in a message of the gateway.
+    /// Handles a message of the gateway.
     pub fn handle_notice(&mut self, now: Instant, notice: GatewayNotice) {
         self.now = now;
         match notice {
@@ -348,13 +347,13 @@ impl Registry {
         Ok(self.record(world).summary(world))
     }
 
-    /// Existing instances, and those of them in memory or on their way in or out.
+    /// Number of existing instances, and number of those that are in memory, starting or suspending.
     #[must_use]
     pub fn counts(&self) -> (usize, usize) {
         (self.instances.len(), self.n_in_memory())
     }
 
-    /// Complete worlds in memory, those on their way out included.
+    /// Complete worlds in memory, including those being suspended.
     pub fn worlds_in_memory(&self) -> impl Iterator<Item = WorldId> {
         let is_complete = |(world, record): (&WorldId, &InstanceRecord)| {
             matches!(record.phase, InstancePhase::Active(_) | InstancePhase::Suspending(_)).then_some(*world)
@@ -362,7 +361,8 @@ impl Registry {
         self.instances.iter().filter_map(is_complete)
     }
 
-    /// True if another world finds no slot or no memory, so that an eviction will be sought for it. Recent occupancy finds more candidates.
+    /// True if slots or memory do not suffice for another world, so that the next start evicts an instance. An up-to-date occupancy yields more
+    /// candidates for it.
     #[must_use]
     pub fn lacks_room(&self) -> bool {
         self.n_in_memory() >= self.config.active_max || !self.capacity.has_memory()
@@ -384,7 +384,7 @@ impl Registry {
         self.local_ids.n_used()
     }
 
-    /// Marks active worlds as suspending and orders the job.
+    /// Marks active worlds as suspending and issues the job.
     fn begin_suspend(&mut self, worlds: Vec<WorldId>) {
         assert!(
             !worlds.is_empty() && worlds.len() <= SUSPEND_BATCH_MAX,
@@ -425,7 +425,7 @@ impl Registry {
         world
     }
 
-    /// Deletes a record. The first request for its end is granted, the others that wait for it are refused.
+    /// Deletes a record. The first waiting request to end the instance is granted, all other waiting requests are refused.
     fn remove(&mut self, world: WorldId, why: &InstanceRefusal) {
         let record = self.instances.remove(&world).expect("a removed instance exists");
         self.by_id.remove(&record.row.id);
@@ -480,7 +480,7 @@ impl Registry {
         id
     }
 
-    /// Orders a job with an outcome.
+    /// Issues a job that reports an outcome.
     fn push_job_for(&mut self, worlds: Vec<WorldId>, job: Job) {
         self.under_way.insert(JobId(self.next_job), worlds);
         self.push_job(job);

@@ -1,4 +1,4 @@
-//! Visitors of instances: admissions, occupants as the gateway counts them, and the saves of worlds that were left.
+//! Visitors of instances: admissions, occupant counts of the gateway, and saves of worlds that visitors have left.
 
 use super::phase::InstancePhase;
 use super::{InstanceRecord, InstanceRefusal, InstanceReply, Job, JobId, OccupantCount, Registry, RequestId};
@@ -73,7 +73,7 @@ impl Registry {
         }
     }
 
-    /// Orders the save of each empty world whose saved state lacks visits, unless the last attempt has failed a moment ago.
+    /// Issues a save of each empty world with visits since its saved state, except shortly after a failed attempt.
     pub(super) fn save_left(&mut self, now: Instant) {
         let empty: Vec<WorldId> = self.empty.iter().map(|&(_, world)| world).collect();
         for world in empty {
@@ -88,7 +88,7 @@ impl Registry {
         }
     }
 
-    /// The end of a save. The world may have been suspended, and resumed, since it was ordered.
+    /// Handles the end of a save. The world may have been suspended and resumed since the save was issued.
     pub(super) fn on_state_saved(&mut self, job: JobId, world: WorldId, saved: Result<(), Instant>) {
         let Some(record) = self.instances.get_mut(&world) else { return };
         let Some(active) = record.phase.active_mut() else { return };
@@ -99,7 +99,7 @@ impl Registry {
         }
     }
 
-    /// Worlds in memory with visits that the saved state lacks.
+    /// Worlds in memory with visits since their saved state.
     pub fn unsaved(&self) -> impl Iterator<Item = WorldId> {
         let is_changed = |(world, record): (&WorldId, &InstanceRecord)| match &record.phase {
             InstancePhase::Active(active) | InstancePhase::Suspending(active) => {
@@ -110,7 +110,7 @@ impl Registry {
         self.instances.iter().filter_map(is_changed)
     }
 
-    /// Enters an active world into the set of empty ones, or takes it out.
+    /// Adds an active world to the set of empty worlds, or removes it.
     pub(super) fn update_empty(&mut self, now: Instant, world: WorldId) {
         let Some(record) = self.instances.get_mut(&world) else { return };
         let is_active = record.phase.is_active();

@@ -1,4 +1,4 @@
-//! Ends of jobs.
+//! Outcomes of jobs.
 
 use super::phase::{ActiveInstance, InstancePhase, StartingInstance};
 use super::requests::Progress;
@@ -11,14 +11,14 @@ use link::AdmissionNumber;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A resumed instance is spared from eviction for this long: its visitor is on the way.
+/// Time for which a resumed instance is not evicted, because its visitor is expected.
 const EXPECTED_VISIT: Duration = Duration::from_secs(10);
 
 impl Registry {
-    /// Takes in the end of a job.
+    /// Handles the outcome of a job.
     ///
     /// # Panics
-    /// If the job is not under way, or the outcome is one of another kind of job.
+    /// If the job is unknown or has ended, or the outcome belongs to another kind of job.
     pub fn handle_outcome(&mut self, now: Instant, job: JobId, outcome: JobOutcome) {
         self.now = now;
         match outcome {
@@ -62,7 +62,7 @@ impl Registry {
             return;
         }
         self.set_phase(world, InstancePhase::Suspended);
-        // Other worlds are not evicted for one that has no visitor yet.
+        // An instance without a visitor does not evict other worlds.
         let has_slot = self.n_in_memory() < self.config.active_max && self.stopping.is_none();
         let facts = self.template(&template).ok().filter(|_| has_slot).cloned();
         match reserved.zip(facts) {
@@ -135,7 +135,7 @@ impl Registry {
             }
         };
         if is_first {
-            // The requester gets the reason, and must not find the instance when it tries again.
+            // The requester receives the reason, and a retry must not find the instance.
             record.failure = Some(Box::new(why));
             let id = record.row.id;
             self.set_phase(world, InstancePhase::Deleting(None));
@@ -146,7 +146,7 @@ impl Registry {
         self.settle(now, world);
     }
 
-    /// Refuses the requests that need the world in memory: each of them would start it again, in vain.
+    /// Refuses the waiting requests that need the world in memory: each of them would repeat the failed start.
     fn refuse_starters(&mut self, world: WorldId, why: &InstanceRefusal) {
         let waiting = std::mem::take(&mut self.record_mut(world).waiting);
         let (starters, others): (Vec<_>, Vec<_>) =
@@ -234,7 +234,7 @@ impl Registry {
         }
     }
 
-    /// Applies the requests that waited for an instance, in order, up to the first that makes it busy again.
+    /// Applies the requests that waited for an instance, in order, up to the first that starts another job.
     fn settle(&mut self, now: Instant, world: WorldId) {
         while let Some(record) = self.instances.get_mut(&world)
             && record.phase.is_settled()

@@ -9,31 +9,31 @@
 //! | `Suspending` | save the state | `Suspended` | `Active` |
 //! | `Deleting` | delete the row | gone | the phase before |
 //!
-//! A request starts or deletes a suspended instance and suspends or deletes an active one; the registry suspends an active one by itself.
+//! Requests start or delete a suspended instance, and suspend or delete an active one. The registry also suspends active instances on its own.
 //!
-//! *Settled* phases are `Suspended` and `Active`. In every other phase exactly one job is under way, and requests for the instance wait
-//! in its queue until it settles.
+//! *Settled* phases are `Suspended` and `Active`. In every other phase exactly one job of the instance is unfinished, and requests for the instance
+//! wait in its queue until it settles.
 
 use super::JobId;
 use ids::{Instant, WorldId};
 use link::AdmissionNumber;
 use std::ops::Range;
 
-/// Phase of an instance; see the module for the transitions.
+/// Phase of an instance; the table of the module lists the transitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InstancePhase {
-    /// Its row is being written; if the node crashes before that, the instance does not exist. The number is the memory reserved for its
-    /// first start, in bytes.
+    /// The row is being written; the instance does not exist if the node crashes before the write. The number is the memory reserved for the first
+    /// start, in bytes.
     Recording(Option<u64>),
-    /// In the store only.
+    /// The instance is in the store only.
     Suspended,
-    /// Its world is under construction, from the template or from the saved state.
+    /// The world is under construction, from the template or from the saved state.
     Starting(StartingInstance),
-    /// Its world is stepped.
+    /// The world is being stepped.
     Active(ActiveInstance),
-    /// Its world has stopped and its state is being saved. It continues if that fails.
+    /// The world has stopped and its state is being saved. The world continues if the save fails.
     Suspending(ActiveInstance),
-    /// Its row is being deleted. A world that was stepped is stepped until the row is gone.
+    /// The row is being deleted. The world of a formerly active instance is stepped until the row is gone.
     Deleting(Option<ActiveInstance>),
 }
 
@@ -44,51 +44,51 @@ pub(super) struct StartingInstance {
     pub(super) local_ids: Range<u32>,
     /// Reserved memory; the reservation ends with the job.
     pub(super) reserved_bytes: u64,
-    /// First start after its creation; the instance is deleted if it fails.
+    /// True for the first start after the creation; the instance is deleted if this start fails.
     pub(super) is_first: bool,
-    /// Number of template changes before the start: a state that did not fit may fit a later template.
+    /// Number of template changes before the start: a state that does not fit this template may fit a later one.
     pub(super) revision: u64,
 }
 
-/// An instance whose world is in memory.
+/// Instance with its world in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ActiveInstance {
     /// Local ids of the world.
     pub(super) local_ids: Range<u32>,
-    /// Measured or expected memory, credited when the world is removed.
+    /// Measured or expected memory, released when the world is removed.
     pub(super) bytes: u64,
-    /// Sessions in the world, or whose circuit is entering or leaving it, as the gateway counts them.
+    /// Sessions in the world, including those that are entering or leaving it, as counted by the gateway.
     pub(super) occupants: u32,
-    /// Admissions that were ordered from the gateway and are not answered yet.
+    /// Orders to admit a visitor that the gateway has not answered.
     pub(super) admissions: u32,
-    /// Admissions since the start. The size of a visited world is representative of use.
+    /// Admissions since the start. The size of a visited world is representative of typical use.
     pub(super) visits: u32,
-    /// Admissions that the saved state contains.
+    /// Value of `visits` in the saved state.
     pub(super) visits_saved: u32,
-    /// Save under way, with the admissions that its state will contain.
+    /// Unfinished save, with the value of `visits` in its state.
     pub(super) saving: Option<(JobId, u32)>,
-    /// The last admission into the world. An earlier count of the occupants lacks its visitor.
+    /// The last admission into the world. A count of occupants from before it does not include its visitor.
     pub(super) last_admission: AdmissionNumber,
     /// Start of the time without occupants and admissions.
     pub(super) empty_since: Option<Instant>,
-    /// Before this time it is neither saved nor suspended: a visitor is expected, or the last attempt failed.
+    /// The instance is neither saved nor suspended before this time: a visitor is expected, or the last attempt failed.
     pub(super) spared_until: Instant,
-    /// Its suspension makes room for another world.
+    /// True if the suspension makes room for another world.
     pub(super) is_evicted: bool,
 }
 
 impl ActiveInstance {
-    /// True without occupants and without visitors on their way in.
+    /// True without occupants and without pending admissions.
     pub(super) const fn is_empty(&self) -> bool {
         self.occupants == 0 && self.admissions == 0
     }
 
-    /// True if it has had visitors that the saved state does not contain.
+    /// True if visitors have entered since the saved state.
     pub(super) const fn is_changed(&self) -> bool {
         self.visits != self.visits_saved
     }
 
-    /// True if it may be suspended now.
+    /// True if the instance may be suspended now.
     pub(super) fn is_evictable(&self, now: Instant) -> bool {
         self.is_empty() && self.spared_until <= now
     }
@@ -107,7 +107,7 @@ impl InstancePhase {
         }
     }
 
-    /// True if no job of the instance is under way.
+    /// True if no job determines the phase.
     pub(super) const fn is_settled(&self) -> bool {
         matches!(self, Self::Suspended | Self::Active(_))
     }
@@ -131,12 +131,12 @@ impl InstancePhase {
         }
     }
 
-    /// True while its world is stepped and no job of it is under way.
+    /// True while the world is stepped and no job determines the phase.
     pub(super) const fn is_active(&self) -> bool {
         matches!(self, Self::Active(_))
     }
 
-    /// Asserts that the diagram has this transition.
+    /// Asserts that the table of the module has this transition.
     pub(super) fn assert_transition(&self, world: WorldId, next: &Self) {
         let is_allowed = matches!(
             (self, next),

@@ -1,4 +1,4 @@
-//! Requests: resolution to an instance, and the effect in each phase.
+//! Requests: resolution of the instance, and the effect in each phase.
 
 use super::phase::{ActiveInstance, InstancePhase};
 use super::room::RoomOutcome;
@@ -10,12 +10,12 @@ use crate::capacity::Shortage;
 use ids::{AgentId, Instant, WorldId};
 use std::sync::Arc;
 
-/// Effect of a request that was tried.
+/// Result of an attempt to carry out a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// It has been answered, or waits for its instance.
+    /// The request has been answered, or waits for its instance.
     Taken,
-    /// It needs room for a world, which a suspension under way may make; otherwise the refusal is this.
+    /// The request needs room for a world, and an unfinished suspension may provide it; if not, this is the refusal.
     NeedsRoom(InstanceRefusal),
 }
 
@@ -29,7 +29,7 @@ pub(super) enum CreatedBy {
 }
 
 impl Registry {
-    /// Tries a request from its beginning. Without effect unless it is taken.
+    /// Tries a request from the beginning. No effect unless the result is [`Progress::Taken`].
     pub(super) fn try_request(
         &mut self,
         now: Instant,
@@ -59,7 +59,7 @@ impl Registry {
                 let ask = Ask::Enter { visitor: *visitor, position: None };
                 match new.owner.and_then(|owner| self.of_owner(owner, &new.template)) {
                     Some(world) => self.apply(now, world, id, ask),
-                    // An instance that could not be resumed for its visitor is not created for it either.
+                    // No instance is created for a visitor for whom it could not be resumed.
                     None if self.capacity.is_cpu_short() => Err(InstanceRefusal::Shortage(Shortage::Cpu)),
                     None => self.open(now, id, new, CreatedBy::Portal, ask),
                 }
@@ -72,7 +72,7 @@ impl Registry {
         }
     }
 
-    /// Creates an instance, then applies `ask`; a repeated request id finds the instance of the first request.
+    /// Creates an instance, then applies `ask`. A repeated request id resolves to the instance of the first request.
     fn open(
         &mut self,
         now: Instant,
@@ -86,7 +86,7 @@ impl Registry {
         if !(1..=NewInstance::NAME_BYTES_MAX).contains(&name.len()) || name.chars().any(link::is_misleading) {
             return Err(InstanceRefusal::Name);
         }
-        // Before the limits: a repeated request succeeds on a full node.
+        // This check precedes the limits: a repeated request succeeds on a full node.
         if let Some(&world) = self.by_id.get(&new.id) {
             let row = &self.record(world).row;
             let is_same = row.template.eq_ignore_ascii_case(&new.template) && row.owner == new.owner;
@@ -103,7 +103,7 @@ impl Registry {
             return Err(InstanceRefusal::Full(self.config.instances_max));
         }
         self.check_quotas(new, origin)?;
-        // Without CPU time it is created and stays suspended; without memory it is not created.
+        // With a CPU shortage the instance is created and stays suspended; with a memory shortage it is not created.
         let reserved = if self.capacity.is_cpu_short() {
             None
         } else {
@@ -128,7 +128,7 @@ impl Registry {
         Ok(Progress::Taken)
     }
 
-    /// Limits of the instances that one token, or portals, may create.
+    /// Checks the limits of instances per token and of instances created by portals.
     fn check_quotas(&self, new: &NewInstance, origin: CreatedBy) -> Result<(), InstanceRefusal> {
         let count = |is_it: &dyn Fn(&InstanceRow) -> bool| {
             self.instances.values().filter(|known| is_it(&known.row)).count()
@@ -151,14 +151,14 @@ impl Registry {
         Ok(())
     }
 
-    /// The instance of an owner and template.
+    /// Finds the instance of an owner and template.
     fn of_owner(&self, owner: AgentId, template: &str) -> Option<WorldId> {
         let is_it =
             |row: &InstanceRow| row.owner == Some(owner) && row.template.eq_ignore_ascii_case(template);
         self.instances.iter().find(|(_, record)| is_it(&record.row)).map(|(&world, _)| world)
     }
 
-    /// Applies a request to its instance, or has it wait until the instance settles.
+    /// Applies a request to its instance, or queues it until the instance settles.
     pub(super) fn apply(
         &mut self,
         now: Instant,
@@ -199,7 +199,7 @@ impl Registry {
         Ok(Progress::Taken)
     }
 
-    /// Orders that a settled instance's row is deleted. A world in memory is stepped until then.
+    /// Issues the deletion of a settled instance's row. A world in memory is stepped until the deletion has ended.
     pub(super) fn begin_delete(&mut self, world: WorldId) {
         let record = self.record_mut(world);
         let instance = record.row.id;
@@ -225,7 +225,7 @@ impl Registry {
         Ok(Progress::Taken)
     }
 
-    /// Brings a suspended instance into memory, after which `ask` is applied.
+    /// Starts a suspended instance, and applies `ask` once it is active.
     fn start(
         &mut self,
         now: Instant,

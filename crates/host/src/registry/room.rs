@@ -1,4 +1,4 @@
-//! Room for another world: memory, a slot among `active_max`, and local ids; evictions that make it.
+//! Room for another world: memory, one of `active_max` slots, and local ids; evictions that free them.
 
 use super::phase::{InstancePhase, StartingInstance};
 use super::{InstanceRefusal, Job, Registry, RequestId, TemplateFacts};
@@ -9,9 +9,9 @@ use std::sync::Arc;
 /// Result of an attempt to find room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RoomOutcome {
-    /// This number of bytes is reserved.
+    /// Number of reserved bytes.
     Reserved(u64),
-    /// A suspension under way may make room; otherwise the refusal is this.
+    /// An unfinished suspension may provide the room; if not, this is the refusal.
     Pending(InstanceRefusal),
 }
 
@@ -30,7 +30,7 @@ impl Registry {
         }
     }
 
-    /// Reserves memory and a slot for another world. CPU time comes first: no eviction relieves that shortage.
+    /// Reserves memory and a slot for another world. CPU time is checked first, because no eviction ends a CPU shortage.
     pub(super) fn acquire_slot(
         &mut self,
         now: Instant,
@@ -45,7 +45,7 @@ impl Registry {
         self.acquire_memory(now, template)
     }
 
-    /// Suspends the instance that has been empty the longest, unless enough suspensions for the waiting requests are under way.
+    /// Suspends the instance that has been empty for the longest time, unless the unfinished suspensions suffice for the waiting requests.
     fn evict(&mut self, now: Instant, why: InstanceRefusal) -> Result<RoomOutcome, InstanceRefusal> {
         if self.n_suspending > self.room_waiters.len() {
             return Ok(RoomOutcome::Pending(why));
@@ -65,8 +65,8 @@ impl Registry {
         Ok(RoomOutcome::Pending(why))
     }
 
-    /// Orders the start of a suspended instance, with memory that is reserved, for a request or as the first start of a new instance. The
-    /// reservation ends if local ids are short.
+    /// Issues the start of a suspended instance with reserved memory, for a request or as the first start of a new instance. A shortage of local ids
+    /// cancels the reservation.
     pub(super) fn begin_start(
         &mut self,
         now: Instant,

@@ -1,15 +1,15 @@
-//! End of the node: every instance in memory is suspended, occupied or not.
+//! Stop of the node: every instance in memory is suspended, whether occupied or not.
 
 use super::{InstancePhase, InstanceRecord, InstanceRefusal, Registry, SUSPEND_BATCH_MAX};
 use ids::{Instant, WorldId};
 use std::time::Duration;
 
-/// Attempts to save all instances.
+/// Maximum number of attempts to save all instances.
 pub(super) const STOP_TRIES_MAX: u32 = 5;
 /// Time between two attempts.
 const STOP_TRY_PERIOD: Duration = Duration::from_millis(700);
 
-/// Attempts to save all instances, once the node stops.
+/// Progress of the attempts to save all instances while the node stops.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StopProgress {
     tries_left: u32,
@@ -17,7 +17,7 @@ pub(super) struct StopProgress {
 }
 
 impl Registry {
-    /// Refuses waiting and later requests, and suspends every instance in memory, occupied or not.
+    /// Refuses waiting and later requests, and suspends every instance in memory, whether occupied or not.
     pub fn begin_stop(&mut self, now: Instant) {
         self.now = now;
         if self.stopping.is_some() {
@@ -31,8 +31,8 @@ impl Registry {
         self.go_on_stopping();
     }
 
-    /// True once the node may stop: no instance is complete in memory, or each attempt to save them has failed; and nothing is being
-    /// written. Worlds under construction are not waited for: nothing of them can be lost.
+    /// True once the node may stop: no complete instance is in memory, or all attempts to save have failed; and no write is unfinished. Worlds under
+    /// construction do not delay the stop, because they hold no unsaved state.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         let Some(stop) = self.stopping else { return false };
@@ -40,7 +40,7 @@ impl Registry {
         is_over && !self.is_busy() && self.noting.is_none()
     }
 
-    /// Suspends the instances that became active meanwhile or could not be saved.
+    /// Suspends the instances that have become active since the last attempt or could not be saved.
     pub(super) fn go_on_stopping(&mut self) {
         let Some(stop) = self.stopping else { return };
         let is_due = stop.tries_left > 0 && self.now >= stop.next_try_at;
@@ -55,7 +55,7 @@ impl Registry {
         }
     }
 
-    /// True while a job is under way that does not construct a world.
+    /// True while a job other than the construction of a world is unfinished.
     fn is_busy(&self) -> bool {
         let is_start = |worlds: &Vec<WorldId>| {
             worlds.iter().all(|world| matches!(self.record(*world).phase, InstancePhase::Starting(_)))
