@@ -1,4 +1,4 @@
-//! Rows of a batch under construction.
+//! Encoding of the rows of a batch.
 
 use crate::load::{RegionIds, RowContents};
 use crate::rows::{content_of, push_body, push_state};
@@ -6,23 +6,23 @@ use ids::LocalId;
 use link::{PrimMotion, VersionedBody};
 use store::{DocumentChanges, LandChanges, RegionChanges};
 
-/// Prims up to which the memory of a batch is reused; the memory of an import is freed.
+/// Maximum number of prims of a batch whose memory is reused; the memory of larger batches, such as imports, is freed.
 pub(crate) const SPARE_PRIMS_MAX: usize = 4_096;
-/// Bytes of rows up to which the memory of a batch is reused.
+/// Maximum size of the rows of such a batch, in bytes.
 const SPARE_BYTES_MAX: usize = 1 << 20;
 
-/// Knowledge of an object's rows.
+/// Known state of an object's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnDisk {
-    /// No rows.
+    /// The object has no rows.
     Nothing,
-    /// Rows of unknown content: a save is under way or has failed, or they are damaged.
+    /// A save is unfinished or has failed, or the rows are damaged.
     Unknown,
-    /// Rows with these contents.
+    /// The rows have these contents.
     Rows(RowContents),
 }
 
-/// Memory for the values of an object.
+/// Buffers for the encoded values of an object.
 #[derive(Debug, Default)]
 pub(crate) struct Values {
     body: Vec<u8>,
@@ -44,7 +44,7 @@ impl Values {
         RowContents { body: content_of(&self.body), state: content_of(&self.state) }
     }
 
-    /// Adds the rows of the object that was encoded last, as far as the disk has others.
+    /// Adds the rows of the last encoded object that differ from those on the disk.
     pub(crate) fn push_changed(
         &self,
         id: LocalId,
@@ -65,7 +65,7 @@ impl Values {
     }
 }
 
-/// Empties the changes of a batch, and keeps their memory up to the size of an ordinary one.
+/// Clears the changes of a batch. The memory is kept unless the batch was larger than usual.
 pub(crate) fn recycle(mut changes: RegionChanges) -> RegionChanges {
     let RegionChanges { row, bodies, states, gone, land, documents, held, worn, aside } = &mut changes;
     let n_bytes = bodies.n_bytes() + states.n_bytes();

@@ -1,4 +1,4 @@
-//! A look through a region's rows that begins no world and changes nothing.
+//! Read-only check of a region's rows without a world.
 
 use crate::load::{DamagedObject, LoadError, LoadedObjects, Loading, RegionIds, load};
 use crate::load_land::{DamagedLand, NewLand, load_land};
@@ -10,30 +10,30 @@ use prim::Body;
 use std::sync::Arc;
 use store::{HeldRow, StoredRegion, WornRow};
 
-/// An object that cannot be read, with its owner.
+/// An unreadable object, with its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlawedObject {
     /// The object.
     pub object: DamagedObject,
-    /// Its owner, if the row of its body is readable.
+    /// Owner of the object, if the row of its body is readable.
     pub owner: Option<AgentId>,
 }
 
 /// Findings in the rows of a region.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegionCheck {
-    /// Objects that a world would begin with.
+    /// Number of objects that a world would start with.
     pub objects: StoredObjects,
-    /// Objects that would be missing, in the order of their local ids. Rows that the store found damaged are in [`StoredRegion::damages`], and the other row
-    /// of such an object leads to an entry here.
+    /// Objects that would be missing, in the order of their local ids. Rows that the store found damaged are in [`StoredRegion::damages`]; the other row of
+    /// such an object causes an entry here.
     pub damaged: Vec<FlawedObject>,
-    /// Prims that would have another place in a linkset, because others of it are missing.
+    /// Number of prims whose place in a linkset would change because other prims are missing.
     pub n_mended: usize,
     /// Rows of the land that would be replaced, if the description of the land was given.
     pub damaged_land: Vec<DamagedLand>,
 }
 
-/// Decodes the rows of a region, and its land where `land` describes the ground that it lies on.
+/// Decodes the rows of a region's objects, and the rows of its land if `land` describes the ground.
 ///
 /// # Errors
 /// [`LoadError`]: a row of another build.

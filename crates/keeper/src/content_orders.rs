@@ -1,17 +1,17 @@
-//! Orders to give items of prims other content: on to the world, again after lost frames, and answered once the region on the disk has what the world made of them.
+//! Orders to replace the content of items in prims. They are sent to the world, again after lost frames, and answered once the stored region contains their effect.
 //!
-//! They have no effect in the store beside the rows of their prims, and need no ticket: the world answers a repeated order as before. All go out in the
-//! order in which they came, so that of two for one item the later one counts.
+//! The orders change only the rows of their prims in the store, and need no ticket: the world answers a repeated order as before. They are sent in the
+//! order of arrival, so that the later one of two orders for an item takes effect.
 
 use crate::escrow::{OrderKey, RestoreError, RestoreOutcome};
 use ids::Instant;
 use link::{Action, ContentReplacement, EditRefusal, Event};
 use std::collections::VecDeque;
 
-/// Orders of one region that are not answered, at most.
+/// Maximum number of unanswered orders of one region.
 const ORDERS_MAX: usize = 256;
 
-/// Orders of one region.
+/// Unanswered orders of one region.
 #[derive(Debug, Default)]
 pub(crate) struct ReplacementOrders {
     /// Orders, the oldest first.
@@ -25,21 +25,21 @@ struct Ordered {
     progress: Progress,
 }
 
-/// Way of an order. The times belong to the frames with its content.
+/// Progress of an order. The times are those of the frames with its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
-    /// The order is to be sent to the world.
+    /// The order has not been sent.
     Due,
-    /// The world has the order.
+    /// The order has been sent.
     Sent,
-    /// A frame has its content.
+    /// A frame contains the new content.
     Shown(Instant),
-    /// The batch under way has its content.
+    /// The batch that is being saved contains the new content.
     Flown(Instant),
 }
 
 impl ReplacementOrders {
-    /// Takes an order, which [`Self::send`] hands to the world.
+    /// Accepts an order, which [`Self::send`] sends to the world.
     pub(crate) fn add(&mut self, order: ContentReplacement) -> Result<(), RestoreError> {
         if self.orders.iter().any(|known| known.order.asset == order.asset) {
             return Err(RestoreError::Twice);
@@ -51,7 +51,7 @@ impl ReplacementOrders {
         Ok(())
     }
 
-    /// Hands out the orders that are due, until there is no room for more.
+    /// Sends the orders that are due, until there is no room.
     pub(crate) fn send(&mut self, mut send: impl FnMut(Action) -> bool) {
         for Ordered { order, progress } in &mut self.orders {
             if *progress == Progress::Due {
@@ -63,7 +63,7 @@ impl ReplacementOrders {
         }
     }
 
-    /// Takes the answers of a frame that follows the one before.
+    /// Handles the answers in the next frame.
     pub(crate) fn take_events(&mut self, now: Instant, events: &[Event]) {
         for event in events {
             let Event::Rezzed { order, refusal } = event else { continue };
@@ -76,12 +76,12 @@ impl ReplacementOrders {
         }
     }
 
-    /// Takes note of a gap in the frames, or of a later epoch: answers may be lost, or the content with the ticks of an earlier epoch. All orders go out again.
+    /// Handles a gap in the frames or a later epoch: answers, or content of the earlier epoch's last ticks, may be lost. All orders are sent again.
     pub(crate) fn take_snapshot(&mut self) {
         self.orders.iter_mut().for_each(|ordered| ordered.progress = Progress::Due);
     }
 
-    /// Time of the first content that no batch has; `None` without any.
+    /// Time of the first new content that is in no batch; `None` without such content.
     pub(crate) fn since(&self) -> Option<Instant> {
         let shown = self.orders.iter().filter_map(|ordered| match ordered.progress {
             Progress::Shown(at) => Some(at),
@@ -90,7 +90,7 @@ impl ReplacementOrders {
         shown.min()
     }
 
-    /// A batch is handed out, with all content that frames have shown.
+    /// Records that a batch contains all content of the frames so far.
     pub(crate) fn begin_batch(&mut self) {
         for Ordered { progress, .. } in &mut self.orders {
             if let Progress::Shown(at) = *progress {
@@ -99,7 +99,7 @@ impl ReplacementOrders {
         }
     }
 
-    /// The batch under way has ended. After a failure the rows may be on the disk or not, and another batch follows.
+    /// Records the end of the batch. After a failure the rows may or may not be on the disk, and another batch follows.
     pub(crate) fn end_batch(&mut self, is_saved: bool) {
         if is_saved {
             let is_flown = |ordered: &Ordered| matches!(ordered.progress, Progress::Flown(_));
@@ -115,7 +115,7 @@ impl ReplacementOrders {
         }
     }
 
-    /// The next outcome.
+    /// Returns the next outcome.
     pub(crate) fn poll_outcome(&mut self) -> Option<RestoreOutcome> {
         self.outcomes.pop_front()
     }

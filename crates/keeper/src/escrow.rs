@@ -1,8 +1,8 @@
-//! Transfers between a region and the store: their effects on held objects and inventories as far as the disk lacks them, and the node's orders that belong to them.
+//! Transfers between a region and the store: their unsaved effects on held objects and inventories, and the node's orders that cause transfers.
 //!
-//! Effects are a log in the order of the tickets. A batch has all of it, with the objects of the same frame, so that a ticket has all of its effects on the
-//! disk or none. [`Escrow`] forgets them once they are on the disk, and lets the world forget them, too. What it remembers beyond that, for a world that goes back
-//! to a checkpoint, is in `recent`.
+//! Effects form a log in the order of the tickets. Each batch contains the whole log with the objects of the same frame, so that either all effects of a ticket
+//! are on the disk or none. [`Escrow`] removes saved effects from the log, and orders the world to discard them. `recent` keeps saved transfers for longer, for a
+//! world that is reset to a checkpoint.
 
 mod recent;
 
@@ -20,81 +20,81 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use store::{HeldChange, HeldRow, Item, ItemEffect, ItemOrigin};
 
-/// Orders to put objects into one region that the world has not answered, at most.
+/// Maximum number of unanswered orders to insert objects into one region.
 pub(crate) const ORDERS_MAX: usize = 256;
 
-/// An order for an object that the store holds, or that an item describes: [`Keeper::order_restore`](crate::Keeper::order_restore).
+/// An order to insert an object that the store holds, or the object of an item: [`Keeper::order_restore`](crate::Keeper::order_restore).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RestoreOrder {
     /// The object.
     pub source: RestoreSource,
     /// As in [`Restoration::place`].
     pub place: RestorePlace,
-    /// As in [`Restoration::ids`]. No two orders have the same.
+    /// As in [`Restoration::ids`], unique among all orders.
     pub ids: Uuid,
 }
 
 /// The object of an order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RestoreSource {
-    /// An object that the store holds in a row, marked for this region: [`store::Store::take_held`].
+    /// Object that the store holds in a row, marked for this region: [`store::Store::take_held`].
     Held(HeldRow),
-    /// The object of an item that goes with it, marked for this region: [`store::Store::mark_item`].
+    /// Object of an item that leaves the inventory, marked for this region: [`store::Store::mark_item`].
     Item {
         /// Key of the mark.
         key: HeldKey,
         /// Owner of the item.
         owner: AgentId,
-        /// The item as it is.
+        /// The item in its present state.
         item: Box<Item>,
         /// The object.
         object: Arc<HeldObject>,
     },
-    /// The object of an item that stays.
+    /// Object of an item that stays in the inventory.
     Copy(Arc<HeldObject>),
-    /// The object of an item in a prim of the region, as in [`ContentRezzing`].
+    /// Object of an item in a prim of the region, as in [`ContentRezzing`].
     Content {
         /// Id of the prim.
         holder: Uuid,
-        /// The item as it is there.
+        /// The item as it is in the prim.
         item: Arc<ContentItem>,
-        /// The object, as its user would have it.
+        /// The object as the rezzing user would own it.
         object: Arc<HeldObject>,
     },
 }
 
-/// An order for an item that goes into a prim: [`Keeper::order_item`](crate::Keeper::order_item).
+/// An order to put an item into a prim: [`Keeper::order_item`](crate::Keeper::order_item).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItemOrder {
-    /// The item as it is with its owner, marked for this region: [`store::Store::mark_item`]. `None` for a copy of one that stays, and for a new one: then
+    /// Owner and item, marked for this region: [`store::Store::mark_item`]. `None` for a copy of an item that stays, and for a new item; then
     /// `restoration` has no mark, either.
     pub marked: Option<(AgentId, Box<Item>)>,
-    /// Prim, user, mark, and the item as it comes into the prim: [`content_of`](crate::content_of).
+    /// Prim, user, mark, and the item in the form that the prim receives: [`content_of`](crate::content_of).
     pub restoration: ItemRestoration,
 }
 
-/// An order, by the mark of its object or item; without a mark by [`RestoreOrder::ids`], by the item's id in the prim, or by the asset.
+/// Key of an order: the mark of its object or item; without a mark [`RestoreOrder::ids`], the item's id in the prim, or the asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OrderKey {
-    /// Key of an order for a marked object or item.
+    /// Order with a mark.
     Marked(HeldKey),
-    /// Key of another order.
+    /// Order without a mark.
     Copy(Uuid),
 }
 
 /// An order of any kind: [`Keeper::order`](crate::Keeper::order).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Order {
-    /// An order for an object.
+    /// Insert an object.
     Object(RestoreOrder),
-    /// An order for an item that goes into a prim.
+    /// Put an item into a prim.
     Item(ItemOrder),
-    /// An order for other content of an item of a prim.
+    /// Replace the content of an item in a prim.
     Content(ContentReplacement),
 }
 
 impl Order {
-    /// Its key.
+    /// Key of the order.
     #[must_use]
     pub fn key(&self) -> OrderKey {
         match self {
@@ -106,7 +106,7 @@ impl Order {
 }
 
 impl ItemOrder {
-    /// Its key.
+    /// Key of the order.
     #[must_use]
     pub fn key(&self) -> OrderKey {
         let ItemRestoration { key, item, .. } = &self.restoration;
@@ -115,7 +115,7 @@ impl ItemOrder {
 }
 
 impl RestoreOrder {
-    /// Its key.
+    /// Key of the order.
     #[must_use]
     pub const fn key(&self) -> OrderKey {
         match &self.source {
@@ -126,16 +126,16 @@ impl RestoreOrder {
     }
 }
 
-/// Reasons to refuse an order. The mark of the object is to be taken back, unless it belongs to another order.
+/// Reasons for which an order is not accepted. The caller removes the mark of the object, unless it belongs to another order.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// Too many orders are under way.
+    /// Too many orders are unanswered.
     #[error("{ORDERS_MAX} objects are on their way into the region; try again in a moment")]
     Busy,
-    /// The object is on its way already, and the mark belongs to the order under way.
+    /// An earlier order for the same object or item is unanswered, and the mark belongs to it.
     #[error("it is on its way into the region")]
     Twice,
-    /// The item came by a ticket that is undone: the region has its object, and the disk loses the item.
+    /// The item was created by a ticket that is undone: the region has its object again, and the item will be deleted.
     #[error("the region has gone back to a time when the object lay there")]
     Undone,
     /// The value of the object cannot be decoded.
@@ -143,12 +143,12 @@ pub enum RestoreError {
     Row(#[from] RowError),
 }
 
-/// Outcome of an order: of a marked object or item, and of content, once it is on the disk; of another one once a frame has shown it.
+/// Outcome of an order. It follows the save for a marked object or item and for content, and the frame with the answer for other orders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoreOutcome {
     /// The order.
     pub order: OrderKey,
-    /// The world's reason to refuse it; `None` if the object is in the region.
+    /// The world's reason for a refusal; `None` if the object is in the region.
     pub refusal: Option<EditRefusal>,
 }
 
@@ -156,19 +156,19 @@ pub struct RestoreOutcome {
 #[derive(Debug)]
 pub(crate) struct Escrow {
     region: WorldId,
-    /// Seconds since 1970 at the begin of the keeper's time.
+    /// Seconds since 1970 at [`Instant::ZERO`].
     unix_start_s: i64,
-    /// The last ticket that was seen.
+    /// The last ticket in the frames.
     last: Ticket,
-    /// The last ticket with its effects on the disk.
+    /// The last ticket whose effects are on the disk.
     stored: Ticket,
     log: Vec<Logged>,
     orders: BTreeMap<OrderKey, Ordered>,
     recent: RecentTransfers,
     outcomes: VecDeque<RestoreOutcome>,
-    /// The order to settle all tickets up to `stored` is due.
+    /// True until the world has the order to settle all tickets up to `stored`.
     is_settle_due: bool,
-    /// Ticket by which the world has reported that it has gone back, until the order to settle it is sent. The world carries out no other order before.
+    /// Ticket with which the world has reported an undo, until the order to settle it is sent. The world carries out no other order before that.
     undone: Option<Ticket>,
 }
 
@@ -188,19 +188,19 @@ struct Ordered {
     is_sent: bool,
 }
 
-/// Former place of an order's object or item, which goes back there if the order is undone.
+/// Former place of the object or item of an order. It returns there if the order is undone.
 #[derive(Debug)]
 enum Former {
-    /// A row.
+    /// A row of a held object.
     Row(HeldRow),
-    /// An item of this owner's that goes.
+    /// An item of this owner that leaves the inventory.
     Item(AgentId, Box<Item>),
-    /// An item that stays, or one in a prim: the world has that again when it goes back.
+    /// An item that stays, or an item in a prim: a world that is reset to a checkpoint has that item again.
     Copy,
 }
 
 impl Escrow {
-    /// Transfers of a region whose rows have the effects up to this ticket.
+    /// Creates the escrow of a region whose rows have the effects of all tickets up to `stored`.
     pub(crate) fn new(region: WorldId, unix_start_s: i64, stored: Ticket) -> Self {
         Self {
             region,
@@ -216,14 +216,14 @@ impl Escrow {
         }
     }
 
-    /// Takes the transfers of a frame that follows the one before; transfers of worn objects with the objects of the region.
+    /// Applies the transfers of the next frame; `worn` receives those of worn objects.
     pub(crate) fn take_events(&mut self, now: Instant, events: &[Event], worn: &mut TrackedWorn) {
         for event in events {
             match event {
                 Event::Transfer(ticket, transfer) => self.take(now, *ticket, transfer, worn),
                 Event::Rezzed { order, refusal } => {
                     let order = OrderKey::Copy(*order);
-                    // An order that went out again is answered again.
+                    // An order that was sent twice is answered twice.
                     if self.orders.remove(&order).is_some() {
                         self.outcomes.push_back(RestoreOutcome { order, refusal: *refusal });
                     }
@@ -233,8 +233,8 @@ impl Escrow {
         }
     }
 
-    /// Takes all transfers that the world has not forgotten, after a gap or in a later epoch. Orders that have no answer among them may be lost, and go
-    /// out again: the world carries each out once. One that has gone back ignores those that come before this is settled.
+    /// Applies all transfers that the world still remembers, after a gap or in a later epoch. Orders without an answer among them may be lost and are
+    /// sent again: the world carries each order out once. A world that was reset to a checkpoint ignores orders until the undo is settled.
     pub(crate) fn take_snapshot(
         &mut self,
         now: Instant,
@@ -243,7 +243,7 @@ impl Escrow {
     ) {
         self.is_settle_due |= transfers.first().is_some_and(|(ticket, _)| *ticket <= self.stored);
         for (ticket, transfer) in transfers {
-            // Known already, if the world has lost the order to settle it.
+            // The undo may be known already, if the world has lost the order to settle it.
             if matches!(transfer, Transfer::Undone { .. }) {
                 self.undone = self.undone.max(Some(*ticket));
             }
@@ -252,13 +252,13 @@ impl Escrow {
         self.orders.values_mut().for_each(|order| order.is_sent = false);
     }
 
-    /// The last ticket that was seen, with all effects that the disk lacks, and the times at which they were seen.
+    /// Returns the last ticket in the frames, all unsaved effects, and the time of the frame of each effect.
     pub(crate) fn batch(&self) -> (Ticket, Vec<(Ticket, HeldChange)>, Vec<Instant>) {
         let changes = self.log.iter().map(|logged| (logged.ticket, logged.change.clone()));
         (self.last, changes.collect(), self.log.iter().map(|logged| logged.seen_at).collect())
     }
 
-    /// Notes that the effects up to a ticket are on the disk.
+    /// Records that the effects of all tickets up to this one are on the disk.
     pub(crate) fn note_saved(&mut self, ticket: Ticket) {
         if ticket <= self.stored {
             return;
@@ -270,12 +270,12 @@ impl Escrow {
         self.settle_without_effects();
     }
 
-    /// Notes the effects of a save on inventories.
+    /// Records the effects of a save on inventories.
     pub(crate) fn note_items(&mut self, effects: &[ItemEffect]) {
         effects.iter().for_each(|effect| self.recent.note_item(effect));
     }
 
-    /// True if an effect on a worn object of the user is not on the disk.
+    /// True if an effect on a worn object of the user is unsaved.
     pub(crate) fn has_worn_of(&self, owner: AgentId) -> bool {
         self.log.iter().any(|logged| match &logged.change {
             HeldChange::PutOn(arrival) => arrival.origin.owner == owner,
@@ -288,12 +288,12 @@ impl Escrow {
         })
     }
 
-    /// Time of the first transfer that is not on the disk.
+    /// Time of the first unsaved transfer.
     pub(crate) fn since(&self) -> Option<Instant> {
         self.log.first().map(|logged| logged.seen_at)
     }
 
-    /// Takes an order, which [`Self::send_orders`] hands to the world.
+    /// Accepts an order, which [`Self::send_orders`] sends to the world.
     pub(crate) fn order(&mut self, order: RestoreOrder) -> Result<(), RestoreError> {
         let key = order.key();
         let item = match &order.source {
@@ -323,7 +323,7 @@ impl Escrow {
         Ok(())
     }
 
-    /// Takes an order for an item of a prim, likewise.
+    /// Accepts an order to put an item into a prim.
     pub(crate) fn order_item(&mut self, order: ItemOrder) -> Result<(), RestoreError> {
         let key = order.key();
         self.check_order(key, order.marked.as_ref().map(|(_, item)| item.id))?;
@@ -347,8 +347,8 @@ impl Escrow {
         Ok(())
     }
 
-    /// Hands out the order to settle the tickets on the disk, if it is due. False if no other order may go out: there is no room, or the world has gone back and ignores it until
-    /// that is settled.
+    /// Sends the order to settle saved tickets, if it is due. Returns false if no other order may be sent: `send` has no room, or the world ignores orders until its
+    /// undo is settled.
     pub(crate) fn send_settlement(&mut self, mut send: impl FnMut(Action) -> bool) -> bool {
         if self.is_settle_due {
             if !send(Action::Settle(self.stored)) {
@@ -361,10 +361,10 @@ impl Escrow {
         self.undone.is_none()
     }
 
-    /// Hands out the orders that are due, until there is no room for more.
+    /// Sends the orders that are due, until `send` has no room.
     ///
-    /// An order waits until the last transfer of its object is settled: until then the world ignores it as answered. Such an order exists if the store
-    /// carried out a save that counts as failed.
+    /// An order waits until the last transfer of its object is settled: until then the world takes it for an answered one and ignores it. Such an
+    /// order exists if the store has carried out a save that was reported as failed.
     pub(crate) fn send_orders(&mut self, mut send: impl FnMut(Action) -> bool) {
         let answers = self.log.iter().filter_map(|logged| logged.outcome.as_ref());
         let unsettled: Vec<OrderKey> = answers.map(|outcome| outcome.order).collect();
@@ -379,7 +379,7 @@ impl Escrow {
         }
     }
 
-    /// The next outcome of an order.
+    /// Returns the next outcome of an order.
     pub(crate) fn poll_outcome(&mut self) -> Option<RestoreOutcome> {
         self.outcomes.pop_front()
     }
@@ -450,8 +450,8 @@ impl Escrow {
         self.log(now, change, None);
     }
 
-    /// Settles tickets without effects, if the disk has all effects of those before them: no batch is written for their sake. Tickets that no row has are
-    /// given again after the end of the process.
+    /// Settles tickets without effects once all effects of earlier tickets are on the disk, since no batch is written for them alone. Tickets that are in
+    /// no row are assigned again by the next process.
     fn settle_without_effects(&mut self) {
         if self.log.is_empty() && self.stored < self.last {
             self.stored = self.last;
@@ -466,10 +466,11 @@ impl Escrow {
         self.log(now, HeldChange::InsertItem(Box::new(content_transfer(origin, held))), None);
     }
 
-    /// Takes the effects of tickets back: objects that had left the region are in it, and those that had come into it are held again, or are items again.
+    /// Reverts the effects of tickets: objects that had left the region are in the region again, and objects that had entered it are held rows or items
+    /// again.
     ///
-    /// An order for an item that had come by one of these tickets is refused: the region has the object. So is a later one, since the disk has the item until the
-    /// undo is saved.
+    /// An order for an item that was created by one of these tickets is refused, because the region has the object. Later orders for the item are refused too,
+    /// because it stays on the disk until the undo is saved.
     fn undo(&mut self, now: Instant, first: Ticket, last: Ticket, tracked: &mut TrackedWorn) {
         self.undone = Some(self.last);
         self.log(now, HeldChange::Undo { first, last }, None);
@@ -505,7 +506,7 @@ impl Escrow {
         self.undo_worn(now, worn, tracked);
     }
 
-    /// Takes changes of hands back: objects that were put on lie on the ground, and others are worn.
+    /// Reverts changes between worn and not worn: objects that were attached lie on the ground again, and the others are worn again.
     fn undo_worn(&mut self, now: Instant, undone: Vec<RecentWorn>, tracked: &mut TrackedWorn) {
         let (put_on, ended): (Vec<RecentWorn>, Vec<RecentWorn>) =
             undone.into_iter().partition(|recent| matches!(recent.change, RecentWornChange::PutOn));

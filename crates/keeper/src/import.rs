@@ -1,6 +1,6 @@
-//! Linksets of a region file among the objects of a region that no world runs.
+//! Import of linksets of a region file into a stored region that is not running.
 //!
-//! A running world takes linksets as commands ([`link::ObjectCommand::Insert`]); here the same is done to stored objects.
+//! A running world inserts linksets by commands ([`link::ObjectCommand::Insert`]); this module inserts them into stored objects.
 
 use crate::load::RegionIds;
 use ids::{LocalId, Uuid};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Prims of a linkset, the root first.
 pub type Linkset = Vec<(PrimMotion, VersionedBody)>;
 
-/// Linksets of some objects, in the order of their roots; the parts of each in the order of their numbers.
+/// Linksets of a set of objects, in the order of their roots, with the child prims in the order of their link numbers.
 #[must_use]
 pub fn linksets(objects: &StoredObjects) -> Vec<Linkset> {
     let mut by_root: BTreeMap<LocalId, BTreeMap<u8, (PrimMotion, VersionedBody)>> = BTreeMap::new();
@@ -25,9 +25,9 @@ pub fn linksets(objects: &StoredObjects) -> Vec<Linkset> {
 /// Result of an import.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// The new objects, for the frame after the one with the former ones.
+    /// The new objects, for the frame after the frame of the existing objects.
     pub changes: Vec<ObjectChange>,
-    /// Prims that got another id, since other objects have theirs.
+    /// Number of prims with a new id, because existing objects have the original ids.
     pub n_renamed: usize,
 }
 
@@ -39,15 +39,15 @@ pub struct NoRoom {
     pub n_there: usize,
     /// Prims of the import.
     pub n_new: usize,
-    /// Prims that the region may have.
+    /// Maximum number of prims of the region.
     pub n_max: usize,
 }
 
-/// Gives linksets local ids of a region, and ids of their own where other objects have theirs. `random` chooses those ids and all versions: a
+/// Assigns local ids of a region to linksets, and new ids to prims whose ids exist in the region. `random` supplies these ids and all versions: a
 /// viewer may have cached another state of an object with the same id.
 ///
 /// # Errors
-/// [`NoRoom`] beyond `n_max` prims, or without local ids.
+/// [`NoRoom`] for more than `n_max` prims, or without free local ids.
 pub fn import(
     there: &StoredObjects,
     ids: &RegionIds,
@@ -63,7 +63,7 @@ pub fn import(
     if known.len() + n_new > n_max {
         return Err(no_room);
     }
-    // Ids that rest are free: no client is here that could have missed a removal.
+    // Resting ids are free: the region has no client that could have missed a removal.
     let resting = there.kept.resting.iter().map(|&(place, _)| ids.kept.start + place);
     let mut free = (ids.kept.start + there.kept.n_used..ids.kept.end).chain(resting).map(LocalId);
     let mut imported = Imported { changes: Vec::with_capacity(n_new), n_renamed: 0 };

@@ -1,6 +1,6 @@
-//! Objects that leave a region for an inventory, as items: their folders, names, flags and masks, and the bytes of their assets.
+//! Conversion of objects that leave a region into inventory items: folder, name, flags and masks of the item, and the bytes of its asset.
 //!
-//! The row of an object becomes an item behind the keeper, where its asset is encoded: [`itemize`]. A batch that is repeated becomes the same items.
+//! [`itemize`] converts the rows of a batch after the keeper has returned it, and encodes the assets. A repeated batch yields equal items.
 
 use crate::rows::held_object;
 use ids::{AgentId, HeldKey, Ticket, Uuid, WorldId};
@@ -12,27 +12,27 @@ use store::{
     AssetHash, AssetRow, FolderChoice, HeldChange, HeldRow, Item, ItemOrigin, ItemTransfer, Permissions, Sale,
 };
 
-/// Type of an object, for assets, items and folders.
+/// Type code of objects, for assets, items and folders.
 const OBJECT: i8 = 6;
-/// Types of folders.
+/// Type codes of folders.
 const TRASH: i8 = 14;
 const LOST_AND_FOUND: i8 = 16;
-/// Type of landmarks, for items.
+/// Type code of landmarks, for items.
 const LANDMARK: i8 = 3;
 
 /// Flag of an item whose object has several linksets.
 const HAS_SEVERAL_LINKSETS: u32 = 1 << 21;
 
-/// Rights that contents of a prim withhold from the prim.
+/// Rights to a prim that its contents can restrict.
 const OF_CONTENTS: Mask = Mask::of_bits(Mask::COPY.bits() | Mask::TRANSFER.bits() | Mask::EXPORT.bits());
-/// The rights of the next owner to all contents are in the lowest four bits of an item's masks, shifted by this (*folded*).
+/// Shift of the next owner's rights to all contents, which are in the lowest four bits of an item's masks (*folded*).
 const FOLD_SHIFT: u32 = 13;
 const FOLDED: u32 = 0xF;
 
-/// Bytes of an asset that a batch names. They have to be on the disk before the batch is saved.
+/// Bytes of an asset that a batch refers to. They must be on the disk before the batch is saved.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AssetBytes {
-    /// Their hash.
+    /// Hash of the bytes.
     pub hash: AssetHash,
     /// The bytes.
     pub bytes: Vec<u8>,
@@ -50,13 +50,14 @@ impl fmt::Debug for AssetBytes {
 pub struct Itemized {
     /// Bytes of the assets.
     pub assets: Vec<AssetBytes>,
-    /// Objects that could not be encoded, with the reasons. They stay in rows.
+    /// Objects that could not be encoded, with the reasons. They remain held rows.
     pub failed: Vec<(HeldKey, String)>,
 }
 
-/// Makes items of the objects in a batch that are for an inventory. An inventory may refuse one: then the store keeps the row.
+/// Converts the objects in a batch whose destination is an inventory into items. The store keeps the row of an object whose item the inventory
+/// refuses.
 ///
-/// `encode` gives an object's asset, equal bytes for equal objects.
+/// `encode` returns an object's asset, equal bytes for equal objects.
 pub fn itemize<E: fmt::Display>(
     region: WorldId,
     held: &mut [(Ticket, HeldChange)],
@@ -65,7 +66,7 @@ pub fn itemize<E: fmt::Display>(
     let mut itemized = Itemized::default();
     for (ticket, change) in held {
         let HeldChange::Insert(row) = change else { continue };
-        // Another key belongs to an object that is put back into its row.
+        // A different key belongs to an object that returns to its row.
         if row.key != (HeldKey { region, ticket: *ticket }) {
             continue;
         }
@@ -89,12 +90,12 @@ pub fn itemize<E: fmt::Display>(
     itemized
 }
 
-/// The transfer by which an object of a row comes into an inventory.
+/// The transfer of a held object into an inventory.
 pub(crate) const fn origin_of(row: &HeldRow) -> ItemOrigin {
     ItemOrigin { key: row.key, owner: row.owner, held_s: row.held_s }
 }
 
-/// The row of an asset of an object, with its hash and length.
+/// The row of an object's asset, with hash and length.
 pub(crate) fn asset_row(object: &HeldObject, (hash, len): (AssetHash, usize), created_s: i64) -> AssetRow {
     AssetRow {
         id: Uuid::nil(),
@@ -108,7 +109,7 @@ pub(crate) fn asset_row(object: &HeldObject, (hash, len): (AssetHash, usize), cr
     }
 }
 
-/// An object with an asset of this hash and length.
+/// The origin of an object with an asset of this hash and length.
 fn object_transfer(row: &HeldRow, object: &HeldObject, content: (AssetHash, usize)) -> ItemTransfer {
     let asset = asset_row(object, content, row.held_s);
     ItemTransfer {
@@ -124,10 +125,10 @@ fn object_transfer(row: &HeldRow, object: &HeldObject, content: (AssetHash, usiz
 
 fn folder_of(object: &HeldObject) -> FolderChoice {
     let (wanted, type_default) = match object.kind {
-        // Worn as no item.
+        // A worn object without an item.
         _ if object.is_worn => (Uuid::nil(), LOST_AND_FOUND),
         DerezKind::Take | DerezKind::TakeCopy => (object.folder, OBJECT),
-        // Without the item that it was to replace.
+        // Reached if the item that the object should replace does not exist.
         DerezKind::Save => (Uuid::nil(), OBJECT),
         DerezKind::Trash => (Uuid::nil(), TRASH),
         DerezKind::Return | DerezKind::Delete => (Uuid::nil(), LOST_AND_FOUND),
@@ -135,7 +136,7 @@ fn folder_of(object: &HeldObject) -> FolderChoice {
     FolderChoice { wanted, type_default }
 }
 
-/// The item of an object. Its prims are its owner's by now, with that user's masks.
+/// The item of an object. The prims already have the owner of the item, with that user's masks.
 pub(crate) fn item_of(object: &HeldObject, created_s: i64) -> Item {
     let (_, root) = object.root().expect("a row has at least one prim");
     let root = &root.body;
@@ -173,7 +174,7 @@ pub(crate) fn item_of(object: &HeldObject, created_s: i64) -> Item {
     }
 }
 
-/// The maker of all roots; none if they have several.
+/// The creator of all roots; the null id if the creators differ.
 fn creator_of(object: &HeldObject) -> AgentId {
     let roots = object.linksets.iter().filter_map(|prims| prims.first());
     let mut creators = roots.map(|(_, root)| root.body.ownership.creator);
@@ -181,15 +182,15 @@ fn creator_of(object: &HeldObject) -> AgentId {
     if creators.all(|creator| creator == first) { first } else { AgentId(Uuid::nil()) }
 }
 
-/// The owner's rights to an object as an item: those to all of its prims and their contents. Changes of contents do not count, and it can always be moved. The
-/// lowest bits are folded.
+/// The owner's rights to an object as an item: the intersection of the rights to all prims and their contents. The right to modify contents does not count,
+/// and the object can always be moved. The lowest bits are folded.
 fn item_rights(object: &HeldObject) -> u32 {
     let (mut rights, mut folded) = (Mask::ALL, Mask::ALL);
     for prims in &object.linksets {
         for ((_, versioned), number) in prims.iter().zip(0_usize..) {
             let masks = &versioned.body.ownership.permissions;
             rights = rights & masks.base;
-            // Parts have the owner mask of their root.
+            // Child prims have the owner mask of their root.
             if number == 0 {
                 rights = rights & masks.owner;
             }
@@ -204,16 +205,16 @@ fn item_rights(object: &HeldObject) -> u32 {
     (rights | Mask::MOVE).bits() | ((folded.bits() >> FOLD_SHIFT) & FOLDED)
 }
 
-/// An item of a prim that leaves it for an inventory. Its asset exists.
+/// The inventory item of an item that leaves a prim. Its asset exists already.
 pub(crate) fn content_transfer(origin: ItemOrigin, held: &HeldItem) -> ItemTransfer {
     let item = inventory_item(&held.item);
-    // Folders of a type are for assets of the same number.
+    // The type code of a folder equals the type code of its assets.
     let folder = FolderChoice { wanted: held.folder, type_default: item.asset_type };
     let new_folder = held.new_folder.as_deref().map(String::from);
     ItemTransfer { origin, folder, new_folder, item, asset: None, replaces: None, row: None }
 }
 
-/// An item of a prim as a user would have it in an inventory, without a folder and an id: one of another owner with the masks of the next one.
+/// An item of a prim as it would be in a user's inventory, without folder and id. An item of another owner has the masks of the next owner.
 #[must_use]
 pub fn item_of_content(user: AgentId, content: &ContentItem) -> Item {
     if content.ownership.owner == user {
@@ -223,7 +224,7 @@ pub fn item_of_content(user: AgentId, content: &ContentItem) -> Item {
     }
 }
 
-/// An item of a prim as its owner has it in an inventory.
+/// An item of a prim as it would be in its owner's inventory.
 fn inventory_item(item: &ContentItem) -> Item {
     let masks = &item.ownership.permissions;
     Item {
@@ -251,7 +252,8 @@ fn inventory_item(item: &ContentItem) -> Item {
     }
 }
 
-/// An item of an inventory as it is in a prim, with this id there. Its owner is the owner of the inventory: the world gives it to the owner of the prim.
+/// An inventory item in the form of a prim's item, with this id. Its owner is the owner of the inventory; the world transfers it to the owner of the
+/// prim.
 #[must_use]
 pub fn content_of(owner: AgentId, item: &Item, id: Uuid) -> ContentItem {
     let masks = &item.permissions;

@@ -1,4 +1,4 @@
-//! The core: frames in, batches out.
+//! Core of the crate: frames in, batches out.
 
 use crate::batch_rows::{SPARE_PRIMS_MAX, recycle};
 use crate::content_orders::ReplacementOrders;
@@ -15,42 +15,42 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{DocumentChanges, ItemEffect, RegionChanges, RowAside, StoredRegion};
 
-/// Pauses after failed saves: the first one, doubled with each further failure, and the longest.
+/// Pauses after failed saves: the first pause, which doubles with each further failure, and the maximum.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
 /// Settings of a keeper.
 #[derive(Clone, Debug)]
 pub struct KeeperConfig {
-    /// Its region.
+    /// The region.
     pub region: WorldId,
     /// Name of the region.
     pub name: String,
-    /// Name under which it was saved before, if it has another one now.
+    /// Name under which the region was saved before, if it has been renamed.
     pub former_name: Option<String>,
-    /// Land of a region that has none yet.
+    /// Initial land of a region without stored land.
     pub land: NewLand,
     /// Local ids of the region's objects.
     pub ids: RegionIds,
-    /// Time between the first unsaved change and its batch: changes of that time share a transaction.
+    /// Time between the first unsaved change and its batch: all changes within it share a transaction.
     pub save: Duration,
-    /// Bytes of rows of moving objects that are written per second; with 0 they are written at rest and on order only.
+    /// Bytes per second for rows of moving objects; 0: moving objects are written when they come to rest or a save is ordered.
     pub moving_bytes_per_s: u64,
     /// Seconds since 1970 at [`Instant::ZERO`].
     pub unix_start_s: i64,
 }
 
-/// State of the keeper with respect to its world's frames.
+/// Position of the keeper in its world's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Following {
-    /// The keeper has all frames.
+    /// All frames have been applied.
     Current,
-    /// A gap or a new epoch: send [`link::Action::Resync`] to the world.
+    /// Frames are missing, or a new epoch has begun: send [`link::Action::Resync`] to the world.
     NeedsSnapshot,
-    /// The keeper waits for the requested snapshot.
+    /// The requested snapshot has not arrived yet.
     Waiting,
-    /// The first state of a later epoch has none of the known objects, so that the epoch probably began without them. The keeper ignores it: the disk keeps
-    /// the region of the former epoch, and all frames of this epoch and its successors count as missing. Ends with a snapshot that has all known
-    /// objects, or with the next start from the disk.
+    /// The first state of a later epoch has none of the known objects, probably because the epoch was started without them. The keeper ignores this state:
+    /// the disk keeps the region of the former epoch, and all frames of this epoch and later ones count as missing. The state ends with a snapshot that has
+    /// all known objects, or with the next start from the disk.
     Emptied,
 }
 
@@ -59,22 +59,22 @@ pub enum Following {
 pub struct Batch {
     /// Number of the batch, for [`Keeper::handle_saved`].
     pub id: u64,
-    /// Its region.
+    /// The region.
     pub region: WorldId,
-    /// Changes for [`store::Store::save_region`].
+    /// Rows for [`store::Store::save_region`].
     pub changes: RegionChanges,
-    /// Time of its first change other than a movement; `None` if it has movements only.
+    /// Time of the first change other than a movement; `None` if the batch has movements only.
     pub since: Option<Instant>,
-    /// Times of the frames with the transfers in [`RegionChanges::held`], one for each.
+    /// Time of the frame of each transfer in [`RegionChanges::held`].
     pub held_at: Vec<Instant>,
 }
 
-/// Follows one region's frames and keeps its objects and its land on the disk.
+/// Follows one region's frames and saves the region's objects and land.
 ///
 /// Call [`handle_frame`](Self::handle_frame) with each frame in order and [`poll_batch`](Self::poll_batch) after each, and at
-/// [`poll_timeout`](Self::poll_timeout). Save the batch and give its outcome to [`handle_saved`](Self::handle_saved); until then there is no other
-/// one. A batch holds everything that has changed up to its frame: after it the region on the disk is that of the frame, except for positions of
-/// objects in motion.
+/// [`poll_timeout`](Self::poll_timeout). Save the batch and pass its outcome to [`handle_saved`](Self::handle_saved); until then no further batch is
+/// returned. A batch contains all changes up to its frame: once it is saved, the stored region is the state of that frame, except for the positions
+/// of objects in motion.
 #[derive(Debug)]
 pub struct Keeper {
     region: WorldId,
@@ -86,32 +86,32 @@ pub struct Keeper {
     contents: ReplacementOrders,
     land: TrackedLand,
     flight: Option<Flight>,
-    /// Memory for the next batch.
+    /// Buffers reused for the next batch.
     spare: RegionChanges,
     spare_flown: FlownObjects,
-    /// Damaged rows, until a batch has set them aside.
+    /// Damaged rows, until a saved batch has moved them aside.
     aside: Vec<RowAside>,
-    /// Documents that no batch has.
+    /// Documents that are in no batch yet.
     documents: DocumentChanges,
     cache_id: Uuid,
     /// Time of the last frame.
     last_at: Option<Instant>,
     /// The next frame expected; `None` before the first.
     expected: Option<(Epoch, u64)>,
-    /// The last frame applied: a batch saves the region as of this frame.
+    /// The last applied frame: a batch saves the region as of this frame.
     cut: Option<(Epoch, u64)>,
     /// Time since which frames are missing.
     lost_at: Option<Instant>,
     frames_waited: u32,
-    /// The world was begun without the region's objects: [`Following::Emptied`].
+    /// The world was started without the region's objects: [`Following::Emptied`].
     is_emptied: bool,
-    /// A save was ordered, at once and with everything.
+    /// An immediate and complete save has been ordered.
     is_ordered: bool,
     next_batch: u64,
     failures: u32,
-    /// Time before which no batch is due.
+    /// Earliest time of the next batch.
     rests_until: Instant,
-    /// Time before which no batch with movements alone is due.
+    /// Earliest time of the next batch that has movements only.
     next_moving_at: Instant,
 }
 
@@ -129,11 +129,11 @@ struct Flight {
 }
 
 impl Keeper {
-    /// Frames that pass without the requested snapshot until it is requested again.
+    /// Number of frames without the requested snapshot after which it is requested again.
     pub const RESYNC_FRAMES_MAX: u32 = 100;
 
-    /// A keeper of a region as it is stored, and the region for its world. `fresh` becomes the id of the clients' caches of a region that has
-    /// none yet.
+    /// Creates a keeper from the stored rows of a region, and the region for its world. `fresh` becomes the id of the clients' caches if the stored
+    /// region has none.
     ///
     /// # Errors
     /// [`LoadError`].
@@ -184,7 +184,7 @@ impl Keeper {
             lost_at: None,
             frames_waited: 0,
             is_emptied: false,
-            // The row lacks the region's name, or damage makes the rows differ from the loaded region.
+            // The stored row has another name, or the loaded region differs from the rows because of damage.
             is_ordered: is_damaged || saved_as.is_some_and(|found| found != name),
             next_batch: 1,
             failures: 0,
@@ -194,7 +194,7 @@ impl Keeper {
         Ok((keeper, LoadedRegion { objects, land, cache_id, damaged, n_mended, damaged_land }))
     }
 
-    /// Takes the changes of a frame.
+    /// Applies a frame.
     pub fn handle_frame(&mut self, now: Instant, frame: &Frame) -> Following {
         let is_first = self.expected.is_none() && (frame.epoch, frame.sequence) == (Epoch(0), 0);
         let is_next = is_first || self.expected == Some((frame.epoch, frame.sequence));
@@ -202,7 +202,7 @@ impl Keeper {
         self.objects.pass(self.last_at.map_or(Duration::ZERO, |last_at| frame.at.since(last_at)));
         self.last_at = Some(frame.at);
         if is_first {
-            // The world's very first frame has all of its objects and its land.
+            // The first frame of a world contains all objects and all land.
             return self.take_whole(now, frame, &prims_of_changes(&frame.objects), None);
         }
         if is_next && self.lost_at.is_none() {
@@ -219,7 +219,7 @@ impl Keeper {
             self.lost_at.get_or_insert(now);
             self.frames_waited = 0;
         }
-        // All objects and the land are in the first part, as they are after this frame.
+        // The first part of a snapshot contains all objects and the land in their state after this frame.
         if let Some(part) = frame.snapshot.as_ref().filter(|part| part.index == 0) {
             let whole: Vec<SeenPrim<'_>> = part.objects.iter().flat_map(ObjectPage::prims).collect();
             return self.take_whole(now, frame, &whole, Some(part));
@@ -232,7 +232,7 @@ impl Keeper {
         Following::Waiting
     }
 
-    /// The next batch, if one is due and none is under way.
+    /// Returns the next batch, if one is due and no batch is being saved.
     pub fn poll_batch(&mut self, now: Instant) -> Option<Batch> {
         let (epoch, sequence) = self.cut?;
         if self.poll_timeout().is_none_or(|due_at| due_at > now) {
@@ -248,7 +248,7 @@ impl Keeper {
         let worn_since = self.worn.since();
         let (worn, flown_worn) = self.worn.take_batch(now);
         let is_empty = objects.is_empty() && flown.is_empty() && held.is_empty() && worn.is_empty();
-        // Content that the rows have already is answered by the end of a batch, too.
+        // An order for content that the rows already have also ends with a batch.
         let contents_since = self.contents.since();
         if is_empty && !is_ordered && contents_since.is_none() {
             self.recycle(changes);
@@ -257,7 +257,7 @@ impl Keeper {
         }
         let id = self.next_batch;
         self.next_batch += 1;
-        // Rows that turned out to be as on the disk do not count.
+        // Rows equal to those on the disk do not count.
         let land_since = land_since.filter(|_| !flown.is_empty());
         let worn_since = worn_since.filter(|_| !worn.is_empty());
         let since = [since, land_since, worn_since, contents_since, self.escrow.since()];
@@ -276,16 +276,16 @@ impl Keeper {
         Some(Batch { id, region: self.region, changes, since, held_at })
     }
 
-    /// Reuses the memory of a batch that is not needed any more.
+    /// Takes back the memory of a finished batch for reuse.
     pub fn recycle(&mut self, changes: RegionChanges) {
         self.spare = recycle(changes);
     }
 
-    /// Takes the outcome of a batch. A batch that failed may have been saved or not: the next one repeats its changes, except those that newer
-    /// ones have replaced.
+    /// Handles the outcome of a batch. A failed batch may or may not be on the disk: the next batch repeats its changes, except those that newer
+    /// changes have replaced.
     ///
     /// # Panics
-    /// When this batch is not under way.
+    /// If this batch is not being saved.
     pub fn handle_saved(&mut self, now: Instant, id: u64, is_saved: bool) {
         let flight = self.flight.take().filter(|flight| flight.id == id);
         let mut flight = flight.expect("an outcome is that of the batch under way");
@@ -314,13 +314,13 @@ impl Keeper {
         }
     }
 
-    /// Its region.
+    /// The region.
     #[must_use]
     pub const fn region(&self) -> WorldId {
         self.region
     }
 
-    /// Time of the next batch; `None` while there is nothing to save or a batch is under way.
+    /// Time of the next batch; `None` without unsaved changes or while a batch is being saved.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.flight.is_some() || self.cut.is_none() {
@@ -333,32 +333,32 @@ impl Keeper {
         Some(next_at.max(self.rests_until))
     }
 
-    /// Orders a batch at once, also without changes and with all objects in motion. A pause after a failure remains.
+    /// Orders an immediate batch, even without changes, which includes all objects in motion. A pause after a failure still applies.
     pub const fn order_save(&mut self) {
         self.is_ordered = true;
     }
 
-    /// Orders a batch at once that has these documents of an archive with everything that has changed.
+    /// Orders an immediate batch with these documents of an archive and all changes.
     pub fn order_documents(&mut self, documents: DocumentChanges) {
         self.documents.append(documents);
         self.is_ordered = true;
     }
 
-    /// Changes the pace of saves: [`KeeperConfig::save`] and [`KeeperConfig::moving_bytes_per_s`].
+    /// Changes [`KeeperConfig::save`] and [`KeeperConfig::moving_bytes_per_s`].
     pub const fn set_pace(&mut self, save: Duration, moving_bytes_per_s: u64) {
         self.save = save;
         self.objects.set_moving_rate(moving_bytes_per_s);
     }
 
-    /// Voids the clients' caches, and orders a save: local ids have other objects now.
+    /// Invalidates the clients' caches and orders a save, because local ids now refer to other objects.
     pub const fn replace_cache_id(&mut self, fresh: Uuid) {
         self.cache_id = fresh;
         self.is_ordered = true;
     }
 
-    /// Marks all rows as unknown, so that the whole region is written again: the store has rebuilt damaged tables, and rows may be missing. Request a
-    /// snapshot of the world ([`link::Action::Resync`]); until it arrives frames count as missing. The region's own row is written at once. Call it
-    /// after [`Self::handle_saved`] of every earlier batch.
+    /// Marks all rows as unknown, so that the whole region is written again: the store has rebuilt damaged tables, and rows may be missing. The
+    /// caller requests a snapshot of the world ([`link::Action::Resync`]); frames count as missing until it arrives. The region's own row is written
+    /// at once. Call this function after [`Self::handle_saved`] of every earlier batch.
     pub fn forget_disk(&mut self, now: Instant) {
         self.objects.forget_disk();
         self.land.forget_disk();
@@ -367,16 +367,16 @@ impl Keeper {
         self.is_ordered = true;
     }
 
-    /// Orders the world to insert an object: one that the store has marked for this region, or the object of an item that stays, or of an item in a prim.
-    /// [`Self::send_orders`] sends the order, again after lost frames, and [`Self::poll_outcome`] returns its outcome.
+    /// Orders the world to insert an object: an object that the store has marked for this region, a copy of an inventory item's object, or the object
+    /// of an item in a prim. [`Self::send_orders`] sends the order, again after lost frames, and [`Self::poll_outcome`] returns its outcome.
     ///
     /// # Errors
-    /// [`RestoreError`]; then this order is not under way. The object's mark is to be taken back, but for [`RestoreError::Twice`].
+    /// [`RestoreError`]; then the order is not accepted, and the caller removes the object's mark, except after [`RestoreError::Twice`].
     pub fn order_restore(&mut self, order: RestoreOrder) -> Result<(), RestoreError> {
         self.escrow.order(order)
     }
 
-    /// Orders the world to put an item into a prim, likewise.
+    /// Orders the world to put an item into a prim; sending and outcome as for [`Self::order_restore`].
     ///
     /// # Errors
     /// [`RestoreError::Busy`], [`RestoreError::Twice`], [`RestoreError::Undone`]; as for [`Self::order_restore`].
@@ -384,10 +384,10 @@ impl Keeper {
         self.escrow.order_item(order)
     }
 
-    /// Takes an order of either kind, or one to give an item of a prim other content, whose outcome comes when that is on the disk.
+    /// Accepts an order of any kind. The outcome of an order to replace the content of an item in a prim follows when the new content is on the disk.
     ///
     /// # Errors
-    /// Errors of the order's kind.
+    /// Those of the function for the kind of order.
     pub fn order(&mut self, order: Order) -> Result<(), RestoreError> {
         match order {
             Order::Object(order) => self.order_restore(order),
@@ -396,10 +396,10 @@ impl Keeper {
         }
     }
 
-    /// Hands out commands of the node for the world, until `send` has no room for one; the rest comes with the next call. To be called after each frame,
+    /// Sends the node's commands to the world until `send` refuses one; the next call sends the remaining ones. Call this function after each frame,
     /// each saved batch and each order.
     ///
-    /// A world that has gone back to a checkpoint gets orders again once that is on the disk, and all of those that have no answer.
+    /// A world that was reset to a checkpoint receives orders again once the reset is on the disk, including all unanswered ones.
     pub fn send_orders(&mut self, mut send: impl FnMut(Action) -> bool) {
         if !self.escrow.send_settlement(&mut send) {
             return;
@@ -409,29 +409,29 @@ impl Keeper {
         self.worn.send_orders(send);
     }
 
-    /// Orders the world to let an avatar wear an item. [`Self::send_orders`] sends the order, again after lost frames, and [`Self::poll_worn`] returns its
-    /// outcome. The item is followed from now on, until it is in [`WornNews`] that it left, ended, was refused or lost. False, and nothing, if too many orders
-    /// are under way, or nothing of the world would be saved.
+    /// Orders the world to attach an item to an avatar. [`Self::send_orders`] sends the order, again after lost frames, and [`Self::poll_worn`] returns its
+    /// outcome. The keeper follows the item until [`WornNews`] reports that it has left, ended, or was refused or lost. Returns false without effect if too
+    /// many orders are unanswered, or if the world's state would not be saved.
     pub fn wear(&mut self, task: WearTask) -> bool {
         !self.is_emptied && self.worn.order(task)
     }
 
-    /// Takes items of a user off that are worn in the region.
+    /// Detaches items of a user that are worn in the region.
     pub fn take_off(&mut self, owner: AgentId, items: &[Uuid]) {
         self.worn.take_off(owner, items);
     }
 
-    /// Takes an item off that is worn in no region: its row goes with the next batch, and it gets the state as its asset.
+    /// Detaches an item that is worn in no region: the next batch deletes its row, and the item gets the state as its asset.
     pub fn end_worn(&mut self, now: Instant, worn: &WornObject) {
         self.worn.end(now, worn);
     }
 
-    /// Ignores a worn item from now on: it is worn in another region.
+    /// Stops following a worn item, because it is worn in another region.
     pub fn disown_worn(&mut self, owner: AgentId, item: Uuid) {
         self.worn.disown(owner, item);
     }
 
-    /// The next news of a worn object.
+    /// Returns the next news of a worn object.
     pub fn poll_worn(&mut self) -> Option<WornNews> {
         self.worn.poll_news()
     }
@@ -447,24 +447,24 @@ impl Keeper {
         is_flown || self.worn.is_unsaved(owner) || self.escrow.has_worn_of(owner)
     }
 
-    /// Takes the effects of a saved batch on inventories, in case that its world goes back to a checkpoint.
+    /// Records the effects of a saved batch on inventories, for the case that the world is reset to a checkpoint.
     pub fn note_items(&mut self, effects: &[ItemEffect]) {
         self.escrow.note_items(effects);
     }
 
-    /// The next outcome of an order: of a marked object, and of content, once it is on the disk.
+    /// Returns the next outcome of an order. Outcomes of marked objects and of content follow once they are on the disk.
     pub fn poll_outcome(&mut self) -> Option<RestoreOutcome> {
         self.escrow.poll_outcome().or_else(|| self.contents.poll_outcome())
     }
 
-    /// Time of the first change, movements apart, that is not on the disk; or time since which frames are missing.
+    /// Time of the first change other than a movement that is not on the disk, or time since which frames are missing.
     #[must_use]
     pub fn unsaved_since(&self) -> Option<Instant> {
         let flight = self.flight.as_ref().and_then(|flight| flight.since);
         [self.edited_since(), flight, self.lost_at].into_iter().flatten().min()
     }
 
-    /// Time of the first change that is not in the batch under way. Transfers count until they are saved, also those in the batch.
+    /// Time of the first change outside of the present batch. Transfers count until they are saved, including those in the batch.
     fn edited_since(&self) -> Option<Instant> {
         let objects = self.objects.unsaved().since();
         let others = [self.worn.since(), self.land.since(), self.escrow.since(), self.contents.since()];
@@ -472,49 +472,49 @@ impl Keeper {
         since.flatten().min()
     }
 
-    /// The last frame applied, at which a batch saves the region; none before the first one.
+    /// The last applied frame, as of which a batch saves the region; `None` before the first frame.
     #[must_use]
     pub const fn cut(&self) -> Option<(Epoch, u64)> {
         self.cut
     }
 
-    /// True while frames are missing: a batch has the region as it was before the gap.
+    /// True while frames are missing: batches contain the region as of the frame before the gap.
     #[must_use]
     pub const fn is_behind(&self) -> bool {
         self.lost_at.is_some()
     }
 
-    /// True since [`Following::Emptied`], until a snapshot has all objects of the region.
+    /// True after [`Following::Emptied`], until a snapshot has all objects of the region.
     #[must_use]
     pub const fn is_emptied(&self) -> bool {
         self.is_emptied
     }
 
-    /// Number of the batch under way.
+    /// Number of the batch that is being saved.
     #[must_use]
     pub fn under_way(&self) -> Option<u64> {
         self.flight.as_ref().map(|flight| flight.id)
     }
 
-    /// Failed saves in a row.
+    /// Number of consecutive failed saves.
     #[must_use]
     pub const fn failures(&self) -> u32 {
         self.failures
     }
 
-    /// Delay of the most overdue save of an object in motion.
+    /// Maximum delay of the saves of objects in motion.
     #[must_use]
     pub fn moving_lag(&self, now: Instant) -> Duration {
         self.objects.movers().lag(now)
     }
 
-    /// Objects with unsaved changes that are not in the batch under way, and objects in motion.
+    /// Number of objects with unsaved changes outside of the present batch, and number of objects in motion.
     #[must_use]
     pub fn n_unsaved(&self) -> (usize, usize) {
         (self.objects.unsaved().len(), self.objects.movers().len())
     }
 
-    /// Takes the events of a frame behind its changes.
+    /// Handles the events of a frame, after its changes.
     fn take_events(&mut self, now: Instant, events: &[Event]) {
         self.escrow.take_events(now, events, &mut self.worn);
         self.contents.take_events(now, events);
@@ -522,7 +522,7 @@ impl Keeper {
         self.worn.end_frame(now);
     }
 
-    /// Takes all objects and the land of a world, as they are after a frame: the first one, or one with this part of a snapshot.
+    /// Replaces all objects and the land with the state of a world after its first frame, or after a frame with this part of a snapshot.
     fn take_whole(
         &mut self,
         now: Instant,
@@ -532,10 +532,11 @@ impl Keeper {
     ) -> Following {
         let is_same_epoch = self.cut.is_some_and(|(epoch, _)| epoch == frame.epoch);
         let required = if self.is_emptied {
-            // While emptied, users may build, also under local ids of lost objects, and later epochs continue from that state: one known object proves nothing.
+            // While the world is emptied, users may create objects, also with local ids of lost objects, and later epochs continue from that state: a single
+            // known object is no proof.
             Required::All
         } else if is_same_epoch {
-            // Within an epoch only edits remove objects.
+            // Within an epoch, objects are removed by edits only.
             Required::Nothing
         } else {
             Required::One
@@ -565,8 +566,8 @@ impl Keeper {
     }
 }
 
-/// True for a name under which a region may have been saved: its own, the one before, or none, as in rows from before there was a name. Without regard
-/// to case, as names of regions are compared.
+/// True for a name under which a region may have been saved: its present name, its former name, or the empty name of rows that precede stored names.
+/// Names of regions are compared without regard to case.
 #[must_use]
 pub fn is_saved_as(found: &str, name: &str, former: Option<&str>) -> bool {
     found.is_empty()
@@ -574,7 +575,7 @@ pub fn is_saved_as(found: &str, name: &str, former: Option<&str>) -> bool {
         || former.is_some_and(|former| found.eq_ignore_ascii_case(former))
 }
 
-/// Prims that a frame introduces. A prim that the frame also changes is listed twice, its newest state last.
+/// Prims that a frame introduces. A prim that the frame also changes occurs twice, with its newest state last.
 fn prims_of_changes(changes: &[ObjectChange]) -> Vec<SeenPrim<'_>> {
     let mut prims = Vec::new();
     for change in changes {

@@ -1,4 +1,4 @@
-//! Land of a region: the newest state that frames have shown of it, and the rows of it that the disk lacks.
+//! Tracked land of a region: its newest state in the frames, and the set of unsaved rows.
 
 use crate::rows::{SquareRuns, content_of, patch_number, push_estate, push_parcel, push_patch, runs_of};
 use ids::Instant;
@@ -9,28 +9,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use store::{LandChanges, LandKey, LandKind};
 
-/// Rows of land on the disk, each with its content as a number; `None` where it is not known, since a save is under way or has failed, or the row is
-/// damaged.
+/// Rows of land on the disk, each with the hash of its content; `None` if the content is unknown because a save is unfinished or has failed, or the
+/// row is damaged.
 pub(crate) type LandOnDisk = BTreeMap<LandKey, Option<u64>>;
 
-/// All land of a world.
+/// Complete land of a world.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WholeLand<'a> {
     pub(crate) state: &'a LandState,
     /// Patches that differ from the described ground.
     pub(crate) ground: &'a [GroundPatch],
-    /// Patches of the baked ground that differ from the described one.
+    /// Patches of the baked ground that differ from the described ground.
     pub(crate) baked: &'a [GroundPatch],
 }
 
 impl<'a> WholeLand<'a> {
-    /// Land of the first part of a snapshot.
+    /// Land in the first part of a snapshot.
     pub(crate) fn of_snapshot(part: &'a SnapshotChunk) -> Option<Self> {
         let SnapshotChunk { land, ground, baked, .. } = part;
         land.as_ref().map(|state| Self { state, ground, baked })
     }
 
-    /// Land of a world's very first frame, which has all of it.
+    /// Land in the first frame of a world, which contains all of it.
     pub(crate) fn of_first_frame(frame: &'a Frame) -> Option<Self> {
         let state = frame.land.iter().find_map(|change| match change {
             LandChange::Whole(state) => Some(state),
@@ -44,10 +44,10 @@ impl<'a> WholeLand<'a> {
     }
 }
 
-/// Rows of a batch, with their contents after it; `None` for a row that is gone.
+/// Rows of a batch, with the hashes of their contents after it; `None` for a deleted row.
 pub(crate) type FlownLand = BTreeMap<LandKey, Option<u64>>;
 
-/// Everything that the disk lacks.
+/// All unsaved changes of the land.
 #[derive(Debug, Default)]
 pub(crate) struct TakenLand {
     pub(crate) changes: LandChanges,
@@ -61,7 +61,7 @@ pub(crate) struct TakenLand {
 pub(crate) struct TrackedLand {
     /// The ground of the world's description.
     described: Arc<Terrain>,
-    /// Land as frames have shown it; none before a frame with all of it.
+    /// `None` before the first frame with the complete land.
     seen: Option<SeenLand>,
     last_number: ParcelNumber,
     disk: LandOnDisk,
@@ -73,7 +73,7 @@ pub(crate) struct TrackedLand {
     value: Vec<u8>,
 }
 
-/// Land as frames have shown it.
+/// Newest land in the frames.
 #[derive(Debug)]
 struct SeenLand {
     parcels: BTreeMap<ParcelNumber, Arc<Parcel>>,
@@ -84,7 +84,7 @@ struct SeenLand {
     baked: Patches,
 }
 
-/// Patches that differ from the described ground, by their places.
+/// Patches that differ from the described ground, by position.
 type Patches = BTreeMap<u16, GroundPatch>;
 
 const ESTATE: LandKey = LandKey::new(LandKind::Estate, 0);
@@ -94,7 +94,7 @@ const fn key_of(ParcelNumber(number): ParcelNumber) -> LandKey {
 }
 
 impl TrackedLand {
-    /// Land with these rows on the disk.
+    /// Creates the tracker of land with these rows on the disk.
     pub(crate) const fn new(described: Arc<Terrain>, last_number: ParcelNumber, disk: LandOnDisk) -> Self {
         Self {
             described,
@@ -112,13 +112,13 @@ impl TrackedLand {
         self.since
     }
 
-    /// Takes the changes of a frame.
+    /// Applies the changes of a frame.
     pub(crate) fn take_frame(&mut self, now: Instant, frame: &Frame) {
         frame.ground.iter().for_each(|patch| self.take_patch(now, patch));
         frame.land.iter().for_each(|change| self.take_change(now, change));
     }
 
-    /// Takes all land of a world. Rows that the disk has like it cost nothing more.
+    /// Replaces all land by that of a world. Rows equal to those on the disk need no save.
     pub(crate) fn take_whole(&mut self, now: Instant, whole: WholeLand<'_>) {
         let WholeLand { state, ground, baked } = whole;
         let (ground, baked) = (self.patches_of(ground), self.patches_of(baked));
@@ -128,12 +128,12 @@ impl TrackedLand {
 
     fn take_state(&mut self, state: &LandState, ground: Patches, baked: Patches) {
         self.seen = Some(SeenLand { ground, baked, ..SeenLand::of(state) });
-        // Missing frames may have given a higher number.
+        // The missing frames may have assigned a higher number.
         let highest = state.parcels.last().map_or(self.last_number, |parcel| parcel.number);
         self.last_number = self.last_number.max(highest);
     }
 
-    /// Rows that the disk lacks, in their newest state.
+    /// Moves all unsaved rows, in their newest state, into a batch.
     pub(crate) fn take_batch(&mut self) -> TakenLand {
         let mut taken = TakenLand { since: self.since.take(), ..TakenLand::default() };
         let keys = std::mem::take(&mut self.unsaved);
@@ -157,7 +157,7 @@ impl TrackedLand {
         taken
     }
 
-    /// Notes that a batch was saved.
+    /// Records that a batch was saved.
     pub(crate) fn note_saved(&mut self, flown: FlownLand) {
         for (key, content) in flown {
             match content {
@@ -171,12 +171,12 @@ impl TrackedLand {
         }
     }
 
-    /// Forgets the contents of all rows.
+    /// Marks the contents of all rows as unknown.
     pub(crate) fn forget_disk(&mut self) {
         self.disk.values_mut().for_each(|content| *content = None);
     }
 
-    /// Takes the rows of a failed batch back. `since` is the time of its first change.
+    /// Marks the rows of a failed batch as unsaved again. `since` is the time of the first change of the batch.
     pub(crate) fn put_back(&mut self, flown: FlownLand, since: Instant) {
         if !flown.is_empty() {
             self.unsaved.extend(flown.into_keys());
@@ -244,7 +244,7 @@ impl TrackedLand {
         self.mark(now, LandKey::new(LandKind::Ground, number));
     }
 
-    /// Learns the parcel number that was given last.
+    /// Records the last assigned parcel number.
     fn note_number(&mut self, now: Instant, number: ParcelNumber) {
         self.last_number = number;
         self.mark(now, ESTATE);
@@ -255,7 +255,7 @@ impl TrackedLand {
         self.since.get_or_insert(now);
     }
 
-    /// Marks rows of some kinds, as far as the disk does not have them as they are.
+    /// Marks rows of some kinds as unsaved, unless they equal those on the disk.
     fn compare(&mut self, now: Instant, is_meant: impl Fn(LandKey) -> bool) {
         let there = self.seen.iter().flat_map(SeenLand::keys);
         let keys: BTreeSet<LandKey> =
@@ -274,7 +274,7 @@ impl TrackedLand {
         }
     }
 
-    /// Squares of the parcels among some rows.
+    /// Squares of the parcels in a set of rows.
     fn runs_of(&self, keys: &BTreeSet<LandKey>) -> BTreeMap<ParcelNumber, SquareRuns> {
         let parcels = keys.iter().filter(|key| key.kind == LandKind::Parcel);
         let numbers: BTreeSet<ParcelNumber> = parcels.map(|key| ParcelNumber(key.number)).collect();
@@ -284,7 +284,7 @@ impl TrackedLand {
         }
     }
 
-    /// Encodes a row, and returns its content as a number; `None` without such a row.
+    /// Encodes a row, and returns the hash of its content; `None` if the row does not exist.
     fn encode(&mut self, key: LandKey, runs: &BTreeMap<ParcelNumber, SquareRuns>) -> Option<u64> {
         let Self { seen, last_number, value, .. } = self;
         let seen = seen.as_ref()?;
@@ -301,7 +301,7 @@ impl TrackedLand {
         Some(content_of(value))
     }
 
-    /// Patches among these that differ from the described ground.
+    /// Filters patches that differ from the described ground.
     fn patches_of(&self, patches: &[GroundPatch]) -> Patches {
         let others = patches.iter().filter(|patch| !is_described(&self.described, patch));
         others.map(|patch| (patch_number(self.described.size_m(), patch), patch.clone())).collect()
@@ -320,7 +320,7 @@ impl SeenLand {
         }
     }
 
-    /// Keys of all its rows.
+    /// Keys of all rows of the land.
     fn keys(&self) -> impl Iterator<Item = LandKey> {
         let parcels = self.parcels.keys().map(|number| key_of(*number));
         let ground = self.ground.keys().map(|number| LandKey::new(LandKind::Ground, *number));
@@ -329,7 +329,7 @@ impl SeenLand {
     }
 }
 
-/// True for a patch with the heights of the world's description, which has no row.
+/// True for a patch with the heights of the described ground, which has no row.
 pub(crate) fn is_described(described: &Terrain, patch: &GroundPatch) -> bool {
     patch.has_same_heights(&described.patch(patch.column(), patch.row()))
 }

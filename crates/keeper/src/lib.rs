@@ -1,13 +1,13 @@
-//! Keeps the objects and the land of regions: follows a world's frames as a replica does, and writes what has changed behind them.
+//! Persistence of the objects and the land of regions: follows a world's frames as a replica does, and writes the changes to the database.
 //!
-//! [`Keeper`] is a sans-IO core: frames and outcomes of saves go in with the time, batches of rows come out. It owns no thread, no clock and no
-//! database; `store::Store` has the rows, and encoding and meaning of their values lie here (`rows`). A batch has everything up to a frame, so that
-//! the region on the disk is always the whole one of some frame, but for the places of objects in motion (`movers`).
+//! [`Keeper`] is a sans-IO core: inputs are frames, outcomes of saves and the time, outputs are batches of rows. It owns no thread, no clock and no
+//! database. `store::Store` writes the rows; this crate defines the encoding of their values (`rows`). A batch contains all changes up to a frame, so
+//! that the stored region is always the state of one complete frame, except for the positions of objects in motion (`movers`).
 //!
-//! Objects that leave a region for an inventory become items behind it ([`itemize`]), whose assets are objects in OpenSimulator's XML ([`encode_object`]), and come
-//! out of them again ([`object_of_item`]). Those that avatars wear are items with rows of their own, which go where the avatars go ([`Wardrobe`]).
+//! An object that leaves a region for an inventory is converted into an item ([`itemize`]), whose asset is the object in OpenSimulator's XML ([`encode_object`]);
+//! [`object_of_item`] is the reverse conversion. Worn objects are items with rows of their own, which follow the avatar from region to region ([`Wardrobe`]).
 //!
-//! [`region_file`] is a whole region as one file, for export and import.
+//! [`region_file`] encodes a whole region as one file, for export and import.
 //!
 //! Start with [`Keeper::load`] and [`Keeper::handle_frame`].
 

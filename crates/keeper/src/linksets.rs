@@ -1,33 +1,33 @@
-//! Linksets that have lost prims: the rest becomes objects that a world accepts.
+//! Repair of linksets with lost prims: the remaining prims become objects that a world accepts.
 //!
-//! | lost | then |
+//! | lost prim | repair |
 //! |---|---|
-//! | a part | the parts behind it are numbered anew |
-//! | a root whose place is known | the first part becomes the root, where it was; the others become its parts |
-//! | a root whose place is unknown | its parts have no place either, and are lost with it |
-//! | one of two prims with one id | the one with the higher local id is lost like a damaged one |
+//! | a child prim | the later child prims are renumbered |
+//! | a root with a known position | the first child prim becomes the root, at its own position; the others become its child prims |
+//! | a root with an unknown position | its child prims have no position either, and are lost too |
+//! | one of two prims with equal ids | the prim with the higher local id counts as lost |
 
 use crate::rows::PlacedPrim;
 use ids::LocalId;
 use link::{Motion, PrimMotion};
 use std::collections::BTreeMap;
 
-/// Parts of a linkset at most: their numbers are 1 to 255.
+/// Maximum number of child prims of a linkset: their numbers are 1 to 255.
 const PARTS_MAX: usize = 255;
 
-/// Result of mending.
+/// Result of a repair.
 #[derive(Debug, Default)]
 pub(crate) struct Mended {
-    /// Prims that are lost, each with the reason.
+    /// Lost prims, each with the reason.
     pub(crate) lost: Vec<(LocalId, &'static str)>,
-    /// Number of prims that have another place in a linkset than they were stored with.
+    /// Number of prims whose place in a linkset differs from the stored one.
     pub(crate) n_changed: usize,
     /// One of these prims.
     pub(crate) changed: Option<LocalId>,
 }
 
-/// Takes prims out that no world accepts beside the others, and mends the linksets of the rest. `prims` are in the order of their local ids;
-/// `roots` are places of prims that were lost before.
+/// Removes prims that a world would not accept together with the others, and repairs the linksets of the remaining prims. `prims` are in the order of
+/// their local ids; `roots` are the positions of prims that were lost before.
 pub(crate) fn mend(prims: &mut Vec<PlacedPrim>, mut roots: BTreeMap<LocalId, PrimMotion>) -> Mended {
     let mut mended = Mended::default();
     let twins = twins(prims);
@@ -38,7 +38,7 @@ pub(crate) fn mend(prims: &mut Vec<PlacedPrim>, mut roots: BTreeMap<LocalId, Pri
         mended.lost.extend(twins.into_iter().map(|id| (id, "another object has the same id")));
     }
     for (root, mut parts) in parts_by_root(prims) {
-        // In the order of their numbers; of equal ones the lower local id comes first.
+        // Child prims in the order of their numbers; for equal numbers the lower local id comes first.
         parts.sort_unstable_by_key(|part| (part.number, part.id));
         match find(prims, root).map(|at| prims[at].motion.parent) {
             Some(LocalId(0)) => mended.number(prims, root, &parts),
@@ -73,7 +73,7 @@ impl Mended {
         self.lost.extend(parts.iter().map(|part| (part.id, why)));
     }
 
-    /// Gives the parts of a root the numbers 1, 2, …, and each its place.
+    /// Assigns the numbers 1, 2, … and the positions to the child prims of a root.
     fn number(&mut self, prims: &mut [PlacedPrim], root: LocalId, parts: &[PartPlace]) {
         let (parts, surplus) = parts.split_at(parts.len().min(PARTS_MAX));
         self.lose(surplus, "its linkset has too many parts");
@@ -88,7 +88,7 @@ impl Mended {
         }
     }
 
-    /// Makes a part a root, and the others parts of that.
+    /// Makes a child prim the root of the others.
     fn replace_root(&mut self, prims: &mut [PlacedPrim], heir: PartPlace, others: &[PartPlace]) {
         let place = |prim: &PrimMotion| PrimMotion {
             motion: heir.motion,
@@ -100,7 +100,7 @@ impl Mended {
         self.number(prims, heir.id, others);
     }
 
-    /// Gives a prim another place. Its version rises, since clients cache it with its place in a linkset.
+    /// Changes the position of a prim. Its version rises, because clients cache a prim with its place in a linkset.
     fn change(
         &mut self,
         prims: &mut [PlacedPrim],
@@ -119,7 +119,7 @@ impl Mended {
     }
 }
 
-/// Prims whose id one with a lower local id has too, in the order of their local ids.
+/// Prims with the id of another prim that has a lower local id, in the order of their local ids.
 fn twins(prims: &[PlacedPrim]) -> Vec<LocalId> {
     let mut ids: Vec<_> = prims.iter().map(|prim| (prim.body.body.id, prim.id)).collect();
     ids.sort_unstable();
@@ -129,7 +129,7 @@ fn twins(prims: &[PlacedPrim]) -> Vec<LocalId> {
     twins
 }
 
-/// Parts by the roots that they name.
+/// Child prims by the roots that they refer to.
 fn parts_by_root(prims: &[PlacedPrim]) -> BTreeMap<LocalId, Vec<PartPlace>> {
     let mut parts: BTreeMap<LocalId, Vec<PartPlace>> = BTreeMap::new();
     for PlacedPrim { id, motion: place, .. } in prims.iter().filter(|prim| prim.motion.parent != LocalId(0)) {
@@ -139,7 +139,7 @@ fn parts_by_root(prims: &[PlacedPrim]) -> BTreeMap<LocalId, Vec<PartPlace>> {
     parts
 }
 
-/// The first part of a linkset in the region, and the others relative to it. None if damage has made one of their positions NaN or infinite.
+/// Positions of the first child prim in the region and of the others relative to it; `None` if damage has made one of them NaN or infinite.
 fn without_root(root: &Motion, parts: &[PartPlace]) -> Option<(PartPlace, Vec<PartPlace>)> {
     let (first, others) = parts.split_first()?;
     let heir = PartPlace { motion: in_region(root, &first.motion), ..*first };
@@ -156,7 +156,7 @@ fn find(prims: &[PlacedPrim], id: LocalId) -> Option<usize> {
     prims.binary_search_by_key(&id, |prim| prim.id).ok()
 }
 
-/// Place of a part in the region, at rest.
+/// Position of a child prim in the region, at rest.
 fn in_region(root: &Motion, part: &Motion) -> Motion {
     Motion {
         position: root.position + root.rotation * part.position,
@@ -165,7 +165,7 @@ fn in_region(root: &Motion, part: &Motion) -> Motion {
     }
 }
 
-/// A place in the region as one relative to a root.
+/// Converts a position in the region to a position relative to a root.
 fn relative_to(root: &Motion, place: &Motion) -> Motion {
     let back = root.rotation.conjugate();
     Motion {
@@ -175,7 +175,7 @@ fn relative_to(root: &Motion, place: &Motion) -> Motion {
     }
 }
 
-/// Damage may have left no direction.
+/// Normalised rotation; the identity for a damaged one that is not finite or has length 0.
 fn unit(rotation: glam::Quat) -> glam::Quat {
     if rotation.length_squared() > 0.0 && rotation.is_finite() {
         rotation.normalize()

@@ -1,4 +1,4 @@
-//! A region from its rows: objects for a world, and the reasons for which some are missing. Its land is read by `load_land`.
+//! Loads the objects of a region from its rows, with a reason for each missing object. `load_land` reads the land.
 
 use crate::linksets::{Mended, mend};
 use crate::load_land::DamagedLand;
@@ -17,38 +17,38 @@ use std::ops::Range;
 use std::sync::Arc;
 use store::{LandKey, ObjectDamage, ObjectPart, RowAside, StoredRegion};
 
-/// A region as a world begins with it.
+/// State of a region for the start of its world.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadedRegion {
-    /// Its objects, which a world with these local ids accepts.
+    /// Objects; a world with these local ids accepts them.
     pub objects: StoredObjects,
-    /// Its land, which a world over the described ground accepts.
+    /// Land; a world with the described ground accepts it.
     pub land: StoredLand,
     /// Id of the clients' caches.
     pub cache_id: Uuid,
-    /// Objects that are missing because of damage, in the order of their local ids. Their rows are still stored: the first batch sets them aside.
+    /// Objects that are missing because of damage, in the order of their local ids. Their rows are still stored; the first batch moves them aside.
     pub damaged: Vec<DamagedObject>,
-    /// Prims that have another place in a linkset, because others of it are missing.
+    /// Number of prims whose place in a linkset has changed because other prims are missing.
     pub n_mended: usize,
-    /// Rows of its land that are replaced because of damage, in the order of their keys; stored like the rows of damaged objects.
+    /// Rows of the land that are replaced because of damage, in the order of their keys. They remain stored like the rows of damaged objects.
     pub damaged_land: Vec<DamagedLand>,
 }
 
-/// An object that cannot be read.
+/// An unreadable object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedObject {
-    /// Its local id.
+    /// Local id of the object.
     pub id: LocalId,
-    /// Its name, if that is readable.
+    /// Name of the object, if it is readable.
     pub name: Option<Arc<str>>,
-    /// The evidence of the damage.
+    /// Description of the damage.
     pub why: String,
 }
 
 /// Reasons for which a region does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// Rows of another build: without them the region would be another one.
+    /// Rows of another build. The region does not start: without these objects it would differ from the stored region.
     #[error("object {} was written by another build: {why}", .id.0)]
     OtherBuild {
         /// The object.
@@ -56,10 +56,10 @@ pub enum LoadError {
         /// The reason.
         why: RowError,
     },
-    /// The region's own row is of another build.
+    /// The region's own row was written by another build.
     #[error("the region was written by another build: {0}")]
     OtherRegion(RowError),
-    /// A row of the land is of another build.
+    /// A row of the land was written by another build.
     #[error("{key} was written by another build: {why}")]
     OtherLand {
         /// Its key.
@@ -67,7 +67,7 @@ pub enum LoadError {
         /// The reason.
         why: RowError,
     },
-    /// The content under the region's number belongs to another region.
+    /// The rows under the region's number belong to another region.
     #[error("number {number} has the content of region {found:?}")]
     OtherName {
         /// The number.
@@ -80,20 +80,20 @@ pub enum LoadError {
 /// Local ids of a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionIds {
-    /// Local ids of objects that are kept.
+    /// Range for stored objects.
     pub kept: Range<u32>,
-    /// Local ids of temporary objects.
+    /// Range for temporary objects.
     pub temporary: Range<u32>,
 }
 
-/// Contents of an object's rows, as numbers.
+/// Hashes of an object's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowContents {
     pub(crate) body: u64,
     pub(crate) state: u64,
 }
 
-/// Objects of a region, as its rows have them.
+/// Objects of a region, as decoded from its rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LoadedObjects {
     pub(crate) objects: StoredObjects,
@@ -102,15 +102,15 @@ pub(crate) struct LoadedObjects {
     pub(crate) n_mended: usize,
 }
 
-/// A region's objects with the facts that its keeper needs.
+/// Objects of a region, with the information that the keeper needs.
 pub(crate) struct Loading {
     pub(crate) region: LoadedObjects,
-    /// Stored objects of the region, in the order of their local ids: each with what its rows contain. Damaged ones have none.
+    /// Stored objects of the region in the order of their local ids, each with the hashes of its rows; `None` for damaged objects.
     pub(crate) rows: Vec<(LocalId, Option<(VersionedBody, RowContents)>)>,
     pub(crate) state: RegionState,
 }
 
-/// Decodes the objects of a region. `fresh` becomes the id of the clients' caches of a region without a readable row.
+/// Decodes the objects of a region. `fresh` becomes the id of the clients' caches if the region has no readable row.
 pub(crate) fn load(ids: &RegionIds, stored: &StoredRegion, fresh: Uuid) -> Result<Loading, LoadError> {
     let mut reader = Reader {
         ids,
@@ -141,7 +141,7 @@ pub(crate) fn load(ids: &RegionIds, stored: &StoredRegion, fresh: Uuid) -> Resul
     let kept = unused(kept, &ids.kept, &prims, now_ns);
     let temporary = unused(temporary, &ids.temporary, &[], now_ns);
     let state = RegionState { now_ns, kept: kept.clone(), temporary: temporary.clone() };
-    // A region gives no ticket twice, also if its row is lost.
+    // A region assigns no ticket twice, even if its row is lost.
     let last = stored.row.as_ref().map_or(stored.last_held, |row| row.ticket);
     let transfers = StoredTransfers { last, ..StoredTransfers::default() };
     let pages = pages_of(prims);
@@ -149,8 +149,8 @@ pub(crate) fn load(ids: &RegionIds, stored: &StoredRegion, fresh: Uuid) -> Resul
     Ok(Loading { region: LoadedObjects { objects, cache_id, damaged, n_mended: n_changed }, rows, state })
 }
 
-/// Rows that the first batch of a region sets aside, together with the rows in their places: until then the next start finds the same damage, and
-/// makes the same region of it.
+/// Damaged rows, which the first batch of a region moves aside and replaces in one transaction. Until then each start finds the same damage and loads
+/// the same region.
 pub(crate) fn rows_aside(
     region: WorldId,
     stored: &StoredRegion,
@@ -184,7 +184,7 @@ struct Reader<'a> {
     interned: Interned,
     prims: Vec<PlacedPrim>,
     rows: Vec<(LocalId, Option<(VersionedBody, RowContents)>)>,
-    /// Places of objects that cannot be read, as far as they can.
+    /// Positions of unreadable objects, as far as the positions are readable.
     lost: BTreeMap<LocalId, PrimMotion>,
     damaged: Vec<DamagedObject>,
 }
@@ -256,7 +256,8 @@ impl Reader<'_> {
     }
 }
 
-/// Resting ids of a range, corrected by the prims, since the region's row may be lost: no id in use rests, each rests once, freed no later than now.
+/// Resting ids of a range, made consistent with the prims, because the region's row may be lost: no id in use rests, no id rests twice, and no id was
+/// freed in the future.
 fn unused(ids: RestingIds, range: &Range<u32>, prims: &[PlacedPrim], now_ns: u64) -> RestingIds {
     let RestingIds { n_used, resting } = ids;
     let n_used = prims.last().map_or(n_used, |prim| n_used.max(prim.id.0 - range.start + 1));
@@ -268,7 +269,7 @@ fn unused(ids: RestingIds, range: &Range<u32>, prims: &[PlacedPrim], now_ns: u64
     RestingIds { n_used, resting: resting.collect() }
 }
 
-/// Pages of prims that are in the order of their local ids.
+/// Builds pages from prims in the order of their local ids.
 pub(crate) fn pages_of(prims: Vec<PlacedPrim>) -> Vec<ObjectPage> {
     let mut pages: Vec<ObjectPage> = Vec::new();
     for PlacedPrim { id, motion, body } in prims {

@@ -1,6 +1,6 @@
-//! Land from its rows, for a world. Parts that are missing because of damage are replaced, and named.
+//! Loads the land of a world from its rows. Damaged parts are replaced and reported.
 //!
-//! | damaged | in its place |
+//! | damaged | replacement |
 //! |---|---|
 //! | a patch of the ground | the baked ground |
 //! | a patch of the baked ground | the ground of the region's description |
@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use store::{LandKey, LandKind, LandRows, ObjectDamage, ObjectPart};
 
-/// Land of a region that begins without any, and the source of replacements for damaged rows.
+/// Initial land of a region without stored land, also the replacement of damaged rows.
 #[derive(Clone, Debug)]
 pub struct NewLand {
     /// The ground of the region's description.
@@ -29,18 +29,18 @@ pub struct NewLand {
     pub now_s: u64,
 }
 
-/// A row of a region's land that cannot be used.
+/// An unusable row of a region's land.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedLand {
-    /// Its key.
+    /// Key of the row.
     pub key: LandKey,
-    /// Name of the parcel, if that is readable.
+    /// Name of the parcel, if it is readable.
     pub name: Option<Arc<str>>,
-    /// The evidence of the damage.
+    /// Description of the damage.
     pub why: String,
 }
 
-/// Land with the facts that its keeper needs.
+/// Land of a region, with the information that the keeper needs.
 #[derive(Debug)]
 pub(crate) struct LoadedLand {
     pub(crate) land: StoredLand,
@@ -80,7 +80,7 @@ pub(crate) fn load_land(
         last_number: if last == ParcelNumber::default() { highest } else { last },
         ground,
         baked,
-        // Above the counts of earlier starts, so that no stroke repeats the noise of an earlier one.
+        // The count starts above those of earlier starts, so that no stroke repeats the noise of an earlier stroke.
         n_noises: new.now_s << NOISES_PER_S_BITS,
         ..StoredLand::new(state, new.now_s)
     };
@@ -135,7 +135,7 @@ struct LandReader {
     parcels: BTreeMap<ParcelNumber, (Parcel, SquareRuns)>,
     ground: BTreeMap<u16, GroundPatch>,
     baked: BTreeMap<u16, GroundPatch>,
-    /// Rows that cannot be used.
+    /// Unusable rows.
     lost: BTreeSet<LandKey>,
     damaged: Vec<DamagedLand>,
     disk: LandOnDisk,
@@ -174,14 +174,14 @@ impl LandReader {
         Ok(())
     }
 
-    /// Notes a row that cannot be used.
+    /// Records an unusable row.
     fn lose(&mut self, key: LandKey, name: Option<Arc<str>>, why: String) {
         self.lost.insert(key);
         self.disk.insert(key, None);
         self.damaged.push(DamagedLand { key, name, why });
     }
 
-    /// Parcels that do not contradict each other, with one of the estate's owner for the squares that are left; the number of these.
+    /// Returns the parcels without contradictions, with a parcel of the estate's owner for the remaining squares, and the number of these squares.
     fn join_parcels(&mut self, estate: Estate, now_s: u64, fresh: Uuid) -> (LandState, u32) {
         let mut map = SquareMap::new(self.size_m);
         let mut parcels: BTreeMap<ParcelNumber, Parcel> = BTreeMap::new();
@@ -222,8 +222,8 @@ impl LandReader {
         (state, n_left)
     }
 
-    /// Number of the parcel that gets the squares that are left: the lowest one of a lost parcel, else a new one. Without room for another parcel the
-    /// first one gets them.
+    /// Number of the parcel for the remaining squares: the lowest number of a lost parcel, else a new number. If no further parcel fits, the first
+    /// parcel gets the squares.
     fn number_for_rest(&self, parcels: &BTreeMap<ParcelNumber, Parcel>) -> ParcelNumber {
         let is_free = |number: &ParcelNumber| number.0 > 0 && !parcels.contains_key(number);
         let lost = self.lost.iter().filter(|key| key.kind == LandKind::Parcel);
@@ -234,7 +234,7 @@ impl LandReader {
         }
     }
 
-    /// Patches of the ground and of the baked ground, as far as they differ from the described one.
+    /// Patches of the ground and of the baked ground that differ from the described ground.
     fn grounds(&mut self, described: &Terrain) -> (Vec<GroundPatch>, Vec<GroundPatch>) {
         let Self { ground, baked, lost, .. } = self;
         for number in lost.iter().filter(|key| key.kind == LandKind::Ground).map(|key| key.number) {
@@ -250,7 +250,7 @@ impl LandReader {
     }
 }
 
-/// Id of the parcel of the rest, which no other parcel has.
+/// Id of the parcel for the remaining squares, distinct from the ids of all other parcels.
 fn id_of_rest(fresh: Uuid, others: &BTreeSet<Uuid>) -> Uuid {
     let ids = (1..).map(|n| Uuid::from_u128(fresh.as_u128().wrapping_add(n)));
     let mut unused = ids.filter(|id| !id.is_nil() && !others.contains(id));

@@ -1,10 +1,10 @@
-//! Objects in motion, whose places are saved now and then.
+//! Objects in motion, whose positions are saved periodically.
 //!
-//! A moving object changes with every frame, and its place of a moment ago is worth little. It is saved [`PERIOD`] after its first unsaved movement,
-//! the longest overdue first, as far as a budget of bytes reaches; at rest it is saved like an edit. The time by which the first one is overdue is
-//! the lag.
+//! A moving object changes with every frame, and an outdated position has little value. An object is saved [`PERIOD`] after its first unsaved
+//! movement, the longest overdue object first, within a byte budget; an object that comes to rest is saved like an edit. The lag is the time by which
+//! the first object is overdue.
 //!
-//! Both collections keep their memory: five hundred bodies in motion allocate nothing.
+//! Both collections keep their memory: 500 objects in motion cause no allocation.
 
 use ids::{Instant, LocalId};
 use link::PrimMotion;
@@ -13,19 +13,19 @@ use std::time::Duration;
 
 /// Time between two saves of an object that keeps moving.
 pub(crate) const PERIOD: Duration = Duration::from_secs(5);
-/// Time for which an unspent budget is kept: a transaction with more would keep edits waiting.
+/// Time for which an unspent budget accumulates: a larger transaction would delay edits.
 const UNSPENT_MAX: Duration = Duration::from_millis(500);
 /// Stale entries are removed from the queue when n_stale > n_objects + this.
 const STALE_MAX: usize = 64;
 
-/// Moving objects with unsaved places.
+/// Moving objects with unsaved positions.
 #[derive(Debug)]
 pub(crate) struct Movers {
     objects: HashMap<LocalId, Mover>,
-    /// Times of their saves, in order. An object that was taken out leaves a stale entry behind; the first entry is never a stale one.
+    /// Due times of the saves, in order. A removed object leaves a stale entry; the first entry is never stale.
     queue: VecDeque<(Instant, LocalId)>,
     bytes_per_s: u64,
-    /// Bytes × 10^9 that may be written; negative after a row that was larger than the rest.
+    /// Remaining budget in bytes × 10^9; negative after a row that exceeded the remainder.
     unspent: i128,
     filled_at: Instant,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Movers {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Mover {
     pub(crate) motion: PrimMotion,
-    /// Time of its save.
+    /// Due time of the save.
     pub(crate) due_at: Instant,
 }
 
@@ -49,12 +49,12 @@ impl Movers {
         }
     }
 
-    /// Changes the bytes that may be written per second.
+    /// Changes the budget in bytes per second.
     pub(crate) const fn set_rate(&mut self, bytes_per_s: u64) {
         self.bytes_per_s = bytes_per_s;
     }
 
-    /// Notes the newest place of an object.
+    /// Records the newest position of an object.
     pub(crate) fn put(&mut self, id: LocalId, motion: PrimMotion, now: Instant) {
         if let Some(mover) = self.objects.get_mut(&id) {
             mover.motion = motion;
@@ -65,21 +65,21 @@ impl Movers {
         self.enqueue(due_at, id);
     }
 
-    /// Gives an object back whose save has failed: beneath a newer place, if there is one.
+    /// Returns an object after a failed save; a newer position takes precedence.
     pub(crate) fn put_back(&mut self, id: LocalId, former: Mover) {
         let motion = self.remove(id).map_or(former.motion, |newer| newer.motion);
         self.objects.insert(id, Mover { motion, ..former });
         self.enqueue(former.due_at, id);
     }
 
-    /// Takes an object out.
+    /// Removes an object.
     pub(crate) fn remove(&mut self, id: LocalId) -> Option<Mover> {
         let mover = self.objects.remove(&id)?;
         self.drop_stale();
         Some(mover)
     }
 
-    /// Moves overdue objects into `taken`, as far as the budget reaches. `bytes_of` estimates the row of each.
+    /// Moves overdue objects into `taken`, within the budget. `bytes_of` estimates the size of an object's row.
     pub(crate) fn take_due(
         &mut self,
         now: Instant,
@@ -102,16 +102,16 @@ impl Movers {
         taken.extend(self.objects.drain());
     }
 
-    /// Time at which the first one is due and the budget allows its save.
+    /// Earliest time at which the first object is due and the budget allows its save.
     pub(crate) fn next_at(&self) -> Option<Instant> {
         let &(due_at, _) = self.queue.front()?;
         let missing = u64::try_from(1 - self.unspent).unwrap_or(0);
-        // A budget of 0 never allows one.
+        // A budget of 0 bytes per second allows no save.
         let wait_ns = missing.checked_div(self.bytes_per_s)?.saturating_add(u64::from(missing > 0));
         Some(due_at.max(self.filled_at + Duration::from_nanos(wait_ns)))
     }
 
-    /// Time by which the first one is overdue.
+    /// Time by which the first object is overdue.
     pub(crate) fn lag(&self, now: Instant) -> Duration {
         self.queue.front().map_or(Duration::ZERO, |&(due_at, _)| now.since(due_at))
     }
@@ -130,7 +130,7 @@ impl Movers {
         self.queue.insert(place, (due_at, id));
     }
 
-    /// Removes stale entries: those in front, and all of them once they are the larger part.
+    /// Removes stale entries: the leading ones, and all of them once they are the majority.
     fn drop_stale(&mut self) {
         let Self { objects, queue, .. } = self;
         let is_stale =

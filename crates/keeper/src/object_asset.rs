@@ -1,4 +1,5 @@
-//! Objects as assets: the XML of OpenSimulator's inventories, with all of an object in a world but its movement, and the data that are carried for archives.
+//! Objects as assets: the XML of OpenSimulator's inventories. It contains all properties of an object except its movement, and the data that are preserved for
+//! archives.
 
 use archive::object::flags::PART_FLAGS;
 use archive::object::{
@@ -12,13 +13,13 @@ use link::{HeldObject, Motion, PlacedLinkset, PrimFlags, PrimMotion, VersionedBo
 use prim::Body;
 use std::sync::Arc;
 
-/// An object that is longer in XML than readers accept.
+/// The XML of an object exceeds the length that readers accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} bytes as an asset, which is more than {max} that are read", max = XmlLimits::OBJECT.bytes_max)]
 pub struct TooLong(pub usize);
 
-/// The asset of an object. Equal objects have equal bytes. One that was worn has its attachment point in its prims, and its place there beside that of the
-/// root.
+/// Encodes the asset of an object. Equal objects have equal bytes. The asset of an object that was worn contains the attachment point in its prims, and
+/// the position relative to the point beside the position of the root.
 ///
 /// # Errors
 /// [`TooLong`].
@@ -28,8 +29,8 @@ pub fn encode_object(object: &HeldObject) -> Result<Vec<u8>, TooLong> {
     if text.len() > XmlLimits::OBJECT.bytes_max { Err(TooLong(text.len())) } else { Ok(text.into_bytes()) }
 }
 
-/// The linksets of an asset, in any form that OpenSimulator writes. The roots of several are placed relative to each other, a single one as it was. Ids and owners
-/// are those of the asset, and nothing moves.
+/// Decodes the linksets of an asset, in any form that OpenSimulator writes. The roots of several linksets are placed relative to each other, a single root at its
+/// stored position. Ids and owners are those of the asset, and nothing moves.
 ///
 /// # Errors
 /// [`ObjectError`].
@@ -46,7 +47,7 @@ pub fn decode_object(bytes: &[u8]) -> Result<Vec<PlacedLinkset>, ObjectError> {
     Ok(object.into_groups().into_iter().map(linkset).collect())
 }
 
-/// The same with all roots where they were in the region that they left.
+/// Like [`decode_object`], with all roots at their positions in the region that they left.
 ///
 /// # Errors
 /// [`ObjectError`].
@@ -55,7 +56,8 @@ pub(crate) fn decode_object_in_place(bytes: &[u8]) -> Result<Vec<PlacedLinkset>,
     Ok(object.into_groups().into_iter().map(|member| linkset_of(member.group)).collect())
 }
 
-/// The linksets of an asset as an avatar wears them: the place of a root is that against the attachment point, or the point itself if it was never worn.
+/// Decodes the linksets of an asset for an avatar to wear: the position of a root is relative to the attachment point, and zero for an object that was
+/// never worn.
 ///
 /// # Errors
 /// [`ObjectError`].
@@ -99,7 +101,7 @@ fn scene_group(prims: &PlacedLinkset, is_worn: bool) -> Option<SceneGroup> {
     Some(SceneGroup { root: parts.next()?, others: parts.collect() })
 }
 
-/// A worn prim with its attachment point as assets have it, with its nibbles in their order.
+/// A worn prim with its attachment point in the nibble order of assets.
 fn stated_point(body: &Arc<Body>) -> Arc<Body> {
     let state = body.attachment_point();
     if body.state == state { Arc::clone(body) } else { Arc::new(Body { state, ..(**body).clone() }) }
@@ -195,7 +197,7 @@ mod tests {
         let [linkset] = &decode_worn(&bytes).unwrap()[..] else { panic!("one") };
         let (place, versioned) = &linkset[0];
         assert_eq!((place.motion.position, versioned.body.state), (Vec3::new(0.1, 0.0, -0.05), 0x25));
-        // One that was never worn is at the point.
+        // An object that was never worn is at the attachment point itself.
         let bytes = encode_object(&object(vec![vec![part(0, body(1))]])).unwrap();
         assert_eq!(decode_worn(&bytes).unwrap()[0][0].0.motion.position, Vec3::ZERO);
     }

@@ -48,12 +48,12 @@
 //! 8             fields in the order of `rows::body::BodyRow`, `rows::state::StateRow` and `rows::land` (postcard)
 //! ```
 //!
-//! Integers are little-endian. A state names the root of its linkset by the offset of its local id + 1, so that a region may be imported into
-//! another one with a range of local ids of its own. The place of a patch is counted row by row from the south-west, and the ground is whole, so that it
-//! does not matter over which one the region is imported. Every version of a value that there has been is read. Temporary objects, worn ones, and local
-//! ids that rest are left out. A file without rows of land, as the first builds wrote it, has none.
+//! Integers are little-endian. A state names the root of its linkset by the offset of its local id + 1, so that a region may be imported into another
+//! one with a range of local ids of its own. The place of a patch is counted row by row from the south-west. All patches of the ground are present, so
+//! that the import does not depend on the ground of the target region. Every version of a value is accepted. Temporary objects, worn objects and resting
+//! local ids are not part of the file. Files of the first builds have no rows of land.
 //!
-//! [`read`] is total: any bytes give a region that a world accepts, or an error. Nothing is mended.
+//! [`read`] is total: any bytes yield a region that a world accepts, or an error. Damaged objects are not repaired.
 
 mod begin;
 mod land;
@@ -81,10 +81,10 @@ const ABOUT: Part = Part::new(*b"ABOT", "about");
 const PRIMS: Part = Part { upgrades: &[record::unchanged], ..Part::new(*b"PRIM", "prims") };
 const LAND: Part = Part::new(*b"LAND", "land");
 
-/// Bytes of prims or rows after which a record ends.
+/// Size of prims or rows, in bytes, after which a record ends.
 const PART_BYTES: usize = 256 << 10;
 
-/// Facts about a region beside its objects.
+/// Properties of a region apart from its objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegionAbout {
     /// Name of the region.
@@ -100,15 +100,15 @@ pub struct RegionAbout {
 /// A region from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegionFile {
-    /// Facts about it.
+    /// Properties of the region.
     pub about: RegionAbout,
-    /// Its objects, with the local ids of the importing region.
+    /// Objects, with local ids of the importing region.
     pub objects: StoredObjects,
-    /// Its land with every patch of ground and baked ground, for [`StoredLand::over`]; `None` in files of the first builds.
+    /// Land with every patch of ground and baked ground, for [`StoredLand::over`]; `None` in files of the first builds.
     pub land: Option<StoredLand>,
 }
 
-/// Land to be written, with the ground that it lies on.
+/// Land to be written, with the described ground.
 #[derive(Clone, Copy, Debug)]
 pub struct LandToWrite<'a> {
     /// The land.
@@ -131,7 +131,7 @@ pub enum RegionFileError {
         /// The reason.
         why: RowError,
     },
-    /// Prims that no world accepts beside each other.
+    /// Prims that a world does not accept together.
     #[error("prim {place} contradicts the others: {why}")]
     Contradiction {
         /// The place of its local id.
@@ -139,7 +139,7 @@ pub enum RegionFileError {
         /// The reason.
         why: &'static str,
     },
-    /// A prim that ends behind its record.
+    /// A prim that exceeds its record.
     #[error("a prim of the record at byte {0} is cut off")]
     PrimCutOff(u64),
     /// Two prims of one local id, or in another order.
@@ -153,18 +153,18 @@ pub enum RegionFileError {
         /// The reason.
         why: String,
     },
-    /// A row of the land that ends behind its record, has an unknown kind, or is out of order.
+    /// A row of the land that exceeds its record, has an unknown kind, or is out of order.
     #[error("a row of the land in the record at byte {0} is cut off, of an unknown kind, or out of order")]
     LandRow(u64),
-    /// A width that no region has.
+    /// An invalid width of a region.
     #[error("a region cannot be {0} m wide")]
     Size(u32),
-    /// The file does not have the prims that it says.
+    /// The number of prims differs from the number in the last record.
     #[error("the region file has {found} prims instead of {expected}")]
     Count {
-        /// As its last record says.
+        /// Number in the last record.
         expected: u32,
-        /// In its records.
+        /// Number of prims in the records.
         found: u32,
     },
 }
@@ -265,7 +265,7 @@ fn push_sized(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Prims under way.
+/// Prims that have been read so far.
 struct Prims<'a> {
     kept: &'a Range<u32>,
     interned: Interned,
@@ -299,7 +299,7 @@ impl Prims<'_> {
         Ok(PlacedPrim { id: LocalId(self.kept.start + place), motion, body })
     }
 
-    /// The objects, if they are as many as expected and a world accepts them.
+    /// Returns the objects, if their number is as expected and a world accepts them.
     fn finish(self, expected: u32) -> Result<StoredObjects, RegionFileError> {
         let Self { kept, mut list, .. } = self;
         let found = u32::try_from(list.len()).unwrap_or(u32::MAX);
@@ -328,7 +328,7 @@ fn take_u32(bytes: &mut &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(*number))
 }
 
-/// Bytes with their length before them.
+/// Reads bytes that follow their length.
 fn take_sized<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let len = usize::try_from(take_u32(bytes)?).ok()?;
     let (taken, rest) = bytes.split_at_checked(len)?;

@@ -1,8 +1,8 @@
-//! Objects that come out of an inventory: the linksets of an item's asset as the owner of the item has them.
+//! Objects that are rezzed from an inventory: the linksets of an item's asset with the names, owners and masks of the item.
 //!
-//! The rules are OpenSimulator's. A single linkset has name and description of its item. An item that has changed hands since its object was taken (*slammed*) bounds
-//! the masks of all prims; what others may is withdrawn, and the contents are those of the next owner. Otherwise the prims keep their masks. In both cases those that
-//! the owner has changed in the inventory replace them.
+//! The rules are OpenSimulator's. A single linkset has the name and description of its item. An item that has changed its owner since its object was taken
+//! (*slammed*) limits the masks of all prims, removes the rights of other users, and converts the contents for the next owner. Otherwise the prims keep their masks.
+//! In both cases masks that the owner has changed in the inventory replace those of the prims.
 
 use crate::object_asset::{decode_object, decode_object_in_place};
 use archive::object::ObjectError;
@@ -15,24 +15,24 @@ use store::Item;
 
 /// Flag of an item whose object has several linksets.
 const HAS_SEVERAL_LINKSETS: u32 = 1 << 21;
-/// Flag of an item whose offer for sale its object gets.
+/// Flag of an item whose offer for sale applies to its object.
 const SLAM_SALE: u32 = 1 << 12;
-/// Rights of the next owner in the lowest bits of an item's base mask, and their distance from the rights themselves.
+/// Next owner's rights in the lowest bits of an item's base mask, and the shift to the rights themselves.
 const FOLDED: u32 = 0xF;
 const FOLD_SHIFT: u32 = 13;
 
-/// The way in which an object comes out of an inventory.
+/// Terms of rezzing an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RezTerms {
     /// Session of the owner.
     pub by: SessionKey,
     /// Group of the prims from now on; null for none.
     pub group: Uuid,
-    /// The roots are placed as they were in the region that they left, and not relative to each other.
+    /// True if the roots keep their positions in the region that they left, instead of positions relative to each other.
     pub is_put_back: bool,
 }
 
-/// The object of an item with an asset of these bytes, as the owner of the item has it.
+/// Decodes the object of an item from the bytes of its asset, and applies the item's properties.
 ///
 /// # Errors
 /// [`ObjectError`].
@@ -46,7 +46,7 @@ pub fn object_of_item(
     Ok(of_owner(owner, item, linksets, terms))
 }
 
-/// Linksets of an item's asset as an object of the item's owner.
+/// Converts the linksets of an item's asset into an object of the item's owner.
 pub(crate) fn of_owner(
     owner: AgentId,
     item: &Item,
@@ -139,10 +139,10 @@ impl ItemRules<'_> {
         }
     }
 
-    /// Masks of a prim whose item has changed hands.
+    /// Masks of a prim whose item has changed its owner.
     fn slammed(&self, former: Permissions) -> Permissions {
         let stated = &self.item.permissions;
-        // A gift has bounded the base mask. An item of an archive has the masks of the former owner, and the next owner's beside them.
+        // A gift has limited the base mask already. An item of an archive has the masks of the former owner, and those of the next owner separately.
         let limit = if self.item.flags & item_flags::SLAM_PERMISSIONS != 0 {
             stated.base
         } else if stated.base & FOLDED != 0 {
@@ -150,18 +150,18 @@ impl ItemRules<'_> {
         } else {
             stated.next_owner
         };
-        // A locked object can be moved again.
+        // A locked object becomes movable.
         let base = former.base | Mask::MOVE;
         let next_owner = Mask::of_bits(limit) | Mask::MOVE;
         let masks = Permissions { base, next_owner, ..former }.for_next_owner();
         if !self.is_single {
             return masks;
         }
-        // Rights of others are withdrawn, unless the new owner has granted them in the inventory.
+        // Rights of other users are removed, unless the new owner has granted them in the inventory.
         self.overwritten(Permissions { next_owner: Mask::of_bits(stated.next_owner), ..masks }.bounded())
     }
 
-    /// Masks with those that the owner has changed in the inventory.
+    /// Masks, with replacements by those that the owner has changed in the inventory.
     fn overwritten(&self, former: Permissions) -> Permissions {
         let (stated, flags) = (&self.item.permissions, self.item.flags);
         let mut masks = former;
@@ -178,7 +178,7 @@ impl ItemRules<'_> {
     }
 }
 
-/// The longest beginning of whole characters with at most `max` bytes.
+/// The longest prefix of whole characters with at most `max` bytes.
 fn cut(text: &str, max: usize) -> &str {
     &text[..text.floor_char_boundary(max)]
 }

@@ -1,4 +1,4 @@
-//! Objects of a region: the newest state that frames have shown of each, and the part of it that the disk lacks.
+//! Tracked objects of a region: the newest state of each object in the frames, and the set of unsaved changes.
 
 use crate::batch_rows::{OnDisk, SPARE_PRIMS_MAX, Values};
 use crate::load::{RegionIds, RowContents};
@@ -11,47 +11,47 @@ use link::{ObjectChange, ObjectPage, PAGE_PRIMS, PrimFlags, PrimMotion, RestingI
 use std::collections::{BTreeMap, BTreeSet};
 use store::RegionChanges;
 
-/// An object with its place, as frames have it.
+/// An object with its position, as in frames.
 pub(crate) type SeenPrim<'a> = (LocalId, &'a PrimMotion, &'a VersionedBody);
 
-/// Known objects that a whole state must contain, with equal local ids and ids; otherwise nothing of it is taken.
+/// Known objects that a complete state must contain, with equal local ids and ids; otherwise the state is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Required {
     /// No object: the world may have lost all of them.
     Nothing,
-    /// One object.
+    /// At least one known object.
     One,
-    /// All objects.
+    /// All known objects.
     All,
 }
 
-/// The objects of a region, and those whose rows may still be there.
+/// The objects of a region, and removed objects whose rows may still exist.
 #[derive(Debug)]
 pub(crate) struct TrackedObjects {
     ids: RegionIds,
     objects: BTreeMap<LocalId, Tracked>,
     unsaved: Unsaved,
     movers: Movers,
-    /// Local ids in use whose objects are not kept.
+    /// Local ids of objects that are not stored.
     unkept: BTreeSet<LocalId>,
     kept_ids: UsedIds,
     temporary_ids: UsedIds,
     /// World time, nanoseconds.
     now_ns: u64,
-    /// Memory for an object's values.
+    /// Buffer for an object's encoded values.
     values: Values,
-    /// Memory for the objects of a batch.
+    /// Buffer for the objects of a batch.
     changed: Vec<ChangedPrim>,
-    /// Memory for the moving objects of a batch.
+    /// Buffer for the moving objects of a batch.
     due: Vec<(LocalId, Mover)>,
 }
 
-/// An object that the disk lacks: its place, or `None` if it is gone, and the time at which it was due, of one in motion.
+/// An unsaved object: its position, or `None` if it is removed, and the due time of its save if it is in motion.
 type ChangedPrim = (LocalId, Option<PrimMotion>, Option<Instant>);
 
 #[derive(Debug)]
 struct Tracked {
-    /// The newest body; `None` if it is gone.
+    /// The newest body; `None` if the object is removed.
     body: Option<VersionedBody>,
     disk: OnDisk,
 }
@@ -59,11 +59,11 @@ struct Tracked {
 /// An object of a batch.
 #[derive(Debug)]
 pub(crate) struct Flown {
-    /// `None` if it is gone.
+    /// `None` if the object is removed.
     place: Option<PrimMotion>,
-    /// Its rows after the batch.
+    /// Rows of the object after the batch.
     disk: OnDisk,
-    /// Time at which it was due, of an object in motion.
+    /// Due time of the save of an object in motion.
     due_at: Option<Instant>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Flown {
 pub(crate) type FlownObjects = Vec<(LocalId, Flown)>;
 
 impl TrackedObjects {
-    /// Objects as they are stored: each with its body and the contents of its rows, or without for rows that cannot be read.
+    /// Creates the table from stored objects, each with its body and the contents of its rows, or `None` for unreadable rows.
     pub(crate) fn new(
         ids: &RegionIds,
         rows: Vec<(LocalId, Option<(VersionedBody, RowContents)>)>,
@@ -100,7 +100,7 @@ impl TrackedObjects {
         }
     }
 
-    /// Counts the time of a frame.
+    /// Adds the time of a frame to the world time.
     pub(crate) fn pass(&mut self, passed: std::time::Duration) {
         self.now_ns = self.now_ns.saturating_add(u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX));
     }
@@ -113,18 +113,18 @@ impl TrackedObjects {
         &self.movers
     }
 
-    /// Changes the bytes of rows of moving objects that are written per second.
+    /// Changes the bytes per second for rows of moving objects.
     pub(crate) const fn set_moving_rate(&mut self, bytes_per_s: u64) {
         self.movers.set_rate(bytes_per_s);
     }
 
-    /// Objects that are there or may have rows.
+    /// Number of objects that exist or may have rows.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.objects.len()
     }
 
-    /// Takes a change of a frame.
+    /// Applies a change of a frame.
     pub(crate) fn take_change(&mut self, now: Instant, change: &ObjectChange) {
         match change {
             ObjectChange::Removed(id) => self.take_out(now, *id),
@@ -134,7 +134,7 @@ impl TrackedObjects {
         }
     }
 
-    /// Takes all objects of a world. False, and no change, if it does not have those that are required.
+    /// Replaces all objects by those of a world. Returns false without effect if the required objects are missing.
     pub(crate) fn take_whole(&mut self, now: Instant, whole: &[SeenPrim<'_>], required: Required) -> bool {
         if required != Required::Nothing && !self.has_required(whole, required) {
             return false;
@@ -148,8 +148,8 @@ impl TrackedObjects {
         true
     }
 
-    /// Takes out everything that the disk lacks; of objects in motion those that are due, or `all` of them. The rows go into `changes`, the objects
-    /// into `flown`, both of them empty before. The time of the first change, without movements.
+    /// Moves all unsaved changes into a batch, including the objects in motion whose saves are due, or `all` objects in motion. Rows are added to
+    /// `changes` and objects to `flown`, which are both empty before. Returns the time of the first change other than a movement.
     pub(crate) fn take_batch(
         &mut self,
         now: Instant,
@@ -165,7 +165,7 @@ impl TrackedObjects {
         }
         let Self { ids, objects, values, changed, due, .. } = self;
         changed.extend(places.into_iter().map(|(id, place)| (id, place, None)));
-        // No object is both unsaved and a mover: a movement after an edit becomes part of the edit.
+        // An object is never in both collections: a movement after an edit becomes part of the edit.
         changed.extend(due.drain(..).map(|(id, Mover { motion, due_at })| (id, Some(motion), Some(due_at))));
         changed.sort_unstable_by_key(|&(id, ..)| id);
         for (id, place, due_at) in changed.drain(..) {
@@ -192,7 +192,7 @@ impl TrackedObjects {
         since
     }
 
-    /// Notes the rows of an object after its batch.
+    /// Records the rows of an object after its batch is saved.
     pub(crate) fn note_saved(&mut self, id: LocalId, flown: &Flown) {
         let object = self.objects.get_mut(&id).expect("rows are those of a tracked object");
         object.disk = flown.disk;
@@ -202,12 +202,12 @@ impl TrackedObjects {
         }
     }
 
-    /// Forgets which rows the objects have.
+    /// Marks the rows of all objects as unknown.
     pub(crate) fn forget_disk(&mut self) {
         self.objects.values_mut().for_each(|object| object.disk = OnDisk::Unknown);
     }
 
-    /// Takes an object of a failed batch back, beneath its newer changes. `since` is the time of the first change of the batch.
+    /// Marks an object of a failed batch as unsaved again; newer changes take precedence. `since` is the time of the first change of the batch.
     pub(crate) fn put_back(&mut self, id: LocalId, flown: Flown, since: Instant) {
         match (flown.place, flown.due_at) {
             (Some(motion), Some(due_at)) if !self.unsaved.contains(id) => {
@@ -215,7 +215,7 @@ impl TrackedObjects {
             }
             (_, Some(_)) => {}
             (place, None) => {
-                // A movement since then is part of the edit's state.
+                // A later movement becomes part of the edit's state.
                 let newer = self.movers.remove(id).map(|mover| mover.motion);
                 self.unsaved.put_back(id, newer.or(place), since);
             }
@@ -224,7 +224,7 @@ impl TrackedObjects {
 
     /// True if the objects of a world include the required ones.
     fn has_required(&self, whole: &[SeenPrim<'_>], required: Required) -> bool {
-        // An object is known by both: another world may have given the local id to one of its own.
+        // An object is identified by local id and id: another world may have assigned the local id to another object.
         let theirs: BTreeMap<LocalId, Uuid> =
             whole.iter().map(|(id, _, versioned)| (*id, versioned.body.id)).collect();
         let ours = self.objects.iter().filter_map(|(id, object)| Some((id, object.body.as_ref()?.body.id)));
@@ -236,11 +236,11 @@ impl TrackedObjects {
         }
     }
 
-    /// State of the region beside its objects.
+    /// State of the region apart from its objects.
     pub(crate) fn region_state(&mut self) -> RegionState {
         let Self { unkept, kept_ids, temporary_ids, now_ns, .. } = self;
         let now_ns = *now_ns;
-        // Objects that are not kept are gone at the next start, when clients may still show them.
+        // Objects that are not stored are missing after the next start, while clients may still show them: their ids must rest.
         let resting = |ids: &mut UsedIds| -> RestingIds {
             let others: Vec<LocalId> = unkept.iter().copied().filter(|id| ids.contains(*id)).collect();
             ids.resting(now_ns, others.into_iter())
@@ -248,7 +248,7 @@ impl TrackedObjects {
         RegionState { now_ns, kept: resting(kept_ids), temporary: resting(temporary_ids) }
     }
 
-    /// Takes a new or changed object.
+    /// Records a new or changed object.
     fn set(&mut self, now: Instant, id: LocalId, place: &PrimMotion, body: &VersionedBody) {
         if !is_kept(&self.ids, id, place) {
             self.forget(now, id);
@@ -277,7 +277,7 @@ impl TrackedObjects {
         }
     }
 
-    /// Takes an object whose last change is not known. If the disk has it as it is, that costs nothing more.
+    /// Compares an object with its rows, since its last change is unknown. An object equal to its rows needs no save.
     fn compare(&mut self, now: Instant, id: LocalId, place: &PrimMotion, body: &VersionedBody) {
         let is_pending = self.unsaved.contains(id) || self.movers.contains(id);
         let tracked = self.objects.get_mut(&id).filter(|_| !is_pending && is_kept(&self.ids, id, place));
@@ -300,7 +300,7 @@ impl TrackedObjects {
         page.prims().for_each(|(id, place, body)| self.compare(now, id, place, body));
     }
 
-    /// Takes note that a world's object is gone, and frees its local id.
+    /// Records the removal of an object, and frees its local id.
     fn take_out(&mut self, now: Instant, id: LocalId) {
         self.forget(now, id);
         self.unkept.remove(&id);
@@ -312,7 +312,7 @@ impl TrackedObjects {
         }
     }
 
-    /// Removes an object from those that are kept.
+    /// Removes an object from the stored ones.
     fn forget(&mut self, now: Instant, id: LocalId) {
         let Some(object) = self.objects.get_mut(&id) else { return };
         if object.body.take().is_none() {
@@ -347,7 +347,7 @@ impl TrackedObjects {
     }
 }
 
-/// True for an object that is stored: no temporary one, and none that an avatar wears.
+/// True for an object that is stored: it is neither temporary nor worn.
 pub(crate) fn is_kept(ids: &RegionIds, id: LocalId, place: &PrimMotion) -> bool {
     let is_worn = place.parent != LocalId(0) && !ids.kept.contains(&place.parent.0);
     ids.kept.contains(&id.0) && !is_worn && !place.flags.any(PrimFlags::TEMPORARY)

@@ -1,10 +1,10 @@
-//! Changes that are not on the disk: the newest state of each object.
+//! Unsaved changes: the newest state of each changed object.
 
 use ids::{Instant, LocalId};
 use link::PrimMotion;
 use std::collections::BTreeMap;
 
-/// Changed objects: each with its place, or `None` if it is gone. The keeper has their bodies.
+/// Changed objects, each with its position, or `None` if it is removed. The keeper has their bodies.
 #[derive(Debug, Default)]
 pub(crate) struct Unsaved {
     objects: BTreeMap<LocalId, Option<PrimMotion>>,
@@ -13,19 +13,19 @@ pub(crate) struct Unsaved {
 }
 
 impl Unsaved {
-    /// Notes the newest state of an object.
+    /// Records the newest state of an object.
     pub(crate) fn put(&mut self, id: LocalId, place: Option<PrimMotion>, now: Instant) {
         self.objects.insert(id, place);
         self.since.get_or_insert(now);
     }
 
-    /// Gives an object back whose save has failed: beneath a newer state, if there is one.
+    /// Returns an object after a failed save; a newer state takes precedence.
     pub(crate) fn put_back(&mut self, id: LocalId, place: Option<PrimMotion>, since: Instant) {
         self.objects.entry(id).or_insert(place);
         self.since = Some(self.since.map_or(since, |newer| newer.min(since)));
     }
 
-    /// Forgets the change of an object that no row will have.
+    /// Discards the change of an object that needs no row.
     pub(crate) fn remove(&mut self, id: LocalId) {
         self.objects.remove(&id);
         if self.objects.is_empty() {
@@ -33,7 +33,7 @@ impl Unsaved {
         }
     }
 
-    /// Takes all changes, with the time of the first one.
+    /// Removes and returns all changes, with the time of the first one.
     pub(crate) fn take(&mut self) -> (BTreeMap<LocalId, Option<PrimMotion>>, Option<Instant>) {
         (std::mem::take(&mut self.objects), self.since.take())
     }

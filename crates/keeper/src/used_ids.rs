@@ -1,23 +1,23 @@
-//! Local ids of a range that are in use or rest, as far as frames show them.
+//! Local ids of a range that are in use or rest, derived from frames.
 //!
-//! Frames do not carry the world's own table of ids, and no world time. The keeper derives both: a freed id rests as long as in the world, in the
-//! time between frames. That differs from world time by the dilation, which does not matter to clients that have lost a removal.
+//! Frames contain neither the world's table of ids nor the world time. The keeper derives both: a freed id rests for the same period as in the world,
+//! measured by the times of the frames. These differ from world time by the dilation, which has no effect on clients that have missed a removal.
 
 use ids::LocalId;
 use link::RestingIds;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Time after which a freed id has rested, nanoseconds. The world has the same.
+/// Time for which a freed id rests, in nanoseconds. The world uses the same value.
 const REST_NS: u64 = 60_000_000_000;
 
 /// Local ids of one range.
 #[derive(Clone, Debug)]
 pub(crate) struct UsedIds {
     range: Range<u32>,
-    /// Ids that were ever used: the first ones of the range.
+    /// Number of ids that have ever been used; they are the first ones of the range.
     n_used: u32,
-    /// Freed ids, from the begin of the range, with the times of their removal.
+    /// Freed ids as offsets in the range, with the times of their removal.
     resting: BTreeMap<u32, u64>,
 }
 
@@ -30,21 +30,21 @@ impl UsedIds {
         self.range.contains(&id)
     }
 
-    /// Notes an id of the range as used.
+    /// Marks an id of the range as used.
     pub(crate) fn take(&mut self, LocalId(id): LocalId) {
         let place = id - self.range.start;
         self.n_used = self.n_used.max(place + 1);
         self.resting.remove(&place);
     }
 
-    /// Notes an id of the range as freed.
+    /// Marks an id of the range as freed.
     pub(crate) fn free(&mut self, LocalId(id): LocalId, now_ns: u64) {
         let place = id - self.range.start;
         self.n_used = self.n_used.max(place + 1);
         self.resting.insert(place, now_ns);
     }
 
-    /// Ids that rest now, beside `others` that rest from now on; forgets those that have rested.
+    /// Returns the ids that rest now, including `others`, which start to rest now; removes ids that have rested for the whole period.
     pub(crate) fn resting(&mut self, now_ns: u64, others: impl Iterator<Item = LocalId>) -> RestingIds {
         self.resting.retain(|_, freed_ns| freed_ns.saturating_add(REST_NS) > now_ns);
         let mut resting: Vec<(u32, u64)> =

@@ -1,12 +1,12 @@
-//! Worn objects of a node's users, and the order of events by which they follow the avatars.
+//! Wardrobe of a node: the worn objects of its users, and the orders that keep each object in the region of its avatar.
 //!
 //! | state of an object | ends with |
 //! |---|---|
-//! | loose: in no region | the avatar's arrival in one: [`Keeper::wear`]; or it is taken off |
-//! | in a region, also on the way there | [`WornNews`] of the region: it left, ended, was refused or lost |
+//! | loose: in no region | the avatar's arrival in a region: [`Keeper::wear`]; or the object is detached |
+//! | in a region, or ordered into it | [`WornNews`] of the region: the object left, ended, was refused or lost |
 //!
-//! Worlds without objects of users, as instances are, count as no region: objects come back with the avatar. The rows are on the disk all the time; the states here
-//! are newer than they for as long as a save takes. A user that is gone is forgotten a minute later, when the disk has everything.
+//! Worlds without user objects, such as instances, do not count as regions: worn objects stay loose until the avatar is back in a region. The rows are always on
+//! the disk; the states in memory are newer by the duration of a save. A user without a session is forgotten after a minute, once everything is saved.
 
 use crate::keeper::Keeper;
 use crate::worn::{WearTask, WornNews, WornObject};
@@ -16,24 +16,25 @@ use state_hash::mix;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// Pauses before an object is put on again that a world had no avatar for, or had lost: the first one, doubled each time, and the longest.
+/// Pauses before the next attempt to attach an object, if the world lacked the avatar or lost the object: the first pause, which doubles each time,
+/// and the maximum.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
-/// Time for which a user that is gone is remembered, and an item that has ended.
+/// Time for which a user without a session, or an item that has ended, is remembered.
 const MEMORY: Duration = Duration::from_secs(60);
 
-/// Answers that wait to be taken, at most; further ones are dropped. An order names at most 255 items, and its answers are taken behind it.
+/// Maximum number of queued answers; further ones are dropped. An order has at most 255 items, and its answers are polled right after it.
 const ANSWERS_MAX: usize = 1_024;
 
-/// An order to the wardrobe. Orders for a user come in the order of their causes.
+/// An order to the wardrobe. Orders for a user arrive in the order of their causes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WardrobeOrder {
-    /// The user's avatar has arrived somewhere.
+    /// The user's avatar has arrived in a world.
     Arrived {
         /// The user.
         agent: AgentId,
-        /// Its session.
+        /// Session of the user.
         session: SessionKey,
-        /// The region; `None` for a world without objects of users.
+        /// The region; `None` for a world without user objects.
         world: Option<WorldId>,
         /// The user's rows.
         worn: Vec<WornObject>,
@@ -45,33 +46,33 @@ pub enum WardrobeOrder {
         /// The session.
         session: SessionKey,
     },
-    /// The user puts items on: they are in the store since.
+    /// The user attaches items, whose rows the store has written.
     Wear {
         /// The user.
         agent: AgentId,
-        /// Objects, each with true if it replaces those at its point.
+        /// The items, each with true if it replaces the objects at its attachment point.
         items: Vec<(WornObject, bool)>,
     },
-    /// The user puts items on that are worn already, by the store. Those that no region has are tried again at once, at their points; others stay as they are. Those
-    /// that are being taken off are refused: [`Wardrobe::poll_answer`].
+    /// The user attaches items that are worn already according to the store. Items in no region are retried at once, at their attachment points; other items do not
+    /// change. Items that are being detached are refused: [`Wardrobe::poll_answer`].
     WearAgain {
         /// The user.
         agent: AgentId,
         /// The items.
         items: Vec<Uuid>,
     },
-    /// The user takes items off.
+    /// The user detaches items.
     TakeOff {
         /// The user.
         agent: AgentId,
-        /// Items, of which those count that are worn.
+        /// The items; those that are not worn are ignored.
         items: WornItems,
     },
 }
 
 /// The regions of a node.
 pub trait WornRegions {
-    /// Keepers of all regions.
+    /// Calls on the keepers of all regions.
     fn keepers(&mut self) -> impl Iterator<Item = &mut Keeper>;
 }
 
@@ -81,7 +82,7 @@ pub struct Wardrobe {
     seed: Uuid,
     n_tasks: u64,
     users: BTreeMap<AgentId, User>,
-    /// Users with work that is due, and its time.
+    /// Users with a due action, and its time.
     due: BTreeMap<AgentId, Instant>,
     answers: VecDeque<(WorldId, Event)>,
 }
@@ -93,7 +94,7 @@ struct User {
     /// Time of the last order or news.
     changed_at: Instant,
     pieces: BTreeMap<Uuid, Piece>,
-    /// Items that are worn no more; the store may not know that yet.
+    /// Items that are no longer worn; their rows may still exist.
     ended: BTreeMap<Uuid, Instant>,
 }
 
@@ -102,27 +103,27 @@ struct Piece {
     worn: WornObject,
     place: Place,
     replaces: bool,
-    /// Attempts since the avatar has arrived.
+    /// Number of attempts since the avatar's arrival.
     n_failures: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// The object is in this region, or on the way there.
+    /// In this region, or ordered into it.
     In(WorldId),
-    /// The object is in no region. It is put on from this time on; without a time, at the avatar's next arrival.
+    /// In no region. Attached from this time on; `None`: attached at the avatar's next arrival.
     Loose(Option<Instant>),
 }
 
 impl Wardrobe {
-    /// An empty wardrobe. `seed` is random: ids of objects follow from it.
+    /// Creates an empty wardrobe. `seed` is random: ids of objects are derived from it.
     #[must_use]
     pub fn new(seed: Uuid) -> Self {
         let (users, due) = (BTreeMap::new(), BTreeMap::new());
         Self { seed, n_tasks: 0, users, due, answers: VecDeque::new() }
     }
 
-    /// Takes an order. [`Self::drive`] follows.
+    /// Handles an order. Call [`Self::drive`] afterwards.
     pub fn take_order(&mut self, now: Instant, order: WardrobeOrder, regions: &mut impl WornRegions) {
         match order {
             WardrobeOrder::Arrived { agent, session, world, worn } => {
@@ -168,7 +169,7 @@ impl Wardrobe {
                         }
                         Some(_) => {}
                         None => {
-                            // The store has its row until the end is saved.
+                            // The row exists until the detachment is saved.
                             let world = user.world.filter(|_| user.ended.contains_key(&item));
                             if let Some(world) = world.filter(|_| self.answers.len() < ANSWERS_MAX) {
                                 let (owner, reason) = (agent, EditRefusal::TooFast);
@@ -192,12 +193,12 @@ impl Wardrobe {
         }
     }
 
-    /// The next answer to an order, for the clients of a region, as if its world had given it.
+    /// Returns the next answer to an order, in the form of an answer of the region's world to its clients.
     pub fn poll_answer(&mut self) -> Option<(WorldId, Event)> {
         self.answers.pop_front()
     }
 
-    /// Takes news of a region. [`Self::drive`] follows.
+    /// Handles news of a region. Call [`Self::drive`] afterwards.
     pub fn take_news(
         &mut self,
         now: Instant,
@@ -231,7 +232,7 @@ impl Wardrobe {
             WornNews::Lost(worn) => {
                 let (agent, item) = (worn.owner, worn.item);
                 let user = self.user(agent, now);
-                // One that is worn after all may be unknown.
+                // An object that is worn again after an undo may be unknown here.
                 let lost = || Piece { worn: worn.clone(), place, replaces: false, n_failures: 0 };
                 user.pieces.entry(item).or_insert_with(lost);
                 user.ended.remove(&item);
@@ -241,7 +242,7 @@ impl Wardrobe {
                 });
             }
             WornNews::Refused(owner, item, why) => self.loosen(now, place, owner, item, |piece| {
-                // Of an avatar that is not there; other reasons last as long as it stays.
+                // A missing avatar may arrive later; other refusals last as long as the avatar stays.
                 (why == EditRefusal::NoOwner).then(|| piece.next_attempt(now))
             }),
             WornNews::Ended(owner, item) => {
@@ -259,7 +260,7 @@ impl Wardrobe {
         self.due.values().min().copied()
     }
 
-    /// Puts objects on that are due.
+    /// Attaches the objects that are due.
     pub fn drive(&mut self, now: Instant, regions: &mut impl WornRegions) {
         let due: Vec<AgentId> = self.due.extract_if(.., |_, at| *at <= now).map(|(agent, _)| agent).collect();
         for agent in due {
@@ -281,7 +282,7 @@ impl Wardrobe {
         }
     }
 
-    /// The user, of whom something has been heard.
+    /// The user of an order or of news, created if unknown.
     fn user(&mut self, agent: AgentId, now: Instant) -> &mut User {
         let user = self.users.entry(agent).or_insert_with(|| User {
             session: None,
@@ -294,7 +295,7 @@ impl Wardrobe {
         user
     }
 
-    /// Puts the loose objects of a user on. The time of the next attempt.
+    /// Attaches the loose objects of a user. Returns the time of the next attempt.
     fn dress(
         n_tasks: &mut u64,
         seed: Uuid,
@@ -324,7 +325,7 @@ impl Wardrobe {
         next_at
     }
 
-    /// Makes an object loose that was in a region, until the time that `edit` gives.
+    /// Makes an object of a region loose; `edit` returns the time of the next attempt.
     fn loosen(
         &mut self,
         now: Instant,
@@ -344,11 +345,11 @@ impl Wardrobe {
 }
 
 impl User {
-    /// Takes loose objects off.
+    /// Detaches loose objects.
     fn end_loose(&mut self, now: Instant, regions: &mut impl WornRegions, is_meant: impl Fn(&Piece) -> bool) {
         let loose = self.pieces.extract_if(.., |_, piece| piece.is_loose() && is_meant(piece));
         for (item, piece) in loose {
-            // Any of them: the row is no region's.
+            // Any keeper will do: the row belongs to no region.
             if let Some(keeper) = regions.keepers().find(|keeper| !keeper.is_emptied()) {
                 keeper.end_worn(now, &piece.worn);
             }
@@ -356,7 +357,7 @@ impl User {
         }
     }
 
-    /// True if the disk has everything, and no region has anything.
+    /// True if no object of the user is in a region, and everything is saved.
     fn is_at_rest(&self, agent: AgentId, regions: &mut impl WornRegions) -> bool {
         self.pieces.values().all(Piece::is_loose)
             && !regions.keepers().any(|keeper| keeper.has_unsaved_worn(agent))
@@ -384,7 +385,7 @@ fn keeper_of(regions: &mut impl WornRegions, world: WorldId) -> Option<&mut Keep
     regions.keepers().find(|keeper| keeper.region() == world)
 }
 
-/// Id of a task, in the form of random ids.
+/// Id in the form of random ids.
 fn id_of_task(seed: Uuid, number: u64) -> Uuid {
     let (high, low) = seed.as_u64_pair();
     let (a, b) = (mix(high ^ number), mix(mix(low) ^ number));

@@ -1,5 +1,4 @@
-//! Transfers of the last minute, for a world that goes back to a checkpoint and takes them back. A process that ends needs none of it: its world begins with what the
-//! database has.
+//! Transfers of the last 60 s, for a world that is reset to a checkpoint and undoes them. They are not stored: the world of a new process starts from the database.
 
 use super::Former;
 use crate::worn::WornObject;
@@ -9,27 +8,27 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 use store::{Item, ItemEffect, ItemOrigin};
 
-/// Time for which a world may take a transfer back: it goes back to a checkpoint of at most 34 s ago.
+/// Time for which a world may undo a transfer: a checkpoint is at most 34 s old.
 const UNDO_TIME: Duration = Duration::from_secs(60);
-/// Objects of answered orders that are remembered for that time, at most. Beyond it the oldest are forgotten, and an undo does not restore them.
+/// Maximum number of objects of answered orders that are kept for that time. The oldest beyond it are discarded, and an undo does not restore them.
 const RESTORED_MAX: usize = 4_096;
-/// Objects that left, likewise: 100 bytes each. An undo leaves the items of those that are forgotten.
+/// Maximum number of kept objects that left the region: 100 bytes each. An undo does not delete the items of discarded ones.
 const MADE_MAX: usize = 1 << 16;
-/// Worn objects that were put on, taken off or put down, likewise.
+/// Maximum number of kept attachments, detachments and drops of worn objects.
 const WORN_MAX: usize = 4_096;
 
-/// Items of objects that left by a ticket which was undone, likewise: 24 bytes each.
+/// Maximum number of kept items of objects that left by an undone ticket: 24 bytes each.
 const UNDONE_MAX: usize = 1 << 16;
 
 /// Transfers of the last 60 s, for an undo.
 #[derive(Debug, Default)]
 pub(super) struct RecentTransfers {
     made: BTreeMap<Ticket, Made>,
-    /// Objects and items of answered orders, the oldest first.
+    /// Objects and items that entered the region, the oldest first.
     restored: VecDeque<Restored>,
-    /// Changes of hands of worn objects, the oldest first.
+    /// Changes of worn objects, the oldest first.
     worn: VecDeque<RecentWorn>,
-    /// Items of undone tickets, the oldest first.
+    /// Items whose objects an undo has returned to the region, the oldest first.
     undone: VecDeque<(Instant, Uuid)>,
 }
 
@@ -37,9 +36,9 @@ pub(super) struct RecentTransfers {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Made {
     seen_at: Instant,
-    /// Its origin.
+    /// Origin of the object or item.
     pub(super) origin: ItemOrigin,
-    /// Its item, once it is on the disk.
+    /// Item of the object, once it is on the disk.
     pub(super) item: Option<Uuid>,
 }
 
@@ -50,41 +49,41 @@ struct Restored {
     former: Former,
 }
 
-/// A worn object that has changed hands.
+/// A worn object that was attached, detached or dropped.
 #[derive(Debug)]
 pub(super) struct RecentWorn {
     seen_at: Instant,
     ticket: Ticket,
-    /// The object as it was worn last or first.
+    /// The object in its last or first worn state.
     pub(super) worn: WornObject,
-    /// The kind of its change.
+    /// Kind of the change.
     pub(super) change: RecentWornChange,
 }
 
-/// A change of hands that an undo takes back.
+/// A change that an undo reverts.
 #[derive(Debug)]
 pub(super) enum RecentWornChange {
-    /// The object came from the ground.
+    /// Attached from the ground.
     PutOn,
-    /// The object is an item only.
+    /// Detached: the object is an item only.
     TakenOff,
-    /// The object lies on the ground. Its item as it was, or an item made of the object until that is known.
+    /// Dropped: the object lies on the ground. Contains its former item, or an item made from the object until the former one is known.
     PutDown(Box<Item>),
 }
 
-/// Transfers that an undo takes back.
+/// Transfers that an undo reverts.
 #[derive(Debug)]
 pub(super) struct Undone {
     /// Objects and items that left the region.
     pub(super) made: Vec<Made>,
-    /// Objects and items that came into it.
+    /// Objects and items that entered the region.
     pub(super) restored: Vec<Former>,
     /// Worn objects.
     pub(super) worn: Vec<RecentWorn>,
 }
 
 impl RecentTransfers {
-    /// Notes an object that leaves. Tickets rise.
+    /// Records an object that leaves. Tickets rise.
     pub(super) fn note_made(&mut self, now: Instant, origin: ItemOrigin) {
         self.made.insert(origin.key.ticket, Made { seen_at: now, origin, item: None });
         if self.made.len() > MADE_MAX {
@@ -92,7 +91,7 @@ impl RecentTransfers {
         }
     }
 
-    /// Notes the item that came or went with a ticket.
+    /// Records the item that was created or removed by a ticket.
     pub(super) fn note_item(&mut self, effect: &ItemEffect) {
         if effect.is_there {
             if let Some(made) = self.made.get_mut(&effect.ticket) {
@@ -100,7 +99,7 @@ impl RecentTransfers {
             }
             return;
         }
-        // Of a repeated save only the id is known.
+        // A repeated save reports the id only.
         if effect.item.folder.is_nil() {
             return;
         }
@@ -110,7 +109,7 @@ impl RecentTransfers {
         }
     }
 
-    /// Notes a worn object that changes hands.
+    /// Records a change of a worn object.
     pub(super) fn note_worn(
         &mut self,
         now: Instant,
@@ -124,7 +123,7 @@ impl RecentTransfers {
         }
     }
 
-    /// Notes an object that has come into the region.
+    /// Records an object that has entered the region.
     pub(super) fn note_restored(&mut self, now: Instant, ticket: Ticket, former: Former) {
         self.restored.push_back(Restored { seen_at: now, ticket, former });
         if self.restored.len() > RESTORED_MAX {
@@ -132,7 +131,7 @@ impl RecentTransfers {
         }
     }
 
-    /// Notes an item whose object the region has again. The disk has the item until the undo is saved.
+    /// Records an item whose object is in the region again. The item stays on the disk until the undo is saved.
     pub(super) fn note_undone(&mut self, now: Instant, item: Uuid) {
         self.undone.push_back((now, item));
         if self.undone.len() > UNDONE_MAX {
@@ -140,12 +139,12 @@ impl RecentTransfers {
         }
     }
 
-    /// True for an item that [`Self::note_undone`] has noted.
+    /// True for an item recorded by [`Self::note_undone`].
     pub(super) fn is_undone(&self, item: Uuid) -> bool {
         self.undone.iter().any(|(_, undone)| *undone == item)
     }
 
-    /// Forgets the transfers that no world takes back any more.
+    /// Discards transfers that no world can undo any more.
     pub(super) fn forget_old(&mut self, now: Instant) {
         let is_final = |seen_at: Instant| now.since(seen_at) > UNDO_TIME;
         while self.made.first_key_value().is_some_and(|(_, made)| is_final(made.seen_at)) {
@@ -162,7 +161,7 @@ impl RecentTransfers {
         }
     }
 
-    /// Takes out the objects and items that left the region, came into it or changed hands with some tickets.
+    /// Removes and returns all transfers with some tickets.
     pub(super) fn take(&mut self, undone: &RangeInclusive<Ticket>) -> Undone {
         let made = self.made.extract_if(.., |ticket, _| undone.contains(ticket));
         let made = made.map(|(_, made)| made).collect();

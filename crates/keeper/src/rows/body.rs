@@ -11,7 +11,7 @@ use record::{Part, push_value};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Record of a body. Version 2 has contents, and data of archives. Bodies with neither are as in version 1: such a row is no longer.
+/// Record of a body. Version 2 adds contents and data of archives. A body without them has the encoding of version 1, so that its row does not grow.
 pub(super) const BODY: Part = Part { upgrades: &[record::unchanged], ..Part::new(*b"BODY", "object body") };
 
 /// Fields in the order of the encoding.
@@ -64,7 +64,7 @@ pub(crate) fn push_body(out: &mut Vec<u8>, body: &Body) {
     push_value(out, &BODY, &row);
 }
 
-/// A body without the fields that its state has.
+/// Decodes a body without the fields of the state.
 pub(crate) fn read_body(value: &[u8], versions: Versions, interned: &mut Interned) -> Result<Body, RowError> {
     let record = record_of(&BODY, value, versions)?;
     let row: BodyRow<'_> = BODY.decode(&record, 0)?;

@@ -1,7 +1,7 @@
-//! The value of an object that the store holds.
+//! The value of a held object, which is in the store and in no region.
 //!
-//! Its prims have the values of their two rows, in a range of local ids of their own: the root of each linkset has the first one, and number 0, by which it
-//! differs from the parts before it.
+//! Each prim has the values of its two rows, in a separate range of local ids. The root of each linkset has the first local id and the number 0, which separates it
+//! from the child prims of the linkset before it.
 
 use super::{Interned, RowError, Versions, join, push_body, push_state, read_body, read_state, record_of};
 use ids::{AgentId, LocalId, SessionKey, Uuid};
@@ -10,11 +10,11 @@ use record::{Part, push_value};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Record of an object. Version 2 has bodies of version 2, may have several linksets, and says whether it was worn. One linkset that was not, without contents, is
-/// as in version 1.
+/// Record of an object. Version 2 adds bodies of version 2, several linksets, and a flag for worn objects. A single linkset without contents that was not worn has
+/// the encoding of version 1.
 pub(super) const HELD: Part = Part { upgrades: &[record::unchanged], ..Part::new(*b"HELD", "held object") };
 
-/// Local ids of the prims: a linkset has 256 at most.
+/// Local ids of the prims: a linkset has at most 256 prims.
 const IDS: Range<u32> = 1..257;
 const ROOT: LocalId = LocalId(IDS.start);
 
@@ -35,7 +35,7 @@ struct HeldRow<'a> {
     prims: Vec<(&'a [u8], &'a [u8])>,
 }
 
-/// Appends the value of an object. Temporary prims are kept ones from now on.
+/// Appends the value of an object. Temporary prims lose the flag and become permanent.
 pub(crate) fn push_held(out: &mut Vec<u8>, object: &HeldObject) {
     let HeldObject { owner, by, kind, folder, transaction, is_worn, linksets } = object;
     let prims = linksets.iter().flat_map(|prims| prims.iter().zip(0..=u8::MAX));
@@ -64,7 +64,7 @@ fn values_of(((place, versioned), number): (&(PrimMotion, VersionedBody), u8)) -
     (body, state)
 }
 
-/// The object of a row.
+/// Decodes the object of a row.
 ///
 /// # Errors
 /// [`RowError`].

@@ -1,4 +1,4 @@
-//! Fields that many prims have alike, once in memory.
+//! Interning of fields: equal values of many prims share their memory.
 
 use prim::{ExtraParamError, ExtraParams, Ownership};
 use state_hash::StateHasher;
@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
-/// Fields that were decoded before. Real regions have one texture entry for five to ten prims.
+/// Fields decoded so far. Real regions have one distinct texture entry per five to ten prims.
 #[derive(Debug, Default)]
 pub(crate) struct Interned {
     bytes: BTreeSet<Arc<[u8]>>,
     texts: BTreeSet<Arc<str>>,
     extra_params: BTreeMap<Box<[u8]>, ExtraParams>,
-    /// An owner's prims have few distinct ones. Never iterated.
+    /// The prims of an owner have few distinct values. Never iterated.
     ownerships: HashSet<Arc<Ownership>, BuildHasherDefault<StateHasher>>,
 }
 
@@ -41,7 +41,7 @@ impl Interned {
         new
     }
 
-    /// Bytes that were checked before are not checked again.
+    /// Bytes that are in the table were checked before.
     pub(crate) fn extra_params(&mut self, bytes: &[u8]) -> Result<ExtraParams, ExtraParamError> {
         if let Some(known) = self.extra_params.get(bytes) {
             return Ok(known.clone());

@@ -14,12 +14,12 @@ pub(super) const PARCEL: Part = Part::new(*b"PARC", "parcel");
 /// Record of a patch, of the ground or of the baked ground.
 pub(super) const PATCH: Part = Part::new(*b"GRND", "ground patch");
 
-/// Squares of a parcel, counted row by row from the south-west: runs that rise and do not touch each other.
+/// Squares of a parcel, counted row by row from the south-west: ascending runs that do not touch each other.
 pub(crate) type SquareRuns = Vec<Range<u32>>;
 
 #[derive(Serialize, Deserialize)]
 struct EstateRow<E> {
-    /// The parcel number that was given last.
+    /// The last assigned parcel number.
     last_number: u16,
     estate: E,
 }
@@ -32,7 +32,7 @@ struct ParcelRow<P> {
 
 #[derive(Serialize, Deserialize)]
 struct Run {
-    /// Squares of other parcels before it, behind the run before.
+    /// Number of squares of other parcels between the previous run and this one.
     skipped: u32,
     n: u32,
 }
@@ -49,7 +49,7 @@ pub(crate) fn push_estate(out: &mut Vec<u8>, last: ParcelNumber, estate: &Estate
     push_value(out, &ESTATE, &EstateRow { last_number: last.0, estate });
 }
 
-/// Reads the value of an estate, with the parcel number that was given last.
+/// Reads the value of an estate, with the last assigned parcel number.
 pub(crate) fn read_estate(value: &[u8], versions: Versions) -> Result<(ParcelNumber, Estate), RowError> {
     let record = record_of(&ESTATE, value, versions)?;
     let EstateRow { last_number, estate }: EstateRow<Estate> = ESTATE.decode(&record, 0)?;
@@ -127,7 +127,7 @@ pub(crate) fn patch_number(size_m: u32, patch: &GroundPatch) -> u16 {
     u16::from(patch.row()) * (size_m / PATCH_M) as u16 + u16::from(patch.column())
 }
 
-/// Squares of some parcels, from one look at the map of a region.
+/// Squares of several parcels, from one pass over the map of a region.
 pub(crate) fn runs_of(
     squares: &[ParcelNumber],
     wanted: &BTreeSet<ParcelNumber>,

@@ -1,16 +1,16 @@
-//! Prims, linksets and land as values of rows. Of a prim, the fields that change seldom are its body, and those that change often its state.
+//! Prims, linksets and land as values of rows. The rarely changed fields of a prim are its body, the frequently changed ones its state.
 //!
 //! | value | fields |
 //! |---|---|
 //! | body, tag `BODY` | id, class, material, click action, size, shape, extra parameters, particles, sound, owner, masks, sale, matter, media, overrides, contents |
 //! | state, tag `STAT` | version, place, movement, place in a linkset, flags, textures, names, hover text, media |
 //! | held object, tag `HELD` | user, author, destination, and the values of its prims |
-//! | estate, tag `ESTA` | the parcel number that was given last; owner, lists and settings of the region |
+//! | estate, tag `ESTA` | the last assigned parcel number; owner, lists and settings of the region |
 //! | parcel, tag `PARC` | all its fields, and its squares as runs |
 //! | patch, tag `GRND` | place and heights |
 //!
-//! A value is a record (`record::RecordValue`) whose body is postcard. Decoders are total: they take any bytes, and what they give is accepted by a
-//! world.
+//! A value is a record (`record::RecordValue`) whose body is postcard. Decoders are total: they accept any bytes, and a world accepts each decoded
+//! value.
 
 mod body;
 mod held;
@@ -46,28 +46,28 @@ pub(crate) struct PlacedPrim {
     pub(crate) body: VersionedBody,
 }
 
-/// Versions of a value that are read.
+/// Accepted versions of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Versions {
     /// The newest version and the one before.
     Recent,
-    /// All versions that there have been.
+    /// All versions so far.
     All,
 }
 
-/// Reasons for which a value is not read.
+/// Reasons for which a value is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum RowError {
-    /// Its record cannot be read.
+    /// The record is unreadable.
     #[error(transparent)]
     Record(#[from] RecordError),
     /// A field is too long, or a size is not a number.
     #[error("it has {0}")]
     Body(#[from] BodyError),
-    /// Its shape is of no known curve.
+    /// The shape has an unknown curve.
     #[error("its shape is unknown: {0}")]
     Shape(#[from] ShapeError),
-    /// Its extra parameters cannot be read.
+    /// The extra parameters are unreadable.
     #[error("its extra parameters cannot be: {0}")]
     ExtraParams(#[from] ExtraParamError),
     /// A code without a meaning.
@@ -78,28 +78,28 @@ pub enum RowError {
         /// Its value.
         code: u8,
     },
-    /// Its place or its movement is not a number.
+    /// The position or the movement is NaN or infinite.
     #[error("its place is not a number")]
     Place,
-    /// Its body has never had version 0.
+    /// The version of the body is 0, which is never assigned.
     #[error("its version is 0")]
     Version,
-    /// Its local id, or the local id of its root, is none of the region's.
+    /// The local id, or that of the root, is outside of the region's range.
     #[error("its local id or that of its root is not one of the region's")]
     Foreign,
     /// Temporary objects are never written.
     #[error("it is temporary")]
     Temporary,
-    /// A world time that no world reaches.
+    /// The world time exceeds the maximum.
     #[error("its time is beyond that of any world")]
     Time,
-    /// Its prims are no linkset: none, or numbered otherwise.
+    /// The prims do not form a linkset: there are none, or their numbers are wrong.
     #[error("its prims are no linkset")]
     Linkset,
     /// A field of a parcel or an estate.
     #[error("a field of it is out of bounds")]
     Bounds,
-    /// A parcel or a patch that is not the one of its key.
+    /// The parcel or patch does not belong to its key.
     #[error("it is another one than its key says")]
     Misplaced,
     /// Squares of a parcel.
@@ -108,7 +108,7 @@ pub enum RowError {
     /// Heights of a patch.
     #[error("its heights are not those of a patch of the ground")]
     Height,
-    /// More ids than there are.
+    /// More ids than the range has.
     #[error("it has more local ids than the region")]
     Ids,
 }
@@ -124,7 +124,7 @@ impl RowError {
     }
 }
 
-/// Content of a value as a number, by which an equal one is recognised.
+/// Hash of a value's content, to recognise equal values.
 #[must_use]
 pub(crate) fn content_of(value: &[u8]) -> u64 {
     let mut hasher = StateHasher::new();
@@ -132,7 +132,7 @@ pub(crate) fn content_of(value: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Makes one prim of its two values.
+/// Joins the two values of a prim.
 pub(crate) fn join(body: Body, state: PrimState) -> Result<(PrimMotion, VersionedBody), RowError> {
     let PrimState {
         motion,

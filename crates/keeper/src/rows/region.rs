@@ -1,4 +1,4 @@
-//! The value of a region's row: world time, and the local ids that must not be used yet.
+//! The value of a region's row: world time, and the local ids that must not be reused yet.
 
 use super::{RowError, Versions, record_of};
 use link::RestingIds;
@@ -6,13 +6,13 @@ use record::{Part, push_value};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// World time of a region at most: 146 years.
+/// Maximum world time of a region: 146 years.
 const TIME_MAX_NS: u64 = 1 << 62;
 
 /// Record of a region's row.
 pub(super) const REGION: Part = Part::new(*b"REGN", "region");
 
-/// State of a region beside its objects.
+/// State of a region apart from its objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RegionState {
     /// World time, nanoseconds.
@@ -38,16 +38,16 @@ struct IdsRow {
     resting: Vec<Run>,
 }
 
-/// Neighbouring ids that were freed at one time, in ascending order, as the ids of a removed object mostly are.
+/// Run of adjacent ids that were freed at the same time, in ascending order, which is typical for the prims of a removed object.
 #[derive(Serialize, Deserialize)]
 struct Run {
     first: u32,
     n: u32,
-    /// Nanoseconds after the run before; after 0 for the first one.
+    /// Nanoseconds since the previous run; since 0 for the first run.
     later_ns: u64,
 }
 
-/// Appends the value of a region's row. Times of removals never fall.
+/// Appends the value of a region's row. Times of removals are in ascending order.
 pub(crate) fn push_region(out: &mut Vec<u8>, state: &RegionState) {
     let RegionState { now_ns, kept, temporary } = state;
     push_value(
@@ -88,7 +88,7 @@ fn runs_of(ids: &RestingIds) -> IdsRow {
     IdsRow { n_used: ids.n_used, resting }
 }
 
-/// Ids in sum no more than the range has, whatever the runs claim.
+/// The total number of ids is limited to the size of the range, regardless of the lengths of the runs.
 fn ids_of(row: IdsRow, range: &Range<u32>) -> Result<RestingIds, RowError> {
     let len = range.end - range.start;
     let (mut resting, mut freed_ns, mut n_resting) = (Vec::new(), 0_u64, 0_u64);

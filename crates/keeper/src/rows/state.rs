@@ -1,4 +1,4 @@
-//! The value of a state: the part of a prim that scripts, physics and painting users change.
+//! The value of a state: the fields of a prim that scripts, physics and texturing change.
 
 use super::{Interned, RowError, Versions, record_of};
 use glam::{Quat, Vec3};
@@ -24,7 +24,7 @@ struct StateRow<'a> {
     rotation: Quat,
     /// None for a prim at rest.
     movement: Option<Movement>,
-    /// Place of the root in the region's range of local ids, from 1; 0 for a root.
+    /// Offset of the root in the region's range of local ids, plus 1; 0 for a root.
     root: u32,
     link_number: u8,
     flags: u32,
@@ -89,7 +89,7 @@ pub(crate) fn push_state(
     push_value(out, &STATE, &row);
 }
 
-/// Bytes of the value of a moving prim's state, at most.
+/// Maximum size of the value of a moving prim's state, in bytes.
 pub(crate) fn state_len(versioned: &VersionedBody) -> usize {
     let body = &versioned.body;
     let texts = [&body.media_url, &body.names.name, &body.names.description, &body.hover_text.text];

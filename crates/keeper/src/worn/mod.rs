@@ -1,12 +1,12 @@
-//! Objects that avatars wear: items of their owners, each with a row of its own for as long as it is worn.
+//! Worn objects: inventory items that have an additional row for as long as they are worn.
 //!
 //! ```text
 //! row ─► Wardrobe ─► Keeper of the region ─► world ─► frames ─► Keeper ─► row, and the item's asset
 //! ```
 //!
-//! The [`Wardrobe`](crate::Wardrobe) knows what each user of the node wears, and has it put on where the avatar is. The keeper of a region follows the worn
-//! linksets there (`tracked`, their prims `shown`), saves what changes ([`store::WornSave`]), and reports what leaves ([`WornNews`]). A region's batch has these rows beside those of
-//! its own objects.
+//! The [`Wardrobe`](crate::Wardrobe) knows the worn objects of each user of the node, and has them attached in the region of the avatar. The keeper of a region follows
+//! the worn linksets in it (`tracked`, their prims `shown`), saves their changes ([`store::WornSave`]), and reports their departures ([`WornNews`]). A region's batch
+//! contains these rows together with those of its own objects.
 
 mod object;
 mod renewal;

@@ -1,4 +1,4 @@
-//! A worn object: its row, and the object of an item that is put on.
+//! A worn object: its row, and its creation from an item that is attached.
 
 use crate::object_asset::decode_worn;
 use crate::rezzed::{RezTerms, of_owner};
@@ -10,9 +10,9 @@ use prim::PCode;
 use std::sync::Arc;
 use store::{Item, WornRow};
 
-/// Prims of a linkset.
+/// Maximum number of prims of a linkset.
 const LINKSET_MAX: usize = 256;
-/// Difference by which components of a place count as equal: the world scales rotations to length 1.
+/// Tolerance for the comparison of positions and rotations: the world normalises rotations.
 const PLACE_PRECISION: f32 = 1e-6;
 
 /// An object as an avatar wears it.
@@ -20,22 +20,22 @@ const PLACE_PRECISION: f32 = 1e-6;
 pub struct WornObject {
     /// The user.
     pub owner: AgentId,
-    /// The item as which it is worn.
+    /// The worn item.
     pub item: Uuid,
     /// The attachment point, 1 to [`ATTACHMENT_POINT_MAX`].
     pub point: u8,
     /// Revision, as in [`WornRow::revision`].
     pub revision: i64,
-    /// True if the asset of the item has an earlier state.
+    /// True if the asset of the item has an older state.
     pub is_ahead: bool,
-    /// One linkset. The root is placed against the attachment point.
+    /// The linkset. The position of the root is relative to the attachment point.
     pub object: Arc<HeldObject>,
 }
 
 /// Reasons for which an item cannot be worn. The text follows "It cannot be worn: ".
 #[derive(Debug, thiserror::Error)]
 pub enum WearItemError {
-    /// Its asset is no object.
+    /// The asset is not an object.
     #[error("its content cannot be read: {0}")]
     Object(#[from] ObjectError),
     /// A coalesced object.
@@ -44,13 +44,13 @@ pub enum WearItemError {
     /// Too many prims.
     #[error("it has {0} prims, and {LINKSET_MAX} can be worn as one object")]
     TooMany(usize),
-    /// A tree or grass: its species is in the place of the attachment point.
+    /// A tree or grass: the field of the attachment point contains its species.
     #[error("plants cannot be worn")]
     Plant,
 }
 
 impl WornObject {
-    /// Object of a row.
+    /// Decodes the object of a row.
     ///
     /// # Errors
     /// [`RowError`].
@@ -67,13 +67,13 @@ impl WornObject {
         Ok(Self { owner, item, point, revision, is_ahead, object: Arc::new(object) })
     }
 
-    /// Takes a newer state of the object, which the item's asset lacks. The revision stays.
+    /// Replaces the state by a newer one that is not in the item's asset. The revision does not change.
     pub(super) fn take_state(&mut self, newer: HeldObject) {
         self.point = newer.root().map_or(self.point, |(_, root)| root.body.attachment_point());
         (self.object, self.is_ahead) = (Arc::new(newer), true);
     }
 
-    /// Its row.
+    /// Row of the object.
     #[must_use]
     pub fn row(&self) -> WornRow {
         let mut value = Vec::new();
@@ -83,7 +83,7 @@ impl WornObject {
     }
 }
 
-/// The object of an item with an asset of these bytes, as its owner wears it at a point; without one, where it was worn last.
+/// Decodes the object of an item from the bytes of its asset, for its owner to wear at `point`; `None`: at the point at which it was worn last.
 ///
 /// # Errors
 /// [`WearItemError`].
@@ -114,7 +114,7 @@ pub fn worn_of_item(
     Ok((point, HeldObject { is_worn: true, ..object }))
 }
 
-/// True for two states of an object between which no user sees a difference.
+/// True for two states of an object without a visible difference.
 pub(super) fn is_same(one: &HeldObject, other: &HeldObject) -> bool {
     let are_same_prims = |one: &PlacedLinkset, other: &PlacedLinkset| {
         let kept = |flags: PrimFlags| flags.with(PrimFlags::TEMPORARY, PrimFlags::default());
@@ -200,7 +200,7 @@ mod tests {
             prims.iter().map(|(_, versioned)| (versioned.body.state, versioned.body.worn_item)).collect();
         assert_eq!(states, [(0x60, Some(item().id)), (0x60, None)]);
         assert_eq!(worn_of_item(OWNER, &item(), &bytes, BY, Some(2)).unwrap().0, 2);
-        // It is put on again where it was.
+        // The object is attached again at its former point.
         let mut moved = object.linksets[0].clone();
         for (_, versioned) in &mut moved {
             Arc::make_mut(&mut versioned.body).state = 33_u8.rotate_left(4);

@@ -1,4 +1,4 @@
-//! Assets of worn objects that become items, and of items that get the last state of their objects.
+//! Assets of worn objects: new items for objects from the ground, and renewed assets for items with a changed object.
 
 use super::object::WornObject;
 use crate::items::{AssetBytes, asset_row, item_of};
@@ -19,13 +19,13 @@ const MICROS_PER_S: i64 = 1_000_000;
 pub struct RenewedWorn {
     /// Bytes of the assets.
     pub assets: Vec<AssetBytes>,
-    /// Items whose objects could not be encoded, with the reasons. Their rows stay, and have the state.
+    /// Items whose objects could not be encoded, with the reasons. Their rows remain and contain the state.
     pub failed: Vec<(Uuid, String)>,
 }
 
-/// Gives the worn objects of a batch their assets, as far as they need any. A batch that is repeated gets the same.
+/// Encodes the assets that the worn objects of a batch need. A repeated batch gets equal assets.
 ///
-/// `encode` gives an object's asset, equal bytes for equal objects.
+/// `encode` returns an object's asset, equal bytes for equal objects.
 pub fn renew_worn<E: fmt::Display>(
     changes: &mut RegionChanges,
     mut encode: impl FnMut(&HeldObject) -> Result<Vec<u8>, E>,
@@ -81,7 +81,7 @@ fn asset_of<E: fmt::Display>(
     Ok((asset, object, bytes))
 }
 
-/// A linkset from the ground that an avatar wears from now on, as the store gets it.
+/// A linkset that an avatar has attached from the ground, in the form for the store.
 pub(crate) fn arrival(origin: ItemOrigin, worn: &WornObject) -> WornArrival {
     let object = &*worn.object;
     let item = Item { id: worn.item, ..item_of(object, origin.held_s) };
@@ -99,7 +99,7 @@ pub(crate) fn arrival(origin: ItemOrigin, worn: &WornObject) -> WornArrival {
     WornArrival { origin, item, asset: None, row: worn.row(), held }
 }
 
-/// The object as it is returned to its owner, whose inventory has no room for it.
+/// The object in the form of a return to its owner, whose inventory has no room.
 fn on_the_ground(object: &HeldObject) -> HeldObject {
     let mut object = HeldObject { kind: DerezKind::Return, is_worn: false, ..object.clone() };
     for (_, versioned) in object.linksets.iter_mut().flatten() {

@@ -1,4 +1,4 @@
-//! Prims of worn linksets, as frames have shown them last.
+//! Prims of worn linksets in their newest state in the frames.
 
 use super::object::WornObject;
 use crate::load::RegionIds;
@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug)]
 pub(super) struct ShownPrims {
     ids: RegionIds,
-    /// Prims with local ids of temporary objects that have a parent: prims of worn linksets, and parts of temporary ones.
+    /// Prims with a parent and a local id of temporary objects: prims of worn linksets, and child prims of temporary objects.
     prims: BTreeMap<LocalId, (PrimMotion, VersionedBody)>,
-    /// Parts of each root among them.
+    /// Child prims of each root.
     parts: BTreeMap<LocalId, BTreeSet<LocalId>>,
-    /// Roots that have changed since [`Self::take_touched`].
+    /// Roots that have changed since the last [`Self::take_touched`].
     touched: BTreeSet<LocalId>,
 }
 
@@ -24,7 +24,7 @@ impl ShownPrims {
         Self { ids: ids.clone(), prims: BTreeMap::new(), parts: BTreeMap::new(), touched: BTreeSet::new() }
     }
 
-    /// Takes a change of a frame.
+    /// Applies a change of a frame.
     pub(super) fn take_change(&mut self, change: &ObjectChange) {
         match change {
             ObjectChange::Removed(id) => self.take_out(*id),
@@ -39,21 +39,21 @@ impl ShownPrims {
         }
     }
 
-    /// Takes all objects of a world, in place of those that were shown.
+    /// Replaces all prims by those of a world.
     pub(super) fn replace(&mut self, whole: &[SeenPrim<'_>]) {
         self.prims.clear();
         self.parts.clear();
         whole.iter().for_each(|(id, place, body)| self.set(*id, place, body));
     }
 
-    /// Counts the roots of an item as changed.
+    /// Marks the roots of an item as changed.
     pub(super) fn touch_item(&mut self, item: Uuid) {
         let Self { prims, touched, .. } = self;
         let roots = prims.iter().filter(|(_, (_, root))| root.body.worn_item == Some(item));
         touched.extend(roots.map(|(id, _)| *id));
     }
 
-    /// Roots that have changed; some of them are gone.
+    /// Returns the changed roots; some of them may be removed.
     pub(super) fn take_touched(&mut self) -> BTreeSet<LocalId> {
         std::mem::take(&mut self.touched)
     }
@@ -63,7 +63,7 @@ impl ShownPrims {
         self.prims.get(&id).map(|(_, body)| body)
     }
 
-    /// A linkset as it is shown, by its root.
+    /// Newest state of a linkset, by its root.
     pub(super) fn linkset(&self, root: LocalId, worn: &WornObject) -> Option<HeldObject> {
         let parts = self.parts.get(&root).into_iter().flatten().filter_map(|id| self.prims.get(id));
         let mut parts: Vec<(PrimMotion, VersionedBody)> = parts.cloned().collect();

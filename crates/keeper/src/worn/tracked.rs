@@ -1,7 +1,7 @@
-//! Worn objects in a region: the newest state that frames have shown of each, and the part of it that the disk lacks.
+//! Tracked worn objects of a region: the newest state of each in the frames, and the set of unsaved changes.
 //!
-//! A region has the objects that were ordered there ([`TrackedWorn::order`]), or put on there. Others that a world shows are of an earlier time, of avatars
-//! that are elsewhere by now, and are ignored.
+//! The table has the objects that were ordered into the region ([`TrackedWorn::order`]) or attached in it. Other worn objects in the frames are outdated,
+//! because their avatars have moved to another region, and are ignored.
 
 use super::object::{WornObject, is_same};
 use super::shown::ShownPrims;
@@ -15,19 +15,19 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use store::WornSave;
 
-/// Orders of one region that the world has not answered, at most.
+/// Maximum number of unanswered orders of one region.
 pub(crate) const ORDERS_MAX: usize = 1_024;
-/// Frames after an answer that may be one to an earlier order, within which the world answers the last one, unless it has lost that.
+/// Number of frames within which the world answers the last order, after an answer that may belong to an earlier order.
 pub(crate) const ANSWER_FRAMES: u32 = 32;
 
-/// An order to let an avatar wear an item: [`Keeper::wear`](crate::Keeper::wear).
+/// An order to attach an item to an avatar: [`Keeper::wear`](crate::Keeper::wear).
 #[derive(Clone, Debug, PartialEq)]
 pub struct WearTask {
     /// The user's session in the region.
     pub session: SessionKey,
-    /// The item in its last state.
+    /// The object in its last state.
     pub worn: WornObject,
-    /// The avatar takes everything else off that it wears at the point.
+    /// True if the avatar detaches all other objects at the attachment point.
     pub replaces: bool,
     /// Ids, as in [`WearOrder::ids`].
     pub ids: Uuid,
@@ -36,31 +36,31 @@ pub struct WearTask {
 /// News of a worn object: [`Keeper::poll_worn`](crate::Keeper::poll_worn).
 #[derive(Clone, Debug, PartialEq)]
 pub enum WornNews {
-    /// An avatar wears it in the region.
+    /// An avatar wears the object in the region.
     Shown(WornObject),
-    /// Its avatar has left the region.
+    /// The avatar has left the region with the object.
     Left(WornObject),
-    /// It is worn no more.
+    /// The object is no longer worn.
     Ended(AgentId, Uuid),
-    /// The world has refused it.
+    /// The world has refused the order.
     Refused(AgentId, Uuid, EditRefusal),
-    /// The world has lost it, or never got it.
+    /// The world has lost the object, or never received it.
     Lost(WornObject),
 }
 
-/// An effect of a transfer that the disk lacks.
+/// An unsaved effect of a transfer.
 #[expect(clippy::large_enum_variant, reason = "nearly all effects are saves")]
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum WornEffect {
-    /// The object came from the ground.
+    /// Attached from the ground.
     PutOn(WornObject),
-    /// Its row gets this state, or goes.
+    /// The row gets this state or is deleted.
     Saved(WornSave),
-    /// The object lies on the ground.
+    /// Dropped on the ground.
     PutDown(WornObject),
 }
 
-/// A worn object, by its owner and its item.
+/// Key of a worn object: owner and item.
 type WornKey = (AgentId, Uuid);
 
 /// Worn objects of a batch, each with the time of its first change in it.
@@ -72,32 +72,32 @@ pub(crate) struct TrackedWorn {
     unix_start_s: i64,
     shown: ShownPrims,
     items: BTreeMap<WornKey, WornHere>,
-    /// Shown objects, by their roots.
+    /// Worn objects in the frames, by their roots.
     roots: BTreeMap<LocalId, WornKey>,
-    /// Objects with a state that is in no batch.
+    /// Objects with a state that is in no batch yet.
     unsaved: BTreeMap<WornKey, Change>,
-    /// Last states of objects that the region no longer has: they were taken off while they were in no region, or the world has lost them.
+    /// Last states of objects that are no longer in the region: they were detached while they were in no region, or the world has lost them.
     ends: Vec<(Instant, WornSave)>,
-    /// The frame under way may have taken one away.
+    /// True if the present frame may have removed a worn object.
     may_lack: bool,
     orders: BTreeMap<WornKey, Ordered>,
-    /// Objects to be taken off; true if the world has the order.
+    /// Objects to be detached; true if the order has been sent.
     ending: BTreeMap<WornKey, bool>,
     news: VecDeque<WornNews>,
 }
 
 #[derive(Debug)]
 struct WornHere {
-    /// The object as its row has it, or gets it with the next batch.
+    /// State in the row, or in the row of the next batch.
     worn: WornObject,
-    /// Its root in the world.
+    /// Local id of the root in the world.
     root: Option<LocalId>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Change {
     since: Instant,
-    /// The object is saved also if it turns out to be as before: an earlier save of it may have failed.
+    /// True if the object is saved even without a difference, because an earlier save may have failed.
     is_forced: bool,
 }
 
@@ -105,13 +105,13 @@ struct Change {
 struct Ordered {
     order: WearOrder,
     is_sent: bool,
-    /// Times that it was sent without an answer. The world may have lost some of them, and carries the others out.
+    /// Number of unanswered transmissions. The world may have lost some of them, and carries out the others.
     n_under_way: u32,
-    /// The last answer that may be one to an earlier order for the item, and the frames since.
+    /// The last answer that may belong to an earlier order for the item, and the number of frames since.
     doubt: Option<(Doubt, u32)>,
 }
 
-/// An answer that counts if the world does not show the item soon.
+/// An answer that takes effect unless the item appears in the frames soon.
 #[derive(Clone, Copy, Debug)]
 enum Doubt {
     Refused(EditRefusal),
@@ -134,7 +134,7 @@ impl TrackedWorn {
         }
     }
 
-    /// Lets an avatar of the region wear an item. False, and nothing, if too many orders are under way.
+    /// Orders that an avatar of the region wears an item. Returns false without effect if too many orders are unanswered.
     pub(crate) fn order(&mut self, task: WearTask) -> bool {
         let WearTask { session, worn, replaces, ids } = task;
         let key = (worn.owner, worn.item);
@@ -146,12 +146,12 @@ impl TrackedWorn {
         self.orders.insert(key, Ordered { order, is_sent: false, n_under_way: 0, doubt: None });
         self.ending.remove(&key);
         self.items.entry(key).or_insert(WornHere { worn, root: None });
-        // The avatar may wear it already: then the order is without effect.
+        // If the avatar wears the item already, the order has no effect.
         self.shown.touch_item(item);
         true
     }
 
-    /// Takes items of a user off that are worn here.
+    /// Detaches items of a user that are worn in the region.
     pub(crate) fn take_off(&mut self, owner: AgentId, items: &[Uuid]) {
         for &item in items {
             let key = (owner, item);
@@ -165,19 +165,19 @@ impl TrackedWorn {
         }
     }
 
-    /// Takes an item off that is worn in no region. Its row goes with the next batch.
+    /// Detaches an item that is worn in no region. The next batch deletes its row.
     pub(crate) fn end(&mut self, now: Instant, worn: &WornObject) {
         let ended = WornObject { revision: self.next_revision(now, worn.revision), ..worn.clone() };
         let (ends, renews, asset) = (true, true, None);
         self.ends.push((now, WornSave { row: ended.row(), ends, renews, asset }));
     }
 
-    /// Ignores an item from now on: it is worn in another region.
+    /// Stops following an item, because it is worn in another region.
     pub(crate) fn disown(&mut self, owner: AgentId, item: Uuid) {
         self.remove((owner, item));
     }
 
-    /// Hands out the orders that are due, until there is no room for more.
+    /// Sends the orders that are due, until there is no room.
     pub(crate) fn send_orders(&mut self, mut send: impl FnMut(Action) -> bool) {
         for ordered in self.orders.values_mut().filter(|order| !order.is_sent) {
             if !send(Action::Wear(Box::new(ordered.order.clone()))) {
@@ -199,27 +199,27 @@ impl TrackedWorn {
         self.news.pop_front()
     }
 
-    /// Time of the first change that is in no batch.
+    /// Time of the first change that is in no batch yet.
     pub(crate) fn since(&self) -> Option<Instant> {
         let changes = self.unsaved.values().map(|change| change.since);
         changes.chain(self.ends.iter().map(|(since, _)| *since)).min()
     }
 
-    /// True if a state of an object of the user is in no batch.
+    /// True if a state of an object of the user is in no batch yet.
     pub(crate) fn is_unsaved(&self, owner: AgentId) -> bool {
         self.unsaved.keys().any(|(other, _)| *other == owner)
             || self.ends.iter().any(|(_, save)| save.row.owner == owner)
     }
 
-    /// Takes a change of a frame; [`Self::end_frame`] follows behind the last one, and behind the frame's events.
+    /// Applies a change of a frame. Call [`Self::end_frame`] after the last change and the events of the frame.
     pub(crate) fn take_change(&mut self, change: &ObjectChange) {
         self.shown.take_change(change);
     }
 
-    /// Takes all objects of a world, in place of all changes of a frame.
+    /// Applies the complete state of a world instead of the changes of a frame.
     pub(crate) fn take_whole(&mut self, whole: &[SeenPrim<'_>]) {
         let Self { shown, items, unsaved, .. } = self;
-        // The last state is known for what the world has lost. The row lacks it, also if it is shown again as it was.
+        // The last state of an object that the world has lost is known. The row lacks this state, even if the object appears again unchanged.
         for (key, change) in unsaved {
             let Some(WornHere { worn, root }) = items.get_mut(key) else { continue };
             let newer = root.and_then(|root| shown.linkset(root, worn));
@@ -232,19 +232,19 @@ impl TrackedWorn {
         shown.replace(whole);
         self.roots.clear();
         self.may_lack = true;
-        // The world may have lost them, and carries each out once.
+        // The world may have lost these orders, and carries each out once.
         self.orders.values_mut().for_each(|order| order.is_sent = false);
         self.ending.values_mut().for_each(|is_sent| *is_sent = false);
     }
 
-    /// Gives all worn objects up: the world has been begun without its region.
+    /// Releases all worn objects, because the world was started without its region.
     pub(crate) fn lose_all(&mut self, now: Instant) {
         self.take_whole(&[]);
         self.orders.clear();
         self.end_frame(now);
     }
 
-    /// Takes refusals of orders.
+    /// Handles refusals of orders.
     pub(crate) fn take_events(&mut self, events: &[Event]) {
         for event in events {
             let Event::WearRefused { owner, item, reason } = event else { continue };
@@ -262,7 +262,7 @@ impl TrackedWorn {
     /// Ends an order that the world has refused.
     fn refuse(&mut self, key: WornKey, reason: EditRefusal) {
         self.orders.remove(&key);
-        // One that is to be taken off is not put on elsewhere: it ends with this frame.
+        // An object that is to be detached is not attached elsewhere: it ends with this frame.
         if self.ending.contains_key(&key) {
             self.may_lack = true;
             return;
@@ -271,7 +271,7 @@ impl TrackedWorn {
         self.news.push_back(WornNews::Refused(key.0, key.1, reason));
     }
 
-    /// Ends orders with an answer in doubt, to which no other one comes.
+    /// Ends orders with an uncertain answer that no further answer has followed.
     fn end_unanswered(&mut self) {
         let mut unanswered = Vec::new();
         for (key, Ordered { doubt, .. }) in &mut self.orders {
@@ -293,7 +293,7 @@ impl TrackedWorn {
         }
     }
 
-    /// Takes a transfer. Its effect, if the disk lacks any.
+    /// Handles a transfer. Returns its effect, if there is an unsaved one.
     pub(crate) fn take_transfer(&mut self, now: Instant, transfer: &WornTransfer) -> Option<WornEffect> {
         let WornTransfer { item, change, object } = transfer;
         let key = (object.owner, *item);
@@ -302,7 +302,8 @@ impl TrackedWorn {
             && !is_ending
             && let Some(ordered) = self.orders.get_mut(&key)
         {
-            // An order to take it off that was sent twice, before it was put on again; or something else has replaced it in the frame of its arrival.
+            // Two cases: a repeated order to detach the object, from before it was attached again; or another object that replaced it in the frame of
+            // its arrival.
             ordered.doubt = Some((Doubt::TakenOff, 0));
             return None;
         }
@@ -329,7 +330,7 @@ impl TrackedWorn {
                 self.may_lack = true;
                 Some(WornEffect::PutOn(worn))
             }
-            // Of an avatar that is elsewhere, or of an item that was.
+            // The transfer belongs to an avatar that is in another region, or to an outdated item.
             WornChange::Left | WornChange::TakenOff if former.is_none() => None,
             WornChange::Left if !is_ending => {
                 if !was_changed {
@@ -338,7 +339,7 @@ impl TrackedWorn {
                 self.news.push_back(WornNews::Left(worn.clone()));
                 was_changed.then(|| saved(&worn, false))
             }
-            // The avatar may have left before the world got the order to take it off.
+            // The avatar may have left before the world received the order to detach the object.
             WornChange::Left | WornChange::TakenOff => {
                 self.news.push_back(WornNews::Ended(worn.owner, worn.item));
                 Some(saved(&worn, true))
@@ -350,25 +351,25 @@ impl TrackedWorn {
         }
     }
 
-    /// Takes an object back that is worn after all, in this state: the state of its row from now on.
+    /// Restores an object that is worn again after an undo. This state becomes the state of its row.
     pub(crate) fn take_back(&mut self, now: Instant, worn: WornObject) -> WornObject {
         let revision = self.next_revision(now, worn.revision);
         let worn = WornObject { revision, is_ahead: true, ..worn };
         let key = (worn.owner, worn.item);
         self.items.insert(key, WornHere { worn: worn.clone(), root: None });
-        // It may have been put on anew since, with another state.
+        // The object may have been attached again since, with another state.
         self.unsaved.insert(key, Change { since: now, is_forced: true });
         self.may_lack = true;
         worn
     }
 
-    /// Gives an object up that is worn no more after all.
+    /// Releases an object that is no longer worn after an undo.
     pub(crate) fn give_up(&mut self, owner: AgentId, item: Uuid) {
         self.remove((owner, item));
         self.news.push_back(WornNews::Ended(owner, item));
     }
 
-    /// Takes note of the objects that the frame shows, and of those that it has taken away.
+    /// Compares the table with the objects that the frame has added, changed and removed.
     pub(crate) fn end_frame(&mut self, now: Instant) {
         for root in self.shown.take_touched() {
             self.look_at(now, root);
@@ -393,7 +394,7 @@ impl TrackedWorn {
                 news.push_back(WornNews::Lost(worn));
                 continue;
             };
-            // No later frame differs from this state: it is put on again as it is here.
+            // No later frame changes this state: the object is attached again in it.
             let revision = revision_after(self.unix_start_s, now, worn.revision);
             let worn = WornObject { revision, is_ahead: true, ..worn };
             self.ends.push((since, WornSave { row: worn.row(), ends: false, renews: false, asset: None }));
@@ -401,7 +402,7 @@ impl TrackedWorn {
         }
     }
 
-    /// Takes out everything that the disk lacks.
+    /// Moves all unsaved changes into a batch.
     pub(crate) fn take_batch(&mut self, now: Instant) -> (Vec<WornSave>, FlownWorn) {
         let Self { shown, items, unsaved, ends, unix_start_s, .. } = self;
         let (mut saves, mut flown) = (Vec::new(), Vec::new());
@@ -424,7 +425,7 @@ impl TrackedWorn {
         (saves, (flown, ended))
     }
 
-    /// Takes the objects of a failed batch back.
+    /// Marks the objects of a failed batch as unsaved again.
     pub(crate) fn put_back(&mut self, (changed, mut ended): FlownWorn) {
         for (key, since) in changed.into_iter().filter(|(key, _)| self.items.contains_key(key)) {
             let since = self.unsaved.get(&key).map_or(since, |newer| newer.since.min(since));
@@ -434,12 +435,12 @@ impl TrackedWorn {
         self.ends = ended;
     }
 
-    /// The revision of a state from now on.
+    /// Revision for a new state.
     fn next_revision(&self, now: Instant, before: i64) -> i64 {
         revision_after(self.unix_start_s, now, before)
     }
 
-    /// Takes an item out: with its state, and whether that was unsaved.
+    /// Removes an item. Returns its state, and true if the state was unsaved.
     fn remove(&mut self, key: WornKey) -> Option<(WornObject, bool)> {
         self.orders.remove(&key);
         self.ending.remove(&key);
@@ -480,7 +481,7 @@ impl TrackedWorn {
     }
 }
 
-/// Microseconds since 1970, or the revision before and 1.
+/// max(microseconds since 1970, former revision + 1).
 fn revision_after(unix_start_s: i64, now: Instant, before: i64) -> i64 {
     let passed_us = i64::try_from(now.since(Instant::ZERO).as_micros()).unwrap_or(i64::MAX);
     let now_us = unix_start_s.saturating_mul(1_000_000).saturating_add(passed_us);
