@@ -119,6 +119,15 @@ impl Store {
         Ok(list)
     }
 
+    /// True for an item with a worn object. After a take-off it is true until the save of the region.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn is_worn(&self, owner: AgentId, item: Uuid) -> Result<bool, StoreError> {
+        let found = self.read(|session| worn_rows::is_worn(session, owner, item));
+        found.map_err(StoreError::query("reading the worn item", item))
+    }
+
     /// Lets a user wear items, as many as `max` in all. Each row is on the disk when this returns.
     ///
     /// # Errors

@@ -156,8 +156,9 @@ pub struct InventoryReplies {
     pub orders: Vec<WorldOrder>,
     /// Orders for the wardrobe, in their order. The caller of [`carry_out_task`] takes them out.
     pub wardrobe: Vec<WardrobeOrder>,
-    /// Nothing is done, and every refusal is one of an item that the avatar wears. An object that is taken off is gone from the world at once, and its item is free
-    /// with the next save of the region: the caller of [`carry_out_task`] repeats the request until then.
+    /// Nothing is done yet, and the avatar wears every item that the request is for. An object that is taken off is gone from the world at once, while its item is free,
+    /// and has its last content, with the next save of the region: the caller of [`carry_out_task`] drops these replies and repeats the request until then. The
+    /// replies to the last repetition are the answer.
     pub is_worn: bool,
 }
 

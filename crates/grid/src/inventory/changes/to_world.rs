@@ -258,8 +258,11 @@ pub(super) fn order(
         let count = if n == 1 { String::new() } else { format!(" Items refused: {n}.") };
         format!("The item stays where it is: {why}.{count}")
     });
-    let is_worn =
-        orders.is_empty() && !refused.is_empty() && refused.iter().all(|(_, why)| *why == WorldRefusal::Worn);
+    let is_worn = match &request.deed {
+        WorldDeed::Rez(rez) => judge.are_worn(rez.items.iter().map(|(item, _)| *item), &orders, &refused)?,
+        WorldDeed::Put(put) => judge.are_worn(std::iter::once(put.item), &orders, &refused)?,
+        WorldDeed::NewScript(_) | WorldDeed::RezContent(_) => false,
+    };
     let items: Vec<Uuid> = refused.iter().map(|(item, _)| *item).collect();
     let messages = shown_again(parts.store, agent, &items);
     Ok(InventoryReplies { messages, refusal, orders, is_worn, ..InventoryReplies::default() })

@@ -16,7 +16,7 @@ use keeper::{
 };
 use link::{HeldObject, ItemRestoration, RestorePlace};
 use std::sync::Arc;
-use store::{Item, MarkItem, Sale};
+use store::{Item, MarkItem, Sale, StoreError};
 
 /// An order, or the reason for which none is given.
 type Judged<T> = Result<Result<T, WorldRefusal>, ChangeInventoryError>;
@@ -60,6 +60,23 @@ impl Judge<'_> {
         };
         let order = Order::Object(RestoreOrder { source, place: rez.place, ids });
         Ok(Ok(WorldOrder { region: self.request.region, order, end }))
+    }
+
+    /// True if the avatar wears all items of a request, and nothing is done for them yet: none is marked, and none is refused for another reason. A copy of such an
+    /// item has the content from before it was put on.
+    pub(super) fn are_worn(
+        &self,
+        mut items: impl Iterator<Item = Uuid>,
+        orders: &[WorldOrder],
+        refused: &[(Uuid, WorldRefusal)],
+    ) -> Result<bool, ChangeInventoryError> {
+        let is_done = orders.iter().any(|order| order.end.is_marked);
+        let is_empty = orders.is_empty() && refused.is_empty();
+        if is_done || is_empty || refused.iter().any(|(_, why)| *why != WorldRefusal::Worn) {
+            return Ok(false);
+        }
+        let worn = items.try_fold(true, |all, item| Ok(all && self.parts.store.is_worn(self.agent, item)?));
+        worn.map_err(|error: StoreError| error.into())
     }
 
     /// An order for the object of an item in a prim. The world judges whether it may come out.

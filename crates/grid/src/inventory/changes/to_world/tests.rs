@@ -199,11 +199,20 @@ fn an_order_for_a_worn_item_alone_is_one_to_repeat() {
         assert_eq!((shown(&replies.messages), replies.is_worn), (vec![SINGLE], true), "{replies:?}");
         assert_eq!(replies.refusal.as_deref(), Some("The item stays where it is: your avatar wears it."));
     }
-    // What else the request is for would be done twice.
+    // A copy would have the content from before it was put on.
+    let item = stage.item(ITEM);
+    let new = NewWorn { item, point: 6, revision: 1, value: lamp(stage.ada).into() };
+    assert!(!stage.ask(rez(ITEM)).is_worn);
     let with_another = stage.ask(WorldDeed::Rez(rez_of(&[SINGLE, ITEM])));
-    assert_eq!((with_another.orders.len(), with_another.is_worn), (1, false));
+    assert_eq!((with_another.orders.len(), with_another.is_worn), (1, false), "it would be done twice");
+    assert_eq!(stage.store.wear(stage.ada, &[new], 38).unwrap(), [WearOutcome::Worn]);
+    for deed in [rez(ITEM), WorldDeed::Put(put(ITEM)), WorldDeed::Rez(rez_of(&[SINGLE, ITEM]))] {
+        let replies = stage.ask(deed);
+        assert_eq!((replies.orders.len(), replies.is_worn), (1, true), "{replies:?}");
+    }
     let with_an_unknown_one = stage.ask(WorldDeed::Rez(rez_of(&[SINGLE, Uuid::from_u128(5)])));
     assert!(with_an_unknown_one.refusal.is_some() && !with_an_unknown_one.is_worn);
+    assert!(!stage.ask(WorldDeed::Rez(rez_of(&[]))).is_worn);
 
     let ask = |request: InventoryRequest| {
         let user = InventoryUser { agent: stage.ada, secure_session: Uuid::nil() };
