@@ -1,7 +1,6 @@
 //! Casts between types, and values as conditions.
 
 use crate::dialect::Dialect;
-use crate::list::List;
 use crate::string::Text;
 use crate::value::{Element, Rotation, Vector};
 
@@ -56,7 +55,7 @@ pub fn element_to_string(element: &Element, dialect: Dialect) -> Text {
 
 /// `(string)` of a list: the strings of its elements, without anything between them.
 #[must_use]
-pub fn list_to_string(list: &List, dialect: Dialect) -> Text {
+pub fn list_to_string<'a>(list: impl IntoIterator<Item = &'a Element>, dialect: Dialect) -> Text {
     let mut string = String::new();
     for element in list {
         string.push_str(element_to_string(element, dialect).as_str());
@@ -145,14 +144,13 @@ mod tests {
     #[test]
     fn strings_of_lists_have_nothing_between_elements() {
         let id = "01234567-89ab-cdef-0123-456789abcdef";
-        let list: List = [1.into(), "a".into(), 1.5.into(), crate::Key::from(id).into(), Vector::ZERO.into()]
-            .into_iter()
-            .collect();
+        let list: [Element; 5] =
+            [1.into(), "a".into(), 1.5.into(), crate::Key::from(id).into(), Vector::ZERO.into()];
         for dialect in [Sl, OpenSim] {
             let expected = format!("1a1.500000{id}<0.000000, 0.000000, 0.000000>");
             assert_eq!(list_to_string(&list, dialect).as_str(), expected);
         }
-        assert_eq!(list_to_string(&List::default(), Sl).as_str(), "");
+        assert_eq!(list_to_string(&[], Sl).as_str(), "");
     }
 
     #[test]
