@@ -115,7 +115,7 @@ struct Checker<'a> {
     jumps: Vec<(Name, Option<SymbolId>)>,
     /// Conditions that should not be constant.
     conditions: Vec<statement::Condition>,
-    /// What is left of [`LETTER_PAIRS_MAX`].
+    /// Remainder of [`LETTER_PAIRS_MAX`].
     letter_pairs: Cell<usize>,
 }
 

@@ -99,7 +99,7 @@ impl Value {
 #[derive(Debug)]
 pub(crate) struct Calculator {
     dialect: Dialect,
-    /// What is left of [`WORK_MAX`].
+    /// Remainder of [`WORK_MAX`].
     work: usize,
 }
 

@@ -80,7 +80,7 @@ impl Node {
         Self::begin(setup, Some(rows))
     }
 
-    /// The server is killed: what is left of the harbour.
+    /// State of the harbour after a kill of the server.
     pub(crate) fn kill(mut self) -> DiskRows {
         self.regions.swap_remove(0).disk.expect("a server with a disk").into_rows()
     }

@@ -85,7 +85,7 @@ pub struct Duplicates {
 pub enum CopyPlace {
     /// Metres from the original.
     Offset(Vec3),
-    /// Where a ray ended.
+    /// End of a ray.
     At {
         /// Metres from the region's corner. Counts if `ray` meets nothing.
         position: Vec3,

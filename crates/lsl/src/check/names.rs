@@ -44,7 +44,7 @@ impl Kind {
     }
 }
 
-/// What is known of a variable's value before the script runs.
+/// Value of a variable, as far as it is known before the script runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
     Nothing,
@@ -101,7 +101,7 @@ pub(crate) struct Scopes {
     innermost: Vec<Innermost>,
     /// Those that can be used, outermost first.
     visible: Vec<Visible>,
-    /// How many of those are outside of each scope.
+    /// Number of those outside of each scope.
     scopes: Vec<usize>,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct Met {
 }
 
 impl Scopes {
-    /// For a script with so many names.
+    /// A table with room for this number of names.
     pub(crate) fn new(n_names: usize) -> Self {
         let innermost = vec![Innermost::default(); n_names];
         Self { symbols: Vec::new(), innermost, visible: Vec::new(), scopes: Vec::new() }
@@ -178,7 +178,7 @@ impl Scopes {
         self.symbols[id.0 as usize].n_uses += 1;
     }
 
-    /// Takes back what is known of the values of all variables from an index on.
+    /// Forgets the values of all variables from an index on.
     pub(crate) fn forget_values(&mut self, from: usize) {
         self.symbols[from..].iter_mut().for_each(|symbol| symbol.known = Known::Nothing);
     }

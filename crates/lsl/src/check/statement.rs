@@ -1,4 +1,4 @@
-//! Functions, event handlers and their statements. What is left to check of a function lies on a stack of its own, [`Task`].
+//! Functions, event handlers and their statements. The unchecked rest of a function lies on an explicit stack of [`Task`]s.
 
 use super::names::{Kind, Known, Symbol, SymbolId};
 use super::{Checker, paths};
