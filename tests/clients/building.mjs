@@ -19,6 +19,8 @@ export const WALLS = 4;
 export const BRICK = '11111111-aaaa-4bbb-8ccc-222222222222';
 const SAME_PLACE_M = 0.01;
 const ACK_MS = 10_000;
+/** Requests for properties of one set of objects, each of which an update may spoil. */
+const RESOLVES_MAX = 10;
 /** What a prim's form is made of, as node-metaverse calls it. */
 const SHAPE = [
   ...['PathCurve', 'PathBegin', 'PathEnd', 'PathScaleX', 'PathScaleY', 'PathShearX', 'PathShearY', 'PathTwist', 'PathTwistBegin'],
@@ -106,11 +108,22 @@ export function rootAt(client, place) {
   return client.things().find((thing) => thing.ParentID === 0 && thing.PCode === PCode.Prim && near(thing.Position, place));
 }
 
-/** The objects with their names, descriptions and rights, asked for anew. */
+/**
+ * The objects with their names, descriptions and rights, asked for anew.
+ *
+ * A batch of the library that is under way looks for the mark of resolved objects after its reply: without the mark it would wait 30 s for a reply to this
+ * request, which is queued behind it. An update that comes after the properties takes the owner away again, as it does in libomv: updates name owners of
+ * sounds only.
+ */
 export async function resolved(client, objects) {
-  for (const object of objects) object.resolvedAt = undefined;
-  await within('properties', client.bot.clientCommands.region.resolveObjects(objects, { forceReResolve: true }));
-  return objects;
+  const { resolveQueue } = client.bot.currentRegion.resolver;
+  for (let n = 0; n < RESOLVES_MAX; n++) {
+    await until('earlier requests for properties end', () => !resolveQueue.running);
+    for (const object of objects) object.resolvedAt = undefined;
+    await within('properties', client.bot.clientCommands.region.resolveObjects(objects, { forceReResolve: true }));
+    if (objects.every(({ OwnerID }) => OwnerID && !OwnerID.isZero())) return objects;
+  }
+  throw new Error(`${RESOLVES_MAX} requests for properties left objects without owner`);
 }
 
 /** Each prim of an object by its name, the root with its place in the region: all that a client shows of it, read anew. */

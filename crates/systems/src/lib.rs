@@ -95,9 +95,9 @@ impl System {
             Self::ReplicaEncode => &["replicate::encoder::Encoder::encode"],
             Self::ReplicaPublish => &["replicate::publisher::Publisher::publish"],
             Self::ShardReceive => &["gateway::shard::Shard::handle_datagram"],
-            Self::ShardMail => &["gateway::shard::Shard::handle"],
+            Self::ShardMail => &["gateway::shard::deliveries::<impl gateway::shard::Shard>::handle"],
             Self::ShardClient => &["gateway::shard::stream::<impl gateway::shard::Shard>::visit"],
-            Self::ShardAcks => &["gateway::shard::Shard::send_due_acks"],
+            Self::ShardAcks => &["gateway::shard::circuits::<impl gateway::shard::Shard>::send_due_acks"],
             Self::Hub => &[
                 "gateway::hub::Hub::login",
                 "gateway::hub::Hub::handle",

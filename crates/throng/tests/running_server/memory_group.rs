@@ -18,6 +18,7 @@ const INSTANCES_MAX: u32 = 20_000;
 const CONFIG: &str = r#"
 [instances]
 max = 20000
+active_max = 20000
 suspend_after_s = 3600
 
 [[region]]
