@@ -288,6 +288,16 @@ impl Escrow {
         })
     }
 
+    /// True if an effect that deletes the row of the worn object is unsaved.
+    pub(crate) fn has_worn_end(&self, owner: AgentId, item: Uuid) -> bool {
+        self.log.iter().any(|logged| match &logged.change {
+            HeldChange::Worn(save) => save.ends && (save.row.owner, save.row.item) == (owner, item),
+            HeldChange::PutDown { owner: other, item: of }
+            | HeldChange::UndoPutOn { owner: other, item: of } => (*other, *of) == (owner, item),
+            _ => false,
+        })
+    }
+
     /// Time of the first unsaved transfer.
     pub(crate) fn since(&self) -> Option<Instant> {
         self.log.first().map(|logged| logged.seen_at)

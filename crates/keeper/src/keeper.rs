@@ -8,7 +8,7 @@ use crate::load::{LoadError, LoadedObjects, LoadedRegion, Loading, RegionIds, lo
 use crate::load_land::{LoadedLand, NewLand, load_land};
 use crate::rows::push_region;
 use crate::tracked::{FlownObjects, Required, SeenPrim, TrackedObjects};
-use crate::worn::{FlownWorn, TrackedWorn, WearTask, WornNews, WornObject};
+use crate::worn::{FlownWorn, TrackedWorn, WearTask, WornNews, WornObject, has_end_of};
 use ids::{AgentId, Epoch, Instant, Ticket, Uuid, WorldId};
 use link::{Action, Event, Frame, ObjectChange, ObjectPage, SnapshotChunk};
 use std::sync::Arc;
@@ -445,6 +445,20 @@ impl Keeper {
                 || ended.iter().any(|(_, save)| save.row.owner == owner)
         });
         is_flown || self.worn.is_unsaved(owner) || self.escrow.has_worn_of(owner)
+    }
+
+    /// True if the world has an order to detach an item of a user, and the object has not left the world yet.
+    #[must_use]
+    pub fn takes_off(&self, owner: AgentId, item: Uuid) -> bool {
+        self.worn.takes_off(owner, item)
+    }
+
+    /// True if a worn object of a user has left the world for its item or for the ground, or was detached in no region, and its row is still on the disk.
+    #[must_use]
+    pub fn has_unsaved_worn_end(&self, owner: AgentId, item: Uuid) -> bool {
+        let key = (owner, item);
+        let is_flown = self.flight.as_ref().is_some_and(|flight| has_end_of(&flight.worn.1, key));
+        is_flown || self.worn.has_ended(key) || self.escrow.has_worn_end(owner, item)
     }
 
     /// Records the effects of a saved batch on inventories, for the case that the world is reset to a checkpoint.

@@ -45,5 +45,5 @@ pub use load_land::{DamagedLand, NewLand};
 pub use object_asset::{TooLong, decode_object, encode_object};
 pub use rezzed::{RezTerms, object_of_item};
 pub use rows::{RowError, held_object};
-pub use wardrobe::{Wardrobe, WardrobeOrder, WornRegions};
+pub use wardrobe::{Wardrobe, WardrobeOrder, WornQuestion, WornRegions, WornState};
 pub use worn::{RenewedWorn, WearItemError, WearTask, WornNews, WornObject, renew_worn, worn_of_item};

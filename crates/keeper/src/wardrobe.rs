@@ -6,7 +6,12 @@
 //! | in a region, or ordered into it | [`WornNews`] of the region: the object left, ended, was refused or lost |
 //!
 //! Worlds without user objects, such as instances, do not count as regions: worn objects stay loose until the avatar is back in a region. The rows are always on
-//! the disk; the states in memory are newer by the duration of a save. A user without a session is forgotten after a minute, once everything is saved.
+//! the disk; the states in memory are newer by the duration of a save, so that inventories ask here about items with rows (`questions`). A user without a session is
+//! forgotten after a minute, once everything is saved.
+
+mod questions;
+
+pub use questions::{WornQuestion, WornState};
 
 use crate::keeper::Keeper;
 use crate::worn::{WearTask, WornNews, WornObject};
@@ -68,6 +73,8 @@ pub enum WardrobeOrder {
         /// The items; those that are not worn are ignored.
         items: WornItems,
     },
+    /// An inventory asks about items: [`Wardrobe::poll_state`].
+    Ask(WornQuestion),
 }
 
 /// The regions of a node.
@@ -85,6 +92,12 @@ pub struct Wardrobe {
     /// Users with a due action, and its time.
     due: BTreeMap<AgentId, Instant>,
     answers: VecDeque<(WorldId, Event)>,
+    /// Questions that wait for a save. The inventories bound their number.
+    questions: Vec<WornQuestion>,
+    /// Answers to questions.
+    states: VecDeque<(u64, WornState)>,
+    /// True if something has changed since the last look at the questions.
+    is_look_due: bool,
 }
 
 #[derive(Debug)]
@@ -119,12 +132,21 @@ impl Wardrobe {
     /// Creates an empty wardrobe. `seed` is random: ids of objects are derived from it.
     #[must_use]
     pub fn new(seed: Uuid) -> Self {
-        let (users, due) = (BTreeMap::new(), BTreeMap::new());
-        Self { seed, n_tasks: 0, users, due, answers: VecDeque::new() }
+        Self {
+            seed,
+            n_tasks: 0,
+            users: BTreeMap::new(),
+            due: BTreeMap::new(),
+            answers: VecDeque::new(),
+            questions: Vec::new(),
+            states: VecDeque::new(),
+            is_look_due: false,
+        }
     }
 
-    /// Handles an order. Call [`Self::drive`] afterwards.
+    /// Handles an order. Call [`Self::drive`] and [`Self::answer_questions`] afterwards.
     pub fn take_order(&mut self, now: Instant, order: WardrobeOrder, regions: &mut impl WornRegions) {
+        self.is_look_due |= !matches!(order, WardrobeOrder::Ask(_));
         match order {
             WardrobeOrder::Arrived { agent, session, world, worn } => {
                 let user = self.user(agent, now);
@@ -190,6 +212,7 @@ impl Wardrobe {
                     }
                 }
             }
+            WardrobeOrder::Ask(question) => self.ask(now, question, regions),
         }
     }
 
@@ -198,7 +221,7 @@ impl Wardrobe {
         self.answers.pop_front()
     }
 
-    /// Handles news of a region. Call [`Self::drive`] afterwards.
+    /// Handles news of a region. Call [`Self::drive`] and [`Self::answer_questions`] afterwards.
     pub fn take_news(
         &mut self,
         now: Instant,
@@ -206,6 +229,7 @@ impl Wardrobe {
         news: WornNews,
         regions: &mut impl WornRegions,
     ) {
+        self.is_look_due = true;
         let place = Place::In(world);
         match news {
             WornNews::Shown(worn) => {

@@ -1,5 +1,7 @@
 //! The wardrobe with keepers of two regions, whose worlds are played by hand.
 
+mod questions;
+
 use super::*;
 use crate::KeeperConfig;
 use crate::testing::{IDS, at, body, config, frame, set, temporary};

@@ -16,5 +16,5 @@ mod tracked;
 pub use object::{WearItemError, WornObject, worn_of_item};
 pub(crate) use renewal::arrival;
 pub use renewal::{RenewedWorn, renew_worn};
-pub(crate) use tracked::{FlownWorn, TrackedWorn, WornEffect};
+pub(crate) use tracked::{FlownWorn, TrackedWorn, WornEffect, has_end_of};
 pub use tracked::{WearTask, WornNews};

@@ -211,6 +211,16 @@ impl TrackedWorn {
             || self.ends.iter().any(|(_, save)| save.row.owner == owner)
     }
 
+    /// True if the item is to be detached.
+    pub(crate) fn takes_off(&self, owner: AgentId, item: Uuid) -> bool {
+        self.ending.contains_key(&(owner, item))
+    }
+
+    /// True if the item was detached without a transfer, and its end is in no batch yet.
+    pub(crate) fn has_ended(&self, key: WornKey) -> bool {
+        has_end_of(&self.ends, key)
+    }
+
     /// Applies a change of a frame. Call [`Self::end_frame`] after the last change and the events of the frame.
     pub(crate) fn take_change(&mut self, change: &ObjectChange) {
         self.shown.take_change(change);
@@ -479,6 +489,11 @@ impl TrackedWorn {
         }
         unsaved.entry(key).or_insert(Change { since: now, is_forced: false });
     }
+}
+
+/// True if one of these saves deletes the row of the item.
+pub(crate) fn has_end_of(saves: &[(Instant, WornSave)], (owner, item): WornKey) -> bool {
+    saves.iter().any(|(_, save)| save.ends && (save.row.owner, save.row.item) == (owner, item))
 }
 
 /// max(microseconds since 1970, former revision + 1).
