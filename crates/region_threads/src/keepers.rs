@@ -20,7 +20,7 @@ pub use saves::{KeeperStatus, RegionSaves, SaveOrders, SaveReply, SavedFrame};
 pub use thread::KeeperThread;
 pub(crate) use thread::SaveOutcome;
 pub use upgrades::give_worn_back;
-pub use wardrobe::WardrobeOrders;
+pub use wardrobe::{WardrobeOrders, WornAnswer};
 
 use super::full_users::{FullNotice, FullUsers, NOTICES_MAX};
 use super::grounds::Grounds;
@@ -65,7 +65,7 @@ pub struct Keepers {
     holds: Receiver<HoldOrder>,
     restores: Receiver<RestoreRequest>,
     wardrobe: Wardrobe,
-    /// Orders to it. This thread has a way for them, too, so that the receiver is connected to its end.
+    /// Orders to it, and the way of its answers. This thread has a way for orders, too, so that the receiver is connected to its end.
     dressing: (WardrobeOrders, Receiver<WardrobeOrder>),
     status: Arc<KeeperStatus>,
     tunables: ReadTunables,
@@ -360,6 +360,7 @@ impl Keepers {
         followed.keeper.handle_saved(now, id, why.is_none());
         followed.keeper.note_items(&items);
         followed.keeper.recycle(spent);
+        self.note_worn_save(world, why.is_none());
         if is_row_lost {
             self.forget_disk(now);
         }
@@ -397,9 +398,10 @@ impl Keepers {
         }
     }
 
-    /// Hands out the batches that are due, sends worlds their bounds and avatars what they wear, and publishes the state of the saves.
+    /// Hands out the batches that are due, sends worlds their bounds and avatars what they wear, answers inventories, and publishes the state of the saves.
     pub(super) fn save_due(&mut self, now: Instant) {
         self.dress(now);
+        self.answer_inventories(now);
         let values = (self.tunables)();
         for (world, followed) in self.worlds.iter_mut() {
             let FollowedRegion { keeper, bounds, epoch, orders, saving, hold, .. } = followed;

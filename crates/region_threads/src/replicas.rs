@@ -10,6 +10,7 @@ use gateway::http::HttpState;
 use gateway::mail::ToShard;
 use gateway::places::{Places, Scene};
 use gateway::sessions::Sessions;
+use keeper::WardrobeOrder;
 use link::{Event, Frame};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -303,6 +304,10 @@ impl ReplicaThread {
                     self.keepers.take_restore(request);
                 },
                 recv(self.keepers.dressing()) -> order => if let Ok(order) = order {
+                    if matches!(order, WardrobeOrder::Ask(_)) {
+                        // What has left its world in an earlier frame is no longer worn.
+                        self.take_waiting();
+                    }
                     self.keepers.take_dressing((self.http_state.clock)(), order);
                     while let Some((world, answer)) = self.keepers.poll_worn_answer() {
                         self.sessions.send_to_shards(&ToShard::Events(world, [answer].into()));

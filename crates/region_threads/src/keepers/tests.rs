@@ -2,10 +2,11 @@
 
 use super::*;
 use ids::{LocalId, SessionKey, Tick, Uuid};
-use keeper::{KeeperConfig, NewLand, RegionIds};
+use keeper::{KeeperConfig, NewLand, RegionIds, WornObject, WornQuestion, WornState};
 use link::{
-    Action, Command, Estate, ObjectChange, ObjectPage, PrimMotion, SnapshotChunk, Terrain, VersionedBody,
-    index_in_page, kept_object_ids, page_of, shared_local_ids, temporary_object_ids,
+    Action, Command, DerezKind, Estate, HeldObject, ObjectChange, ObjectPage, PrimMotion, SnapshotChunk,
+    Terrain, VersionedBody, WornItems, index_in_page, kept_object_ids, page_of, shared_local_ids,
+    temporary_object_ids,
 };
 use schedule::{Pool, StepStart, Task};
 use store::{DocumentChanges, StoreUrl, StoredRegion};
@@ -346,6 +347,54 @@ fn pages(first: u32, n: u32, moved: Option<u32>) -> Vec<ObjectPage> {
             Some(VersionedBody { version: 1, body: Arc::new(body) });
     }
     pages
+}
+
+/// An object that a user wears.
+fn worn(owner: AgentId, item: Uuid) -> WornObject {
+    let body = prim::Body::new(Uuid::from_u128(2), prim::Shape::BOX, Arc::default(), owner, 0);
+    let root = (PrimMotion::NONE, VersionedBody { version: 1, body: Arc::new(body) });
+    let (folder, transaction, linksets) = (Uuid::nil(), Uuid::nil(), vec![vec![root]]);
+    let (by, kind, is_worn) = (SessionKey::NODE, DerezKind::Take, true);
+    let object = Arc::new(HeldObject { owner, by, kind, folder, transaction, is_worn, linksets });
+    WornObject { owner, item, point: 2, revision: 1, is_ahead: false, object }
+}
+
+#[test]
+fn an_inventory_learns_that_a_take_off_is_saved_or_that_its_save_has_failed() {
+    let store = Arc::new(Store::open_in_memory().expect("a store"));
+    let mut rig = Rig::begin(&store);
+    rig.take(Frame::empty());
+    let (agent, item) = (AgentId(Uuid::from_u128(1)), Uuid::from_u128(0x17E));
+    let answers = rig.keepers.dressing.0.answers().clone();
+    let ask = |rig: &mut Rig, number| {
+        let until = Instant::from_millis(5_000);
+        let question = WornQuestion { number, agent, items: vec![item], until };
+        rig.keepers.take_dressing(Instant::ZERO, WardrobeOrder::Ask(question));
+    };
+    // The avatar is in an instance.
+    let (session, worn) = (SessionKey(1), vec![worn(agent, item)]);
+    let arrived = WardrobeOrder::Arrived { agent, session, world: None, worn };
+    rig.keepers.take_dressing(Instant::ZERO, arrived);
+    ask(&mut rig, 1);
+    assert_eq!(answers.try_recv(), Ok((1, WornState::Worn)));
+
+    let items = WornItems::These(vec![item]);
+    rig.keepers.take_dressing(Instant::ZERO, WardrobeOrder::TakeOff { agent, items });
+    ask(&mut rig, 2);
+    let fault = InjectedFault { effect: FaultEffect::Fail, place: "keeper".into(), ms: 0, repeat: 2 };
+    rig.fuses.order(fault, &|| {}).expect("a place");
+    let mut saved = rig.order();
+    assert!(answers.is_empty(), "nothing is on the disk yet");
+    rig.end_batch();
+    assert!(saved.try_recv().expect("an answer").is_err());
+    assert_eq!(answers.try_recv(), Ok((2, WornState::NotSaved)));
+
+    ask(&mut rig, 3);
+    rig.keepers.save_due(Instant::from_millis(1_000));
+    assert!(answers.is_empty(), "the next batch is under way");
+    rig.end_batch();
+    assert_eq!(answers.try_recv(), Ok((3, WornState::Free)));
+    assert_eq!((rig.finish(), answers.len()), (0, 0));
 }
 
 #[test]
