@@ -5,6 +5,7 @@ use crate::hub::{Address, Hub, InventoryOrder, Record, StoreLookup};
 use crate::lock_order::{HUB, MAILBOX};
 use crate::mail::ToShard;
 use crate::places::Places;
+use crossbeam_channel::Sender;
 use link::TravelOrder;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,8 +41,8 @@ pub struct Sessions {
     orders: TakeOrder,
     /// `None` marks the end for the thread that reads the store for clients.
     lookups: SyncSender<Option<StoreLookup>>,
-    /// `None` marks the end for the thread that changes inventories.
-    inventory: SyncSender<Option<InventoryOrder>>,
+    /// `None` marks the end for the thread that changes inventories. It waits for other answers at the same time.
+    inventory: Sender<Option<InventoryOrder>>,
     lock_wait: LockWait,
     /// Optional mail dropped because a shard had no room.
     offers_dropped: AtomicU64,
@@ -64,7 +65,7 @@ impl Sessions {
         records: SyncSender<Option<Record>>,
         orders: TakeOrder,
         lookups: SyncSender<Option<StoreLookup>>,
-        inventory: SyncSender<Option<InventoryOrder>>,
+        inventory: Sender<Option<InventoryOrder>>,
         lock_wait: LockWait,
     ) -> Self {
         Self {
@@ -121,11 +122,11 @@ impl Sessions {
             // As with lookups.
             match self.inventory.try_send(Some(order)) {
                 Ok(()) => {}
-                Err(TrySendError::Full(order)) => {
+                Err(crossbeam_channel::TrySendError::Full(order)) => {
                     order.into_iter().for_each(|order| hub.return_inventory(order));
                     break;
                 }
-                Err(TrySendError::Disconnected(order)) => {
+                Err(crossbeam_channel::TrySendError::Disconnected(order)) => {
                     order.iter().for_each(|order| hub.refuse_inventory(order));
                 }
             }
@@ -201,6 +202,7 @@ mod tests {
     use crate::hub::{INVENTORY_HELD_MAX, LOOKUPS_HELD_MAX, StoreAnswer};
     use crate::mail::{FromShard, Request, ShardIndex, Spot};
     use crate::testing::{HARBOUR, Node, OFFLINE_AGENT};
+    use crossbeam_channel::bounded;
     use glam::Vec3;
     use grid::inventory::{InventoryReplies, InventoryTask};
     use ids::{Instant, Uuid, WorldId};
@@ -216,7 +218,7 @@ mod tests {
         let (records, _) = sync_channel(16);
         let mailbox = Mailbox { sender, wake: Box::new(|| {}) };
         let orders = taken_by(orders);
-        let (lookups, inventory) = (sync_channel(0).0, sync_channel(0).0);
+        let (lookups, inventory) = (sync_channel(0).0, bounded(0).0);
         let wait = LockWait::default();
         (Sessions::new(hub, vec![mailbox], records, orders, lookups, inventory, wait), mail)
     }
@@ -259,7 +261,7 @@ mod tests {
         let mailbox = Mailbox { sender: sync_channel(64).0, wake: Box::new(|| {}) };
         let (orders, _ordered) = sync_channel(1);
         let (orders, wait) = (taken_by(orders), LockWait::default());
-        let (lookups, inventory) = (sync_channel(0).0, sync_channel(0).0);
+        let (lookups, inventory) = (sync_channel(0).0, bounded(0).0);
         let sessions = Sessions::new(node.hub, vec![mailbox], records, orders, lookups, inventory, wait);
         let spot = Spot { place: HARBOUR, position: Vec3::ZERO, look_at: Vec3::X };
         // Would never end if it waited for the store.
@@ -289,7 +291,7 @@ mod tests {
         let ((sender, mail), (lookups, asked)) = (sync_channel(16), sync_channel(1));
         let ((records, _), (orders, _)) = (sync_channel(16), sync_channel(1));
         let mailbox = Mailbox { sender, wake: Box::new(|| {}) };
-        let (orders, inventory, wait) = (taken_by(orders), sync_channel(0).0, LockWait::default());
+        let (orders, inventory, wait) = (taken_by(orders), bounded(0).0, LockWait::default());
         let sessions = Sessions::new(node.hub, vec![mailbox], records, orders, lookups, inventory, wait);
         let request = FromShard::Request(circuit, Request::Names(vec![OFFLINE_AGENT.0]));
         let n_requests = 3 + LOOKUPS_HELD_MAX;
@@ -320,7 +322,7 @@ mod tests {
         node.enter("Ada");
         let session = node.hub.session_named("Ada Resident").expect("she is here");
         let circuit = node.hub.circuit_of(session).expect("she is here");
-        let ((sender, mail), (inventory, ordered)) = (sync_channel(16), sync_channel(1));
+        let ((sender, mail), (inventory, ordered)) = (sync_channel(16), bounded(1));
         let ((records, _), (orders, _)) = (sync_channel(16), sync_channel(1));
         let mailbox = Mailbox { sender, wake: Box::new(|| {}) };
         let (orders, lookups, wait) = (taken_by(orders), sync_channel(0).0, LockWait::default());

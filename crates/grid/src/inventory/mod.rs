@@ -22,7 +22,7 @@ pub use datagrams::{folder_messages, item_messages};
 pub use fetch::{FOLDERS_MAX, ITEMS_MAX, InventoryTree, ROWS_MAX, descendents, items};
 pub use overview::{FLAWED_MAX, FolderLine, InventoryOverview, overview};
 pub use wearables::{WORN_MAX, WornItem, worn};
-pub use worn_waits::{Attempt, WORN_TRIES, WORN_WAIT, WORN_WAITS_MAX, WornWaits};
+pub use worn_waits::{Attempt, Judged, WORN_TRIES, WORN_WAIT_MAX, WORN_WAITS_MAX, WornWaits};
 
 pub use crate::kinds::{AssetType, FolderType, InventoryType, WearableType};
 pub use crate::library::{

@@ -1,112 +1,136 @@
-//! Orders for items that an avatar wears ([`super::InventoryReplies::is_worn`]), which are repeated until their take-off is saved.
+//! Orders for items that an avatar wears according to the store ([`InventoryReplies::worn`]): each waits for the answer of the wardrobe.
+//!
+//! | answer | effect |
+//! |---|---|
+//! | [`WornState::Worn`] | a last attempt, whose replies are the answer |
+//! | [`WornState::Free`] | another attempt, which may wait again; [`WORN_TRIES`] at most |
+//! | [`WornState::NotSaved`], or none within [`WORN_WAIT_MAX`] of the first attempt | a last attempt, refused if the items are worn still |
+//!
+//! Orders that wait are in memory only: a server that is killed has neither carried them out nor answered them.
 
-use ids::Instant;
-use std::collections::VecDeque;
+use super::InventoryReplies;
+use ids::{AgentId, Instant};
+use keeper::{WornQuestion, WornState};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// Time until an order is repeated.
-pub const WORN_WAIT: Duration = Duration::from_millis(200);
-/// Repetitions of an order. The last one falls within the second in which each request is answered: 4 × 200 ms = 0.8 s.
+/// Time from the first attempt of an order to its last one. Later saves are reported to the operator.
+pub const WORN_WAIT_MAX: Duration = Duration::from_secs(5);
+/// Waits of one order.
 pub const WORN_TRIES: u8 = 4;
-/// Orders that wait at once; more are answered without a wait.
+/// Orders that wait at once; more are refused.
 pub const WORN_WAITS_MAX: usize = 256;
 
-/// A bounded queue of orders that are repeated. All wait equally long, so that the first one is the first one due.
+/// Text of the alert for an order whose items are not free in time.
+const NOT_SAVED: &str =
+    "The item was taken off a moment ago, and that is not saved yet. Please try again in a moment.";
+/// Text of the alert for an order without room to wait.
+const NO_ROOM: &str =
+    "Too many requests wait for items that avatars have just taken off. Please try again in a moment.";
+
+/// A bounded set of orders that wait for answers.
 #[derive(Debug)]
 pub struct WornWaits<T> {
-    queue: VecDeque<Wait<T>>,
+    n_asked: u64,
+    /// By the numbers of their questions.
+    waiting: BTreeMap<u64, Attempt<T>>,
+    /// Those with an answer.
+    due: VecDeque<Attempt<T>>,
 }
 
-#[derive(Debug)]
-struct Wait<T> {
-    due: Instant,
-    order: Attempt<T>,
-}
-
-/// An order, and the number of its repetitions so far.
+/// An order that is about to be carried out.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Attempt<T> {
     /// The order.
     pub order: T,
-    n_repeated: u8,
+    /// Time of the last attempt.
+    until: Instant,
+    /// Waits so far.
+    n_waits: u8,
+    /// The last answer.
+    state: Option<WornState>,
+}
+
+/// Result of an attempt.
+#[derive(Debug, PartialEq)]
+pub enum Judged<T> {
+    /// The order is carried out or refused, with these replies.
+    Answer(T, InventoryReplies),
+    /// The order waits. The question is for the wardrobe, whose answer goes to [`WornWaits::handle_answer`].
+    Waits(WornQuestion),
 }
 
 impl<T> Attempt<T> {
-    /// A new order.
-    pub const fn first(order: T) -> Self {
-        Self { order, n_repeated: 0 }
+    /// The first attempt of an order.
+    pub fn first(now: Instant, order: T) -> Self {
+        Self { order, until: now + WORN_WAIT_MAX, n_waits: 0, state: None }
     }
 }
 
 impl<T> Default for WornWaits<T> {
     fn default() -> Self {
-        Self { queue: VecDeque::new() }
+        Self { n_asked: 0, waiting: BTreeMap::new(), due: VecDeque::new() }
     }
 }
 
 impl<T> WornWaits<T> {
-    /// Holds an order for its next attempt.
-    ///
-    /// # Errors
-    /// The order, after its last attempt or without room: its refusal is the answer.
-    pub fn hold(&mut self, now: Instant, attempt: Attempt<T>) -> Result<(), Attempt<T>> {
-        if attempt.n_repeated >= WORN_TRIES || self.queue.len() >= WORN_WAITS_MAX {
-            return Err(attempt);
+    /// Decides whether the replies to an attempt are the answer to its order, which is one of this user.
+    pub fn judge(
+        &mut self,
+        now: Instant,
+        agent: AgentId,
+        attempt: Attempt<T>,
+        replies: InventoryReplies,
+    ) -> Judged<T> {
+        let Attempt { until, n_waits, state, .. } = attempt;
+        if replies.worn.is_empty() || state == Some(WornState::Worn) {
+            return Judged::Answer(attempt.order, replies);
         }
-        let order = Attempt { n_repeated: attempt.n_repeated + 1, ..attempt };
-        self.queue.push_back(Wait { due: now + WORN_WAIT, order });
-        Ok(())
+        if state == Some(WornState::NotSaved) || until <= now {
+            return Judged::Answer(attempt.order, replies.refused(NOT_SAVED));
+        }
+        // The rows outlast their saved ends, as those of objects that cannot become assets do.
+        if n_waits >= WORN_TRIES {
+            return Judged::Answer(attempt.order, replies);
+        }
+        if self.waiting.len() >= WORN_WAITS_MAX {
+            return Judged::Answer(attempt.order, replies.refused(NO_ROOM));
+        }
+        let number = self.n_asked;
+        self.n_asked += 1;
+        self.waiting.insert(number, Attempt { n_waits: n_waits + 1, ..attempt });
+        Judged::Waits(WornQuestion { number, agent, items: replies.worn, until })
     }
 
-    /// The next order that is due.
+    /// Handles the answer to a question. One that comes too late has no effect.
+    pub fn handle_answer(&mut self, number: u64, state: WornState) {
+        if let Some(attempt) = self.waiting.remove(&number) {
+            self.due.push_back(Attempt { state: Some(state), ..attempt });
+        }
+    }
+
+    /// The next order to be carried out again.
     pub fn poll_due(&mut self, now: Instant) -> Option<Attempt<T>> {
-        self.queue.pop_front_if(|wait| wait.due <= now).map(|wait| wait.order)
+        if let Some(attempt) = self.due.pop_front() {
+            return Some(attempt);
+        }
+        let number = *self.waiting.iter().find(|(_, attempt)| attempt.until <= now)?.0;
+        let attempt = self.waiting.remove(&number)?;
+        Some(Attempt { state: Some(WornState::NotSaved), ..attempt })
     }
 
-    /// Time at which the next order is due; none without any.
+    /// Time at which the next order is due without an answer; none without any.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.queue.front().map(|wait| wait.due)
+        self.waiting.values().map(|attempt| attempt.until).min()
     }
 
     /// Takes all orders out, for the end of the server: the refusal of each is its answer.
     pub fn drain(&mut self) -> impl Iterator<Item = T> {
-        self.queue.drain(..).map(|wait| wait.order.order)
+        let waiting = std::mem::take(&mut self.waiting).into_values();
+        std::mem::take(&mut self.due).into_iter().chain(waiting).map(|attempt| attempt.order)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const START: Instant = Instant::from_millis(7);
-
-    #[test]
-    fn an_order_is_repeated_every_wait_until_its_last_attempt() {
-        let mut waits = WornWaits::default();
-        let (mut now, mut attempt) = (START, Attempt::first("rez"));
-        for _ in 0..WORN_TRIES {
-            waits.hold(now, attempt).expect("attempts are left");
-            assert_eq!(waits.poll_timeout(), Some(now + WORN_WAIT));
-            now += WORN_WAIT - Duration::from_millis(1);
-            assert_eq!(waits.poll_due(now), None);
-            now += Duration::from_millis(1);
-            attempt = waits.poll_due(now).expect("it is due");
-            assert_eq!(waits.poll_timeout(), None);
-        }
-        let refused = waits.hold(now, attempt).expect_err("no attempt is left");
-        assert_eq!(refused.order, "rez");
-        assert!(now - START < Duration::from_secs(1));
-    }
-
-    #[test]
-    fn orders_beyond_the_bound_are_not_held() {
-        let mut waits = WornWaits::default();
-        for n in 0..WORN_WAITS_MAX {
-            waits.hold(START, Attempt::first(n)).expect("there is room");
-        }
-        assert_eq!(waits.hold(START, Attempt::first(9_999)).expect_err("there is none").order, 9_999);
-        assert_eq!(waits.poll_due(START + WORN_WAIT), Some(Attempt { order: 0, n_repeated: 1 }));
-        assert!(waits.drain().eq(1..WORN_WAITS_MAX));
-    }
-}
+mod tests;

@@ -67,7 +67,7 @@ pub(super) struct SessionThreads {
     inventories: JoinHandle<()>,
     records: mpsc::SyncSender<Option<Record>>,
     lookups: mpsc::SyncSender<Option<StoreLookup>>,
-    inventory: mpsc::SyncSender<Option<InventoryOrder>>,
+    inventory: Sender<Option<InventoryOrder>>,
 }
 
 /// Arguments of the threads.
@@ -128,7 +128,7 @@ pub(super) fn start(start: SessionThreadsConfig<'_>) -> Result<(SessionThreads, 
     let hub = Hub::new(hub_config, Arc::clone(places), entropy());
     let (records, to_store) = sync_channel(RECORDS_MAX);
     let (lookups, to_reader) = sync_channel(LOOKUPS_MAX);
-    let (inventory, to_inventories) = sync_channel(ORDERS_MAX);
+    let (inventory, to_inventories) = bounded(ORDERS_MAX);
     let lock_wait = LockWait::new(metrics, "hub");
     let sessions = Arc::new(Sessions::new(
         hub,

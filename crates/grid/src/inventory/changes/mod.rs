@@ -156,10 +156,18 @@ pub struct InventoryReplies {
     pub orders: Vec<WorldOrder>,
     /// Orders for the wardrobe, in their order. The caller of [`carry_out_task`] takes them out.
     pub wardrobe: Vec<WardrobeOrder>,
-    /// Nothing is done yet, and the avatar wears every item that the request is for. An object that is taken off is gone from the world at once, while its item is free,
-    /// and has its last content, with the next save of the region: the caller of [`carry_out_task`] drops these replies and repeats the request until then. The
-    /// replies to the last repetition are the answer.
-    pub is_worn: bool,
+    /// Items that the request is for, if nothing is done yet and the avatar wears all of them according to the store; otherwise none. An object that is taken off leaves
+    /// the world at once, while its item is free, and has its last content, with the next save of the region: the caller of [`carry_out_task`] passes these replies
+    /// to [`WornWaits::judge`](crate::inventory::WornWaits::judge), and may drop them and repeat the request.
+    pub worn: Vec<Uuid>,
+}
+
+impl InventoryReplies {
+    /// The same replies with a refusal instead of everything that the request would have led to.
+    pub(crate) fn refused(self, text: &str) -> Self {
+        let Self { messages, .. } = self;
+        Self { messages, refusal: Some(text.to_owned()), ..Self::default() }
+    }
 }
 
 /// One row of a request.
@@ -255,10 +263,11 @@ fn apply_steps(
         }
     }
     let messages = rows.into_messages(agent, transaction_id);
-    let is_worn =
-        !refusals.is_empty() && refusals.len() == n_steps && refusals.iter().all(ChangeRefusal::is_worn);
+    // None after any other outcome.
+    let worn: Option<Vec<Uuid>> = refusals.iter().map(ChangeRefusal::worn_item).collect();
+    let worn = worn.filter(|worn| worn.len() == n_steps).unwrap_or_default();
     let refusal = refusal::alert_text(&refusals);
-    Ok(InventoryReplies { messages, refusal, is_worn, ..InventoryReplies::default() })
+    Ok(InventoryReplies { messages, refusal, worn, ..InventoryReplies::default() })
 }
 
 impl Planner<'_> {

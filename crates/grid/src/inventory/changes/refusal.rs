@@ -2,6 +2,7 @@
 
 use assets::{AddAssetError, ReadAssetError};
 use store::{InventoryRefusal, StoreError};
+use uuid::Uuid;
 
 /// Reason to refuse a change, which has no effect then. The text follows "Your inventory refuses the change: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,9 +58,12 @@ pub enum ChangeRefusal {
 }
 
 impl ChangeRefusal {
-    /// True for an item that the avatar wears.
-    pub(super) const fn is_worn(&self) -> bool {
-        matches!(self, Self::Store(InventoryRefusal::Worn(_)))
+    /// The item, if the reason is that the avatar wears it.
+    pub(super) const fn worn_item(&self) -> Option<Uuid> {
+        match self {
+            Self::Store(InventoryRefusal::Worn(item)) => Some(*item),
+            _ => None,
+        }
     }
 }
 

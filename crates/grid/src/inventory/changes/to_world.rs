@@ -258,14 +258,15 @@ pub(super) fn order(
         let count = if n == 1 { String::new() } else { format!(" Items refused: {n}.") };
         format!("The item stays where it is: {why}.{count}")
     });
-    let is_worn = match &request.deed {
-        WorldDeed::Rez(rez) => judge.are_worn(rez.items.iter().map(|(item, _)| *item), &orders, &refused)?,
-        WorldDeed::Put(put) => judge.are_worn(std::iter::once(put.item), &orders, &refused)?,
-        WorldDeed::NewScript(_) | WorldDeed::RezContent(_) => false,
+    let named: Vec<Uuid> = match &request.deed {
+        WorldDeed::Rez(rez) => rez.items.iter().map(|(item, _)| *item).collect(),
+        WorldDeed::Put(put) => vec![put.item],
+        WorldDeed::NewScript(_) | WorldDeed::RezContent(_) => Vec::new(),
     };
+    let worn = judge.all_worn(named, &orders, &refused)?;
     let items: Vec<Uuid> = refused.iter().map(|(item, _)| *item).collect();
     let messages = shown_again(parts.store, agent, &items);
-    Ok(InventoryReplies { messages, refusal, orders, is_worn, ..InventoryReplies::default() })
+    Ok(InventoryReplies { messages, refusal, orders, worn, ..InventoryReplies::default() })
 }
 
 /// Ends an order: the replies to its user. A mark that no order needs any more is taken back.

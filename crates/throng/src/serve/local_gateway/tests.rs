@@ -6,6 +6,7 @@ mod together;
 
 use super::*;
 use crate::serve::faults::Fuses;
+use crossbeam_channel::bounded;
 use gateway::hub::{Hub, HubConfig, Login};
 use gateway::mail::{Closed, FromShard, Request, ShardIndex, Spot, ToShard};
 use gateway::places::{PlaceId, PlaceSettings};
@@ -175,7 +176,7 @@ impl Hall {
         };
         let (mailbox, mail) = sync_channel(1 << 16);
         let shard = Mailbox { sender: mailbox.clone(), wake: Box::new(|| {}) };
-        let (records, lookups, inventory) = (sync_channel(10).0, sync_channel(1).0, sync_channel(1).0);
+        let (records, lookups, inventory) = (sync_channel(10).0, sync_channel(1).0, bounded(1).0);
         let hub = hub(places, seed);
         let wait = LockWait::default();
         let sessions = Sessions::new(hub, vec![shard], records, orders, lookups, inventory, wait);

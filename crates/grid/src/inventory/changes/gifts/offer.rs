@@ -136,10 +136,14 @@ fn refused(
             rows.push(replies::item(giver, &item, 0));
         }
     }
+    let worn = match refusal {
+        GiftRefusal::OfGiver(InventoryRefusal::Worn(item)) => vec![*item],
+        _ => Vec::new(),
+    };
     Ok(InventoryReplies {
         messages: rows.into_messages(giver, Uuid::nil()),
         refusal: Some(refusal.alert_text()),
-        is_worn: matches!(refusal, GiftRefusal::OfGiver(InventoryRefusal::Worn(_))),
+        worn,
         ..InventoryReplies::default()
     })
 }

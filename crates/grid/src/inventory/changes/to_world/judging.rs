@@ -62,21 +62,24 @@ impl Judge<'_> {
         Ok(Ok(WorldOrder { region: self.request.region, order, end }))
     }
 
-    /// True if the avatar wears all items of a request, and nothing is done for them yet: none is marked, and none is refused for another reason. A copy of such an
-    /// item has the content from before it was put on.
-    pub(super) fn are_worn(
+    /// The items that a request names, if the avatar wears all of them and nothing is done for them yet: none is marked, and none is refused for another reason. A copy
+    /// of such an item has the content from before it was put on.
+    pub(super) fn all_worn(
         &self,
-        mut items: impl Iterator<Item = Uuid>,
+        items: Vec<Uuid>,
         orders: &[WorldOrder],
         refused: &[(Uuid, WorldRefusal)],
-    ) -> Result<bool, ChangeInventoryError> {
+    ) -> Result<Vec<Uuid>, StoreError> {
         let is_done = orders.iter().any(|order| order.end.is_marked);
-        let is_empty = orders.is_empty() && refused.is_empty();
-        if is_done || is_empty || refused.iter().any(|(_, why)| *why != WorldRefusal::Worn) {
-            return Ok(false);
+        if is_done || refused.iter().any(|(_, why)| *why != WorldRefusal::Worn) {
+            return Ok(Vec::new());
         }
-        let worn = items.try_fold(true, |all, item| Ok(all && self.parts.store.is_worn(self.agent, item)?));
-        worn.map_err(|error: StoreError| error.into())
+        for &item in &items {
+            if !self.parts.store.is_worn(self.agent, item)? {
+                return Ok(Vec::new());
+            }
+        }
+        Ok(items)
     }
 
     /// An order for the object of an item in a prim. The world judges whether it may come out.

@@ -189,30 +189,42 @@ fn an_object_that_may_be_copied_is_ordered_and_stays() {
 }
 
 #[test]
-fn an_order_for_a_worn_item_alone_is_one_to_repeat() {
+fn an_order_for_worn_items_alone_names_them() {
     let stage = stage();
     let item = stage.item(SINGLE);
     let new = NewWorn { item: item.clone(), point: 6, revision: 1, value: lamp(stage.ada).into() };
     assert_eq!(stage.store.wear(stage.ada, &[new], 38).unwrap(), [WearOutcome::Worn]);
     for deed in [rez(SINGLE), WorldDeed::Put(put(SINGLE))] {
         let replies = stage.ask(deed);
-        assert_eq!((shown(&replies.messages), replies.is_worn), (vec![SINGLE], true), "{replies:?}");
+        assert_eq!(
+            (shown(&replies.messages), &replies.worn[..]),
+            (vec![SINGLE], &[SINGLE][..]),
+            "{replies:?}"
+        );
         assert_eq!(replies.refusal.as_deref(), Some("The item stays where it is: your avatar wears it."));
     }
     // A copy would have the content from before it was put on.
     let item = stage.item(ITEM);
     let new = NewWorn { item, point: 6, revision: 1, value: lamp(stage.ada).into() };
-    assert!(!stage.ask(rez(ITEM)).is_worn);
+    assert!(stage.ask(rez(ITEM)).worn.is_empty());
     let with_another = stage.ask(WorldDeed::Rez(rez_of(&[SINGLE, ITEM])));
-    assert_eq!((with_another.orders.len(), with_another.is_worn), (1, false), "it would be done twice");
+    assert_eq!((with_another.orders.len(), with_another.worn.len()), (1, 0), "it would be done twice");
     assert_eq!(stage.store.wear(stage.ada, &[new], 38).unwrap(), [WearOutcome::Worn]);
-    for deed in [rez(ITEM), WorldDeed::Put(put(ITEM)), WorldDeed::Rez(rez_of(&[SINGLE, ITEM]))] {
+    let both = vec![SINGLE, ITEM];
+    let deeds = [
+        (rez(ITEM), vec![ITEM]),
+        (WorldDeed::Put(put(ITEM)), vec![ITEM]),
+        (WorldDeed::Rez(rez_of(&both)), both),
+    ];
+    for (deed, worn) in deeds {
         let replies = stage.ask(deed);
-        assert_eq!((replies.orders.len(), replies.is_worn), (1, true), "{replies:?}");
+        assert_eq!((replies.orders.len(), &replies.worn), (1, &worn), "{replies:?}");
+        let refused = replies.refused("not yet");
+        assert_eq!((refused.orders.len(), refused.refusal.as_deref()), (0, Some("not yet")));
     }
     let with_an_unknown_one = stage.ask(WorldDeed::Rez(rez_of(&[SINGLE, Uuid::from_u128(5)])));
-    assert!(with_an_unknown_one.refusal.is_some() && !with_an_unknown_one.is_worn);
-    assert!(!stage.ask(WorldDeed::Rez(rez_of(&[]))).is_worn);
+    assert!(with_an_unknown_one.refusal.is_some() && with_an_unknown_one.worn.is_empty());
+    assert!(stage.ask(WorldDeed::Rez(rez_of(&[]))).worn.is_empty());
 
     let ask = |request: InventoryRequest| {
         let user = InventoryUser { agent: stage.ada, secure_session: Uuid::nil() };
@@ -220,11 +232,11 @@ fn an_order_for_a_worn_item_alone_is_one_to_repeat() {
     };
     let inventory_data = vec![RemoveInventoryItemInventoryData { item_id: SINGLE }];
     let removed = ask(RemoveInventoryItem { inventory_data, ..Default::default() }.into());
-    assert!(removed.is_worn, "{removed:?}");
+    assert_eq!(removed.worn, [SINGLE], "{removed:?}");
     let folder_id = Uuid::from_u128(5);
     let row = MoveInventoryItemInventoryData { item_id: SINGLE, folder_id, ..Default::default() };
     let moved = ask(MoveInventoryItem { inventory_data: vec![row], ..Default::default() }.into());
-    assert!(moved.refusal.is_some() && !moved.is_worn, "for an unknown folder: {moved:?}");
+    assert!(moved.refusal.is_some() && moved.worn.is_empty(), "for an unknown folder: {moved:?}");
 }
 
 #[test]
