@@ -24,7 +24,7 @@ use std::time::Duration;
 /// Pauses before the next attempt to attach an object, if the world lacked the avatar or lost the object: the first pause, which doubles each time,
 /// and the maximum.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
-/// Time for which a user without a session, or an item that has ended, is remembered.
+/// Time for which a user without a session, or an item that has ended, is remembered at least; both are remembered until everything about them is saved.
 const MEMORY: Duration = Duration::from_secs(60);
 
 /// Maximum number of queued answers; further ones are dropped. An order has at most 255 items, and its answers are polled right after it.
@@ -289,7 +289,11 @@ impl Wardrobe {
         let due: Vec<AgentId> = self.due.extract_if(.., |_, at| *at <= now).map(|(agent, _)| agent).collect();
         for agent in due {
             let Some(user) = self.users.get_mut(&agent) else { continue };
-            user.ended.retain(|_, ended_at| now.since(*ended_at) < MEMORY);
+            // An arrival brings the row of an end that is not saved yet.
+            user.ended.retain(|item, ended_at| {
+                let is_unsaved = |keeper: &mut Keeper| keeper.has_unsaved_worn_end(agent, *item);
+                now.since(*ended_at) < MEMORY || regions.keepers().any(is_unsaved)
+            });
             let next_at = if user.session.is_some() {
                 Self::dress(&mut self.n_tasks, self.seed, now, user, regions)
             } else if now.since(user.changed_at) < MEMORY {

@@ -120,7 +120,7 @@ fn item_state(
         let is_ending = keeper_of(regions, world).is_some_and(|keeper| keeper.takes_off(owner, item));
         return if is_ending { ItemState::Ending } else { ItemState::Worn };
     }
-    // The region of the end may be any one, and a user may be forgotten before a late save.
+    // The end may be in any region, also in one that the user has left.
     if regions.keepers().any(|keeper| keeper.has_unsaved_worn_end(owner, item)) {
         return ItemState::Ending;
     }

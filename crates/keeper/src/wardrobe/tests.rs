@@ -276,6 +276,26 @@ fn a_user_is_forgotten_when_the_disk_has_everything() {
 }
 
 #[test]
+fn an_end_is_remembered_until_it_is_saved() {
+    let mut node = Node::new();
+    node.order(ms(100), arrived(Some(ONE), &[1]));
+    node.frame(ms(150), ONE, vec![shown(1, 0.5)], Vec::new());
+    node.order(ms(200), WardrobeOrder::TakeOff { agent: ADA, items: WornItems::These(vec![item(1)]) });
+    let off = node.transfer(1, WornChange::TakenOff, 0.5);
+    node.frame(ms(250), ONE, vec![ObjectChange::Removed(temporary(1))], vec![off]);
+    node.order(ms(300), WardrobeOrder::Gone { agent: ADA, session: SESSION });
+    // The saves of the region are held back, and the store has the row still at the next login.
+    let later = ms(300) + 2 * MEMORY;
+    node.wardrobe.drive(later, &mut node.regions);
+    node.order(later, arrived(Some(ONE), &[1]));
+    assert_eq!(node.sent(ONE), []);
+    assert_eq!(node.save(later), (0, 1));
+    node.wardrobe.due.insert(ADA, later);
+    node.wardrobe.drive(later, &mut node.regions);
+    assert!(node.wardrobe.users[&ADA].ended.is_empty());
+}
+
+#[test]
 fn ids_of_tasks_are_random_ones() {
     let ids: std::collections::BTreeSet<Uuid> =
         (0..1_000).map(|n| id_of_task(Uuid::from_u128(5), n)).collect();

@@ -120,10 +120,11 @@ fn a_question_is_forgotten_after_its_time_and_a_late_end_is_known_longer() {
     node.order(ms(6_000), WardrobeOrder::Gone { agent: ADA, session: SESSION });
     let later = ms(6_000) + 2 * MEMORY;
     node.wardrobe.drive(later, &mut node.regions);
-    assert!(node.wardrobe.users[&ADA].ended.is_empty());
     let question = WornQuestion { number: 2, agent: ADA, items: vec![item(1)], until: later + MEMORY };
     node.order(later, WardrobeOrder::Ask(question));
     assert_eq!(states(&mut node, later), [], "its save has not come yet");
+    end_save(&mut node, later, ONE, true);
+    assert_eq!(states(&mut node, later), [(2, WornState::Free)]);
 }
 
 #[test]
