@@ -1,9 +1,10 @@
 //! The two sets of rules by which values are computed and stored.
 
 use crate::value::{Rotation, Vector};
+use serde::{Deserialize, Serialize};
 
 /// Rules of a script. They belong to its program, since objects travel between worlds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Dialect {
     /// Second Life's: intermediate results are doubles, stored floats are float32.
     Sl,

@@ -13,6 +13,8 @@ use crate::error::RunError;
 use crate::key::Key;
 use crate::list::List;
 use crate::string::Text;
+use crate::value::Element;
+use serde::{Deserialize, Serialize};
 
 /// Physical bytes at most for each logical byte at the peak.
 pub const FOOTPRINT_FACTOR: usize = 7;
@@ -36,10 +38,15 @@ impl Ref {
     pub const fn index(self) -> u32 {
         self.0
     }
+
+    /// The object at an index of the heap's array.
+    pub(crate) const fn from_index(index: u32) -> Self {
+        Self(index)
+    }
 }
 
 /// An object: a value that does not fit into a cell.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Object {
     /// A string.
     Text(Text),
@@ -135,6 +142,24 @@ impl Heap {
         Ok(())
     }
 
+    /// Counts memory that is not in objects: code, variables, call frames.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::StackHeapCollision`] if it does not fit; nothing is counted.
+    pub const fn reserve(&mut self, bytes: usize) -> Result<(), RunError> {
+        if bytes > self.room() {
+            return Err(RunError::StackHeapCollision);
+        }
+        self.used += bytes;
+        Ok(())
+    }
+
+    /// Counts less memory that is not in objects.
+    pub const fn unreserve(&mut self, bytes: usize) {
+        self.used -= bytes;
+    }
+
     /// Number of objects.
     #[must_use]
     pub const fn n_objects(&self) -> usize {
@@ -218,6 +243,25 @@ impl Heap {
         let count = self.count_mut(of);
         *count -= 1;
         if *count == 0 { self.remove(of) } else { self.get(of).clone() }
+    }
+
+    /// Appends an element to a list in place. Returns the element if the list has other references, or is no list.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::StackHeapCollision`] if the element does not fit; the list is as before.
+    pub(crate) fn push_in_place(&mut self, of: Ref, element: Element) -> Result<Option<Element>, RunError> {
+        let room = self.room();
+        let HeapSlot::Used { count: 1, object: Object::List(list) } = &mut self.slots[of.0 as usize] else {
+            return Ok(Some(element));
+        };
+        let bytes = element.bytes();
+        if bytes > room {
+            return Err(RunError::StackHeapCollision);
+        }
+        list.push(element);
+        self.used += bytes;
+        Ok(None)
     }
 
     /// Physical memory: array, content, and an estimate of the allocator's costs. Shared strings count everywhere.

@@ -1,6 +1,7 @@
 //! Keys of scripts: text that usually is an id.
 
 use crate::string::Text;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -9,7 +10,7 @@ use std::fmt;
 pub struct Key(KeyRepr);
 
 /// A key has exactly one form: an id if, and only if, its text is canonical. Hence equal keys have equal forms.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum KeyRepr {
     Id([u8; 16]),
     Text(Text),
@@ -126,6 +127,22 @@ impl fmt::Debug for Key {
 impl fmt::Display for Key {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.with_str(|text| formatter.pad(text))
+    }
+}
+
+impl Serialize for Key {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // Text in canonical form becomes an id, so that a key has one form.
+        Ok(match KeyRepr::deserialize(deserializer)? {
+            KeyRepr::Id(id) => Self::from_id(id),
+            KeyRepr::Text(text) => Self::from(text),
+        })
     }
 }
 

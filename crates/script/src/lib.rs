@@ -1,6 +1,7 @@
-//! Values of scripts: what variables and lists contain, and the arithmetic, casts and library functions that need nothing but values.
+//! Scripts: their values, their programs, and the machine that runs them.
 //!
-//! The crate knows no source text, no world, no clock and no source of randomness: random numbers are arguments. Start with [`value`] and [`heap`].
+//! The crate knows no source text, no world, no clock and no source of randomness: events, ticks, fuel and seeds are arguments, and a [`Host`] has the
+//! effects. Start with [`instance`], with [`builder`] to make programs, or with [`value`] and [`heap`].
 //!
 //! | part | module |
 //! |---|---|
@@ -13,6 +14,12 @@
 //! | functions of strings | [`text`], [`encoding`], [`hash`] |
 //! | functions of lists | [`list`], [`list_order`], [`list_text`] |
 //! | functions of JSON | [`json`], [`json_build`] |
+//! | programs: what they consist of, their construction, check and bytes | [`program`], [`instruction`], [`builder`], [`verify`], `program_bytes` |
+//! | registers and values outside of a heap | [`kind`], `cell` |
+//! | functions that programs call | [`library`], [`call`], [`host`] |
+//! | the interpreter | [`vm`] |
+//! | a script: events, states, time, chance | [`instance`], [`event`], [`queue`], [`clock`], [`random`] |
+//! | a script as bytes | [`state`] |
 //!
 //! Functions are called by what they do; their documentation begins with the name that scripts use.
 //!
@@ -29,31 +36,57 @@
 //! a plain search) are not repeated; there the rules of `sl` hold, with doubles.
 
 pub mod arith;
+pub mod builder;
+pub mod call;
+mod cell;
+pub mod clock;
 pub mod convert;
 mod convert_float;
 mod convert_text;
 pub mod dialect;
 pub mod encoding;
 mod error;
+pub mod event;
 pub mod hash;
 pub mod heap;
+pub mod host;
+pub mod instance;
+pub mod instruction;
 pub mod json;
 pub mod json_build;
 pub mod key;
+pub mod kind;
+pub mod library;
 pub mod list;
 pub mod list_order;
 pub mod list_text;
 pub mod math;
+pub mod program;
+mod program_bytes;
+pub mod queue;
+pub mod random;
 pub mod rotation;
+pub mod state;
 pub mod string;
 mod sub_range;
+#[cfg(test)]
+mod testing;
 pub mod text;
 pub mod value;
+pub mod verify;
+pub mod vm;
 
+pub use builder::ProgramBuilder;
 pub use dialect::Dialect;
 pub use error::RunError;
+pub use event::{Event, EventKind};
 pub use heap::{Heap, Ref};
+pub use host::{Host, Outcome};
+pub use instance::Instance;
 pub use key::Key;
+pub use kind::{Kind, Value};
+pub use library::Library;
 pub use list::List;
+pub use program::Program;
 pub use string::Text;
 pub use value::{Element, Rotation, Type, Vector};

@@ -12,6 +12,7 @@ use crate::key::{Key, is_id};
 use crate::string::Text;
 use crate::sub_range::{SubRange, clamp, place, resolve};
 use crate::value::{Element, Rotation, Type, Vector};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A list.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -300,6 +301,18 @@ impl<'a> IntoIterator for &'a List {
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
+    }
+}
+
+impl Serialize for List {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.elements.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for List {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::<Element>::deserialize(deserializer).map(Self::from)
     }
 }
 

@@ -4,6 +4,7 @@
 //! there and can be cut in half. Strings here cannot contain halves, and such a character counts 1 in both dialects.
 
 use crate::heap::ALLOCATION_BYTES;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
 use std::{fmt, ops::Range};
 
@@ -123,6 +124,18 @@ impl From<&str> for Text {
 impl From<String> for Text {
     fn from(text: String) -> Self {
         Self::new(text.into())
+    }
+}
+
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <&str>::deserialize(deserializer).map(Self::from)
     }
 }
 

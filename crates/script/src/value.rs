@@ -2,6 +2,7 @@
 
 use crate::key::Key;
 use crate::string::Text;
+use serde::{Deserialize, Serialize};
 
 /// Type of a list's element. The numbers are those of the `TYPE_` constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,7 +23,7 @@ pub enum Type {
 }
 
 /// Three floats.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Vector {
     /// The first component, to the east.
     pub x: f64,
@@ -44,7 +45,7 @@ impl Vector {
 }
 
 /// A quaternion; not necessarily of length 1.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rotation {
     /// The axis' first component, times the sine of half the angle.
     pub x: f64,
@@ -68,7 +69,7 @@ impl Rotation {
 }
 
 /// Element of a list. Lists contain no lists.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Element {
     /// An integer.
     Integer(i32),

@@ -1,0 +1,405 @@
+//! An instance: a script that runs a program, with all of its state.
+//!
+//! It is plain data. A world passes events in ([`Instance::push`]), and has it run by slices ([`Instance::run`]), each of them at most one handler with
+//! at most so much fuel. What it costs when it waits is its globals and its objects; cells of handlers belong to the [`Scratch`] of whatever runs it, and
+//! to the instance only while a handler is interrupted.
+//!
+//! # States
+//!
+//! A change of state ends the handler. If the state has a `state_exit`, that is the next handler; a change of state in it is a return. Then the queue is cleared, the host
+//! ends listens, sensors and targets, and `state_entry` of the new state is queued. The timer goes on. A reset ends these and the timer, and begins anew in the
+//! first state; random numbers and digest go on.
+
+use crate::call::CallScript;
+use crate::cell;
+use crate::clock::Clock;
+use crate::dialect::Dialect;
+use crate::error::RunError;
+use crate::event::{Event, EventKind};
+use crate::heap::Heap;
+use crate::host::Host;
+use crate::program::{Place, Program};
+use crate::queue::EventQueue;
+use crate::random::Random;
+use crate::vm::{Machine, Stack, Stop};
+use serde::{Deserialize, Serialize};
+use state_hash::StateHasher;
+use std::sync::Arc;
+
+/// A script.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    pub(crate) program: Arc<Program>,
+    pub(crate) script: CallScript,
+    pub(crate) globals: Vec<u64>,
+    /// The handler that was interrupted.
+    pub(crate) handler: Option<Box<Handler>>,
+    pub(crate) state: u16,
+    /// The state that begins when `state_exit` has ended.
+    pub(crate) next_state: Option<u16>,
+    pub(crate) queue: EventQueue,
+    pub(crate) failure: Option<Failure>,
+    pub(crate) digest: u64,
+}
+
+/// A handler between two slices.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Handler {
+    pub(crate) stack: Stack,
+    pub(crate) event: EventKind,
+    pub(crate) context: Arc<[u8]>,
+}
+
+/// The event of a handler that runs, and what the world knows of it.
+type Begun = (EventKind, Arc<[u8]>);
+
+/// Why and where a script has stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The error.
+    pub error: RunError,
+    /// The event whose handler has failed.
+    pub event: EventKind,
+    /// The number of the function.
+    pub function: u16,
+    /// The place in the source, if the program knows it.
+    pub place: Option<Place>,
+}
+
+/// What a slice has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// Fuel that it has used.
+    pub fuel: u64,
+    /// How it has ended.
+    pub end: SliceEnd,
+}
+
+/// How a slice has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SliceEnd {
+    /// There was nothing to do: no event, or none that may begin at this tick, or the script sleeps or has failed.
+    Idle,
+    /// A handler has ended. There may be further events.
+    Done,
+    /// The fuel is used up. The handler goes on in the next slice.
+    Spent,
+    /// The handler goes on at a tick.
+    Sleeps(u64),
+    /// The script has stopped until its reset.
+    Failed(Failure),
+}
+
+/// Memory for handlers that run, used again and again.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    stack: Stack,
+}
+
+impl Instance {
+    /// A script that begins with `state_entry` of the first state. `memory` is the limit of logical memory. A program that does not fit into it fails at
+    /// once.
+    #[must_use]
+    pub fn new(program: Arc<Program>, memory: usize, seed: u64) -> Self {
+        let script = CallScript {
+            heap: Heap::new(memory),
+            random: Random::new(seed),
+            clock: Clock::default(),
+            memory_max: memory,
+        };
+        let mut instance = Self {
+            program,
+            script,
+            globals: Vec::new(),
+            handler: None,
+            state: 0,
+            next_state: None,
+            queue: EventQueue::default(),
+            failure: None,
+            digest: 0,
+        };
+        instance.begin();
+        instance
+    }
+
+    /// Its program.
+    #[must_use]
+    pub const fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// The number of its state.
+    #[must_use]
+    pub const fn state(&self) -> u16 {
+        self.state
+    }
+
+    /// Why it has stopped.
+    #[must_use]
+    pub const fn failure(&self) -> Option<Failure> {
+        self.failure
+    }
+
+    /// Events that wait.
+    #[must_use]
+    pub const fn queue(&self) -> &EventQueue {
+        &self.queue
+    }
+
+    /// True between two slices of one handler.
+    #[must_use]
+    pub const fn is_interrupted(&self) -> bool {
+        self.handler.is_some()
+    }
+
+    /// Timer and waits.
+    #[must_use]
+    pub const fn clock(&self) -> &Clock {
+        &self.script.clock
+    }
+
+    /// Digest of all slices: their events, fuel, calls to the host and draws.
+    #[must_use]
+    pub const fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// Logical memory in use.
+    #[must_use]
+    pub const fn memory_used(&self) -> usize {
+        self.script.heap.used()
+    }
+
+    /// Number of strings, keys and lists.
+    #[must_use]
+    pub const fn n_objects(&self) -> usize {
+        self.script.heap.n_objects()
+    }
+
+    /// True if a slice at this tick would do something.
+    #[must_use]
+    pub fn is_ready(&self, tick: u64) -> bool {
+        if self.failure.is_some() {
+            return false;
+        }
+        if self.handler.is_some() {
+            return self.script.clock.wake().is_none_or(|wake| wake <= tick);
+        }
+        let has_event = !self.queue.is_empty() && self.script.clock.next_event() <= tick;
+        self.next_state.is_some() || has_event
+    }
+
+    /// The next tick at which time alone makes something due. None if only events do, or it is ready now and needs no time.
+    #[must_use]
+    pub fn next_due(&self) -> Option<u64> {
+        if self.failure.is_some() {
+            return None;
+        }
+        let waits = !self.queue.is_empty() && self.handler.is_none();
+        let next_event = waits.then(|| self.script.clock.next_event());
+        [self.script.clock.next_due(), next_event].into_iter().flatten().min()
+    }
+
+    /// Queues an event. False if it was not: the state has no handler for it, the script has failed, or the queue is full, which is counted.
+    ///
+    /// # Panics
+    ///
+    /// If the arguments are not those of the event: a fault of the world.
+    pub fn push(&mut self, event: Event) -> bool {
+        assert!(event.is_valid(), "arguments of {}", event.kind.name());
+        let state = &self.program.source.states[usize::from(self.state)];
+        self.failure.is_none()
+            && state.handler(event.kind).is_some()
+            && self.queue.push(event, self.program.source.dialect)
+    }
+
+    /// Queues the timer event if it is due at this tick.
+    pub fn poll_timer(&mut self, tick: u64) {
+        if self.failure.is_none() && self.script.clock.poll_timer(tick) {
+            self.push(Event::new(EventKind::TIMER, Vec::new()));
+        }
+    }
+
+    /// Runs one handler, or goes on with one, for at most `fuel`. An operation under way may exceed it.
+    pub fn run(&mut self, scratch: &mut Scratch, host: &mut dyn Host, tick: u64, fuel: u64) -> Slice {
+        self.poll_timer(tick);
+        if !self.is_ready(tick) {
+            return Slice { fuel: 0, end: SliceEnd::Idle };
+        }
+        let mut digest = StateHasher::new();
+        digest.u64(self.digest);
+        let begun = match self.handler.take() {
+            Some(handler) => {
+                self.script.clock.wake_up();
+                scratch.stack.frames.extend_from_slice(&handler.stack.frames);
+                scratch.stack.cells.extend_from_slice(&handler.stack.cells);
+                Ok(Some((handler.event, handler.context)))
+            }
+            None => self.begin_handler(&mut scratch.stack, host, tick, &mut digest),
+        };
+        let fuel = i64::try_from(fuel).unwrap_or(i64::MAX);
+        let mut left = fuel;
+        let end = match begun {
+            Ok(None) => SliceEnd::Done,
+            Err(failure) => self.fail(failure),
+            Ok(Some((event, context))) => {
+                let mut machine = Machine {
+                    program: &self.program,
+                    script: &mut self.script,
+                    globals: &mut self.globals,
+                    stack: &mut scratch.stack,
+                    digest: &mut digest,
+                    context: &context,
+                    state: self.state,
+                };
+                let stop = machine.run(host, &mut left);
+                self.end_slice(stop, event, context, &mut scratch.stack, host, tick)
+            }
+        };
+        let used = (fuel - left).unsigned_abs();
+        digest.u64(used);
+        digest.u64(self.script.random.n_drawn());
+        digest.u32(match end {
+            SliceEnd::Idle | SliceEnd::Done => 0,
+            SliceEnd::Spent => 1,
+            SliceEnd::Sleeps(_) => 2,
+            SliceEnd::Failed(_) => 3,
+        });
+        self.digest = digest.finish();
+        Slice { fuel: used, end }
+    }
+
+    /// Ends whatever it does, and begins anew in its first state.
+    pub fn reset(&mut self, host: &mut dyn Host) {
+        host.reset();
+        self.begin();
+    }
+
+    /// State of a new script.
+    fn begin(&mut self) {
+        let Self { program, script, .. } = self;
+        script.heap = Heap::new(script.memory_max);
+        script.clock = Clock::default();
+        self.globals.clone_from(&program.globals);
+        (self.handler, self.state, self.next_state, self.failure) = (None, 0, None, None);
+        self.queue.clear();
+        if let Err(error) = script.heap.reserve(program.bytes()) {
+            self.failure = Some(Failure { error, event: EventKind::STATE_ENTRY, function: 0, place: None });
+            return;
+        }
+        self.push(Event::new(EventKind::STATE_ENTRY, Vec::new()));
+    }
+
+    /// Takes the next event and makes the frame of its handler. None if there is no handler to run.
+    fn begin_handler(
+        &mut self,
+        stack: &mut Stack,
+        host: &mut dyn Host,
+        tick: u64,
+        digest: &mut StateHasher,
+    ) -> Result<Option<Begun>, Failure> {
+        let program = &*self.program;
+        let state = &program.source.states[usize::from(self.state)];
+        let event = if self.next_state.is_some() {
+            Some(Event::new(EventKind::STATE_EXIT, Vec::new()))
+        } else {
+            self.script.clock.begin_event(tick);
+            self.queue.pop()
+        };
+        let Some(event) = event else { return Ok(None) };
+        digest.u32(event.kind.number() as u32);
+        event.arguments.iter().for_each(|argument| argument.fold(digest));
+        let Some(function) = state.handler(event.kind) else {
+            self.enter_next_state(host);
+            return Ok(None);
+        };
+        let heap = &mut self.script.heap;
+        let failure = |error| Failure { error, event: event.kind, function, place: None };
+        stack.push(program, function, heap).map_err(failure)?;
+        let mut at = 0;
+        for argument in event.arguments {
+            let n_cells = argument.kind().n_cells();
+            if let Err(error) =
+                cell::write(&mut stack.cells, at, argument.stored(program.source.dialect), heap)
+            {
+                stack.unwind(program, heap);
+                return Err(failure(error));
+            }
+            at += n_cells;
+        }
+        Ok(Some((event.kind, event.context)))
+    }
+
+    fn end_slice(
+        &mut self,
+        stop: Stop,
+        event: EventKind,
+        context: Arc<[u8]>,
+        stack: &mut Stack,
+        host: &mut dyn Host,
+        tick: u64,
+    ) -> SliceEnd {
+        if let Stop::Spent | Stop::Sleeps(_) = stop {
+            self.handler = Some(Box::new(Handler { stack: stack.clone(), event, context }));
+            stack.frames.clear();
+            stack.cells.clear();
+        }
+        let failed = stack.frames.last().copied();
+        stack.unwind(&self.program, &mut self.script.heap);
+        match stop {
+            Stop::Spent => SliceEnd::Spent,
+            Stop::Sleeps(ticks) => {
+                let until = tick.saturating_add(ticks);
+                self.script.clock.sleep_until(until);
+                SliceEnd::Sleeps(until)
+            }
+            Stop::Finished => {
+                if event == EventKind::STATE_EXIT {
+                    self.enter_next_state(host);
+                }
+                SliceEnd::Done
+            }
+            Stop::ChangeState(state) => {
+                if event == EventKind::STATE_EXIT {
+                    self.enter_next_state(host);
+                } else {
+                    self.next_state = Some(state);
+                }
+                SliceEnd::Done
+            }
+            Stop::Reset => {
+                self.reset(host);
+                SliceEnd::Done
+            }
+            Stop::Fail(error) => {
+                let (function, pc) = failed.map_or((0, 0), |frame| (frame.function, frame.pc));
+                // The place is behind the instruction that failed.
+                let place = self.program.source.functions[usize::from(function)].place(pc.saturating_sub(1));
+                self.fail(Failure { error, event, function, place })
+            }
+        }
+    }
+
+    fn enter_next_state(&mut self, host: &mut dyn Host) {
+        let Some(state) = self.next_state.take() else { return };
+        self.queue.clear();
+        host.end_state();
+        self.state = state;
+        self.push(Event::new(EventKind::STATE_ENTRY, Vec::new()));
+    }
+
+    fn fail(&mut self, failure: Failure) -> SliceEnd {
+        self.failure = Some(failure);
+        self.queue.clear();
+        SliceEnd::Failed(failure)
+    }
+
+    /// The rules of its values.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.program.source.dialect
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,383 @@
+//! The interpreter: executes one handler until it ends, waits, or has used its fuel.
+//!
+//! Call frames are data (function and place of each, and one array of cells), and the interpreter keeps nothing else between instructions, so that a handler can be left
+//! behind any instruction and go on from there. It is left at jumps backwards, calls, returns, and operations on lengths, if the fuel is used up; an
+//! operation that has begun is always completed. Nothing here recurses: depth is memory of the script.
+
+mod objects;
+mod plain;
+
+use crate::call::{Call, CallProgram, CallScript};
+use crate::cell::{self, EMPTY, Objects};
+use crate::error::RunError;
+use crate::heap::Heap;
+use crate::host::{Host, Outcome};
+use crate::instruction::{Instruction, Op};
+use crate::kind::{Kind, Value};
+use crate::library::{Target, Work};
+use crate::program::{CELL_BYTES, FrameLayout, Program};
+use serde::{Deserialize, Serialize};
+use state_hash::StateHasher;
+
+/// Logical memory of a call frame beside its cells.
+pub const FRAME_BYTES: usize = 16;
+
+/// Cells of a frame that are initialised for one fuel.
+const CELLS_PER_FUEL: usize = 8;
+
+/// A function that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Frame {
+    pub(crate) function: u16,
+    /// The next instruction.
+    pub(crate) pc: u32,
+}
+
+/// Why the interpreter has left a handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// It has ended.
+    Finished,
+    /// The fuel is used up.
+    Spent,
+    /// It goes on after some ticks.
+    Sleeps(u64),
+    /// It has ended with a change of state.
+    ChangeState(u16),
+    /// It has ended with a reset.
+    Reset,
+    /// The last instruction of the top frame is at fault.
+    Fail(RunError),
+}
+
+/// Why the innermost loop has ended.
+enum Exit {
+    Call(Instruction),
+    CallImport(Instruction),
+    Return(Option<u16>),
+    Stop(Stop),
+}
+
+/// Frames and cells of a handler.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stack {
+    pub(crate) frames: Vec<Frame>,
+    /// Cells of all frames, in their order.
+    pub(crate) cells: Vec<u64>,
+}
+
+/// What a handler works on.
+pub(crate) struct Machine<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) script: &'a mut CallScript,
+    pub(crate) globals: &'a mut [u64],
+    pub(crate) stack: &'a mut Stack,
+    /// Digest of the calls to the host.
+    pub(crate) digest: &'a mut StateHasher,
+    /// What the world knows of the event.
+    pub(crate) context: &'a [u8],
+    /// The current state.
+    pub(crate) state: u16,
+}
+
+/// Logical memory of a call frame.
+pub(crate) const fn frame_bytes(layout: &FrameLayout) -> usize {
+    FRAME_BYTES + layout.n_cells * CELL_BYTES
+}
+
+impl Stack {
+    /// Adds the frame of a function with empty cells.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::StackHeapCollision`] without room.
+    pub(crate) fn push(&mut self, program: &Program, function: u16, heap: &mut Heap) -> Result<(), RunError> {
+        let layout = &program.layouts[usize::from(function)];
+        heap.reserve(frame_bytes(layout))?;
+        self.cells.resize(self.cells.len() + layout.n_cells, EMPTY);
+        self.frames.push(Frame { function, pc: 0 });
+        Ok(())
+    }
+
+    /// Removes the top frame with all that it owns.
+    pub(crate) fn pop(&mut self, program: &Program, heap: &mut Heap) {
+        let frame = self.frames.pop().expect("a frame that has begun");
+        let layout = &program.layouts[usize::from(frame.function)];
+        let base = self.cells.len() - layout.n_cells;
+        for &at in &layout.references {
+            cell::release(heap, self.cells[base + usize::from(at)]);
+        }
+        self.cells.truncate(base);
+        heap.unreserve(frame_bytes(layout));
+    }
+
+    /// Removes all frames.
+    pub(crate) fn unwind(&mut self, program: &Program, heap: &mut Heap) {
+        while !self.frames.is_empty() {
+            self.pop(program, heap);
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// Executes the handler, for at most `fuel`, which an operation that is under way may exceed.
+    pub(crate) fn run(&mut self, host: &mut dyn Host, fuel: &mut i64) -> Stop {
+        loop {
+            let exit = self.run_frame(fuel);
+            let stop = match exit {
+                Exit::Call(call) => self.call(call, fuel),
+                Exit::CallImport(call) => self.call_import(call, host, fuel),
+                Exit::Return(result) => self.leave(result),
+                Exit::Stop(stop) => Some(stop),
+            };
+            match stop {
+                Some(stop) => return stop,
+                None if *fuel <= 0 => return Stop::Spent,
+                None => {}
+            }
+        }
+    }
+
+    /// Executes the top frame up to a call, its end or a stop. The frame's place is then behind the last instruction.
+    fn run_frame(&mut self, fuel: &mut i64) -> Exit {
+        let Self { program, state, .. } = *self;
+        let globals = &mut *self.globals;
+        let top = self.stack.frames.last_mut().expect("a handler that has begun");
+        let code: &[Instruction] = &program.source.functions[usize::from(top.function)].code;
+        let base = self.stack.cells.len() - program.layouts[usize::from(top.function)].n_cells;
+        let cells = &mut self.stack.cells[base..];
+        let (floats, dialect) = (&program.source.floats[..], program.source.dialect);
+        let mut pc = top.pc as usize;
+        let mut left = *fuel;
+        let exit = loop {
+            let instruction = code[pc];
+            let Instruction { op, a, .. } = instruction;
+            pc += 1;
+            left -= op.weight();
+            match op {
+                Op::Jump => {
+                    let from = pc;
+                    pc = instruction.jump_target() as usize;
+                    if pc < from && left <= 0 {
+                        break Exit::Stop(Stop::Spent);
+                    }
+                }
+                Op::JumpIf | Op::JumpIfNot => {
+                    if (cells[usize::from(a)] as u32 != 0) == (op == Op::JumpIf) {
+                        let from = pc;
+                        pc = instruction.number() as usize;
+                        if pc < from && left <= 0 {
+                            break Exit::Stop(Stop::Spent);
+                        }
+                    }
+                }
+                Op::Call => break Exit::Call(instruction),
+                Op::CallImport => break Exit::CallImport(instruction),
+                Op::Return => break Exit::Return(None),
+                Op::ReturnValue => break Exit::Return(Some(a)),
+                Op::ChangeState if a == state => break Exit::Return(None),
+                Op::ChangeState => break Exit::Stop(Stop::ChangeState(a)),
+                Op::FailNoValue => break Exit::Stop(Stop::Fail(RunError::NoValue)),
+                _ => match plain::execute(instruction, cells, globals, floats, dialect) {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        let mut memory = objects::Memory {
+                            cells,
+                            globals,
+                            heap: &mut self.script.heap,
+                            constants: &program.source.objects,
+                            dialect,
+                        };
+                        match memory.execute(instruction) {
+                            Ok(0) => {}
+                            Ok(more) => {
+                                left -= more;
+                                if left <= 0 {
+                                    break Exit::Stop(Stop::Spent);
+                                }
+                            }
+                            Err(error) => break Exit::Stop(Stop::Fail(error)),
+                        }
+                    }
+                    Err(error) => break Exit::Stop(Stop::Fail(error)),
+                },
+            }
+        };
+        top.pc = pc as u32;
+        *fuel = left;
+        exit
+    }
+
+    /// Begins a function. Its arguments move into its first cells.
+    fn call(&mut self, call: Instruction, fuel: &mut i64) -> Option<Stop> {
+        let from = self.base() + usize::from(call.a);
+        let to = self.stack.cells.len();
+        if let Err(error) = self.stack.push(self.program, call.b, &mut self.script.heap) {
+            return Some(Stop::Fail(error));
+        }
+        let layout = &self.program.layouts[usize::from(call.b)];
+        self.stack.cells.copy_within(from..from + layout.n_argument_cells, to);
+        let arguments = layout.references.iter().map(|&at| usize::from(at));
+        for at in arguments.take_while(|&at| at < layout.n_argument_cells) {
+            self.stack.cells[from + at] = EMPTY;
+        }
+        *fuel -= (layout.n_cells / CELLS_PER_FUEL) as i64;
+        None
+    }
+
+    /// Ends a function. Its result moves into the register that its call names.
+    fn leave(&mut self, result: Option<u16>) -> Option<Stop> {
+        let base = self.base();
+        let mut moved = [EMPTY; 4];
+        let kind = self.top_function().result;
+        if let (Some(result), Some(kind)) = (result, kind) {
+            let at = base + usize::from(result);
+            moved[..kind.n_cells()].copy_from_slice(&self.stack.cells[at..at + kind.n_cells()]);
+            if kind.is_reference() {
+                self.stack.cells[at] = EMPTY;
+            }
+        }
+        self.stack.pop(self.program, &mut self.script.heap);
+        let Some(caller) = self.stack.frames.last() else { return Some(Stop::Finished) };
+        // A frame with another above it is always behind a call.
+        let call = self.top_function().code[caller.pc as usize - 1];
+        if let (Some(_), Some(kind)) = (result, kind) {
+            let at = self.base() + usize::from(call.c);
+            if kind.is_reference() {
+                cell::release(&mut self.script.heap, self.stack.cells[at]);
+            }
+            self.stack.cells[at..at + kind.n_cells()].copy_from_slice(&moved[..kind.n_cells()]);
+        }
+        None
+    }
+
+    /// Calls a function of the library.
+    fn call_import(&mut self, instruction: Instruction, host: &mut dyn Host, fuel: &mut i64) -> Option<Stop> {
+        let base = self.base();
+        let target = self.program.targets[usize::from(instruction.b)];
+        let signature = target.signature();
+        let from = base + usize::from(instruction.a);
+        let n_cells = Kind::cells_of(signature.parameters);
+        let constants = &self.program.source.objects;
+        let arguments = &mut self.stack.cells[from..from + n_cells];
+        let objects = Objects { heap: &self.script.heap, constants };
+        *fuel -= cost(signature.work, signature.parameters, arguments, objects);
+        if let Target::Host(number, _) = target {
+            self.digest.u32(u32::from(number));
+            fold_arguments(self.digest, signature.parameters, arguments, objects);
+        }
+        let mut call = Call {
+            parameters: signature.parameters,
+            cells: arguments,
+            at: 0,
+            n_read: 0,
+            script: self.script,
+            program: CallProgram { dialect: self.program.source.dialect, constants },
+            context: self.context,
+        };
+        let outcome = match target {
+            Target::Pure(function) => (function.run)(&mut call).map_or_else(Outcome::Fail, Outcome::value),
+            Target::Host(number, _) => host.call(number, &mut call),
+        };
+        self.clear_arguments(from, signature.parameters);
+        let (result, ticks) = match outcome {
+            Outcome::Done(result) => (result, 0),
+            Outcome::Sleep { result, ticks } => (result, ticks),
+            Outcome::Reset => return Some(Stop::Reset),
+            Outcome::Fail(error) => return Some(Stop::Fail(error)),
+        };
+        if result.as_ref().map(Value::kind) != signature.result {
+            return Some(Stop::Fail(RunError::LibraryFault));
+        }
+        if let Some(value) = result {
+            if let Work::Linear { per_64_bytes, .. } = signature.work {
+                *fuel -= per_length(value.bytes(), per_64_bytes);
+            }
+            let at = base + usize::from(instruction.c);
+            let (heap, cells) = (&mut self.script.heap, &mut self.stack.cells);
+            if value.kind().is_reference() {
+                cell::release(heap, std::mem::replace(&mut cells[at], EMPTY));
+            }
+            let value = value.stored(self.program.source.dialect);
+            if let Err(error) = cell::write(cells, at, value, heap) {
+                return Some(Stop::Fail(error));
+            }
+        }
+        (ticks > 0).then_some(Stop::Sleeps(ticks))
+    }
+
+    /// Releases the references among arguments that a function has left.
+    fn clear_arguments(&mut self, from: usize, parameters: &[Kind]) {
+        let mut at = from;
+        for kind in parameters {
+            if kind.is_reference() {
+                cell::release(&mut self.script.heap, std::mem::replace(&mut self.stack.cells[at], EMPTY));
+            }
+            at += kind.n_cells();
+        }
+    }
+
+    /// The first cell of the top frame.
+    fn base(&self) -> usize {
+        let top = self.stack.frames.last().expect("a handler that has begun");
+        self.stack.cells.len() - self.program.layouts[usize::from(top.function)].n_cells
+    }
+
+    fn top_function(&self) -> &crate::program::Function {
+        let top = self.stack.frames.last().expect("a handler that has begun");
+        &self.program.source.functions[usize::from(top.function)]
+    }
+}
+
+/// Fuel of a function before its result is known.
+fn cost(work: Work, parameters: &[Kind], cells: &[u64], objects: Objects<'_>) -> i64 {
+    let references = || {
+        let mut at = 0;
+        parameters.iter().filter_map(move |kind| {
+            let cell = cells[at];
+            at += kind.n_cells();
+            kind.is_reference().then_some((*kind, cell))
+        })
+    };
+    match work {
+        Work::Flat(base) => i64::from(base),
+        Work::Linear { base, per_64_bytes } => {
+            let bytes = references().map(|(_, cell)| objects.bytes(cell)).sum();
+            i64::from(base) + per_length(bytes, per_64_bytes)
+        }
+        Work::Product { base, per_64_bytes } => {
+            let bytes = references().next().map_or(0, |(_, cell)| objects.bytes(cell));
+            let lists = references().skip(1).filter(|(kind, _)| *kind == Kind::List);
+            let n: usize = lists.map(|(_, cell)| objects.list(cell).len()).sum();
+            i64::from(base) + per_length(bytes, per_64_bytes) * (1 + n as i64)
+        }
+    }
+}
+
+fn per_length(bytes: usize, per_64_bytes: u32) -> i64 {
+    (bytes as i64 * i64::from(per_64_bytes)) >> 6
+}
+
+fn fold_arguments(digest: &mut StateHasher, parameters: &[Kind], cells: &[u64], objects: Objects<'_>) {
+    let mut at = 0;
+    for kind in parameters {
+        match kind {
+            Kind::Integer => digest.u64(cells[at]),
+            Kind::Text | Kind::Key | Kind::List => match objects.object(cells[at]) {
+                Some(object) => crate::kind::fold_object(object, digest),
+                None => digest.u64(0),
+            },
+            Kind::Float | Kind::Vector | Kind::Rotation => {
+                for &bits in &cells[at..at + kind.n_cells()] {
+                    // The bits of a NaN differ between processors.
+                    let value = f64::from_bits(bits);
+                    digest.u64(if value.is_nan() { f64::NAN.to_bits() } else { bits });
+                }
+            }
+        }
+        at += kind.n_cells();
+    }
+}
+
+#[cfg(test)]
+mod tests;
