@@ -144,8 +144,25 @@ fn measure_calls(n: i32) {
     run("call", n, n_body + 2, program.finish(&Library::new(&[])).expect("a program that fits"));
 }
 
+/// Of several runs the fastest one counts: others of the machine have disturbed the rest.
+const N_RUNS: usize = 7;
+
 fn run(name: &str, n: i32, n_instructions: u32, program: Program) {
-    let mut script = Instance::new(Arc::new(program), 64 << 10, 1);
+    let program = Arc::new(program);
+    let runs = (0..N_RUNS).map(|_| run_once(name, &program));
+    let (ns, fuel) = runs.min_by(|left, right| left.0.total_cmp(&right.0)).expect("several runs");
+    let rounds = f64::from(n);
+    println!(
+        "{name:<24} {:>10.1} {:>10.2} {:>10.2}",
+        ns / rounds,
+        ns / rounds / f64::from(n_instructions),
+        ns / fuel
+    );
+}
+
+/// Nanoseconds and fuel.
+fn run_once(name: &str, program: &Arc<Program>) -> (f64, f64) {
+    let mut script = Instance::new(Arc::clone(program), 64 << 10, 1);
     let mut scratch = Scratch::default();
     let mut fuel = 0;
     let began = Instant::now();
@@ -154,18 +171,10 @@ fn run(name: &str, n: i32, n_instructions: u32, program: Program) {
         fuel += slice.fuel;
         match slice.end {
             SliceEnd::Spent => {}
-            SliceEnd::Done => break,
+            SliceEnd::Done => return (began.elapsed().as_nanos() as f64, fuel as f64),
             end => panic!("{name}: {end:?}"),
         }
     }
-    let ns = began.elapsed().as_nanos() as f64;
-    let rounds = f64::from(n);
-    println!(
-        "{name:<24} {:>10.1} {:>10.2} {:>10.2}",
-        ns / rounds,
-        ns / rounds / f64::from(n_instructions),
-        ns / fuel as f64
-    );
 }
 
 /// Timer events that count, and states as bytes.

@@ -87,12 +87,11 @@ macro_rules! operations {
 
             /// Its fuel, without what grows with lengths.
             #[must_use]
-            pub const fn weight(self) -> i64 {
-                WEIGHTS[self as usize] as i64
+            pub const fn weight(self) -> u32 {
+                match self { $(Self::$name => $weight,)* }
             }
         }
 
-        const WEIGHTS: [u16; Op::ALL.len()] = [$($weight,)*];
     };
 }
 

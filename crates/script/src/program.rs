@@ -33,7 +33,7 @@ pub struct Program {
     pub(crate) globals: Vec<u64>,
     /// Kind and cell of each global.
     pub(crate) global_places: Vec<(Kind, u16)>,
-    /// For each function its cells with references, and their number of cells.
+    /// What the machine needs to know of each function's frames.
     pub(crate) layouts: Vec<FrameLayout>,
     bytes: usize,
 }
@@ -117,7 +117,7 @@ pub struct State {
     pub handlers: Vec<(EventKind, u16)>,
 }
 
-/// Cells of a call frame.
+/// Cells of a call frame, and the fuel of its code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FrameLayout {
     pub(crate) n_cells: usize,
@@ -125,6 +125,8 @@ pub(crate) struct FrameLayout {
     pub(crate) n_argument_cells: usize,
     /// Cells with references.
     pub(crate) references: Vec<u16>,
+    /// For each instruction the sum of the weights before it, modulo 2³², and that of all.
+    pub(crate) weights: Vec<u32>,
 }
 
 impl FrameLayout {
@@ -139,7 +141,13 @@ impl FrameLayout {
             at += kind.n_cells();
         }
         let parameters = &function.registers[..usize::from(function.n_parameters)];
-        Self { n_cells: at, n_argument_cells: Kind::cells_of(parameters), references }
+        let mut sum = 0_u32;
+        let sums = function.code.iter().map(|instruction| {
+            sum = sum.wrapping_add(instruction.op.weight());
+            sum
+        });
+        let weights = std::iter::once(0).chain(sums).collect();
+        Self { n_cells: at, n_argument_cells: Kind::cells_of(parameters), references, weights }
     }
 }
 

@@ -4,15 +4,16 @@
 //! behind any instruction and go on from there. It is left at jumps backwards, calls, returns, and operations on lengths, if the fuel is used up; an
 //! operation that has begun is always completed. Nothing here recurses: depth is memory of the script.
 
+mod composed;
+mod frame;
 mod objects;
-mod plain;
 
 use crate::call::{Call, CallProgram, CallScript};
 use crate::cell::{self, EMPTY, Objects};
 use crate::error::RunError;
 use crate::heap::Heap;
 use crate::host::{Host, Outcome};
-use crate::instruction::{Instruction, Op};
+use crate::instruction::Instruction;
 use crate::kind::{Kind, Value};
 use crate::library::{Target, Work};
 use crate::program::{CELL_BYTES, FrameLayout, Program};
@@ -136,76 +137,6 @@ impl Machine<'_> {
                 None => {}
             }
         }
-    }
-
-    /// Executes the top frame up to a call, its end or a stop. The frame's place is then behind the last instruction.
-    fn run_frame(&mut self, fuel: &mut i64) -> Exit {
-        let Self { program, state, .. } = *self;
-        let globals = &mut *self.globals;
-        let top = self.stack.frames.last_mut().expect("a handler that has begun");
-        let code: &[Instruction] = &program.source.functions[usize::from(top.function)].code;
-        let base = self.stack.cells.len() - program.layouts[usize::from(top.function)].n_cells;
-        let cells = &mut self.stack.cells[base..];
-        let (floats, dialect) = (&program.source.floats[..], program.source.dialect);
-        let mut pc = top.pc as usize;
-        let mut left = *fuel;
-        let exit = loop {
-            let instruction = code[pc];
-            let Instruction { op, a, .. } = instruction;
-            pc += 1;
-            left -= op.weight();
-            match op {
-                Op::Jump => {
-                    let from = pc;
-                    pc = instruction.jump_target() as usize;
-                    if pc < from && left <= 0 {
-                        break Exit::Stop(Stop::Spent);
-                    }
-                }
-                Op::JumpIf | Op::JumpIfNot => {
-                    if (cells[usize::from(a)] as u32 != 0) == (op == Op::JumpIf) {
-                        let from = pc;
-                        pc = instruction.number() as usize;
-                        if pc < from && left <= 0 {
-                            break Exit::Stop(Stop::Spent);
-                        }
-                    }
-                }
-                Op::Call => break Exit::Call(instruction),
-                Op::CallImport => break Exit::CallImport(instruction),
-                Op::Return => break Exit::Return(None),
-                Op::ReturnValue => break Exit::Return(Some(a)),
-                Op::ChangeState if a == state => break Exit::Return(None),
-                Op::ChangeState => break Exit::Stop(Stop::ChangeState(a)),
-                Op::FailNoValue => break Exit::Stop(Stop::Fail(RunError::NoValue)),
-                _ => match plain::execute(instruction, cells, globals, floats, dialect) {
-                    Ok(true) => {}
-                    Ok(false) => {
-                        let mut memory = objects::Memory {
-                            cells,
-                            globals,
-                            heap: &mut self.script.heap,
-                            constants: &program.source.objects,
-                            dialect,
-                        };
-                        match memory.execute(instruction) {
-                            Ok(0) => {}
-                            Ok(more) => {
-                                left -= more;
-                                if left <= 0 {
-                                    break Exit::Stop(Stop::Spent);
-                                }
-                            }
-                            Err(error) => break Exit::Stop(Stop::Fail(error)),
-                        }
-                    }
-                    Err(error) => break Exit::Stop(Stop::Fail(error)),
-                },
-            }
-        };
-        top.pc = pc as u32;
-        *fuel = left;
-        exit
     }
 
     /// Begins a function. Its arguments move into its first cells.

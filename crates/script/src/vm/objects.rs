@@ -92,7 +92,7 @@ impl Memory<'_> {
             Op::TestText => self.cells[a] = u64::from(!self.text(b).is_empty()),
             Op::TestKey => self.cells[a] = u64::from(self.key(b).is_true()),
             Op::TestList => self.cells[a] = u64::from(!self.list(b).is_empty()),
-            _ if super::plain::compute(instruction, self.cells, self.dialect)? => {}
+            _ if super::composed::compute(instruction, self.cells, self.dialect)? => {}
             op => return self.cast(op, a, b),
         }
         Ok(0)
