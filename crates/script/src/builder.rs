@@ -2,7 +2,7 @@
 //!
 //! # Rules for compilers
 //!
-//! - The machine executes what it is told. The order of evaluation is the compiler's: the right operand of a binary operator first, arguments, elements and
+//! - The order of evaluation is the compiler's: the right operand of a binary operator first, arguments, elements and
 //!   components from left to right.
 //! - A register has one kind for the whole function. [`Code::register`] hands one out, [`Code::release`] returns it for later use with the same kind. A
 //!   register that is handed out again has its old value.
@@ -15,7 +15,7 @@
 //! - A vector is built by `RoundFloat` into its components ([`Register::component`]), an assigned component is one of these, too.
 //! - `>` and `>=` are `<` and `<=` with exchanged registers; `&&` and `||` are `Both` and `Either` of integers, after `Test…`.
 //! - Arguments of a call are a row of registers ([`Code::row`]). References among them are moved into the callee, so that the row can be used again.
-//! - Fuel is checked at jumps backwards, calls, returns and operations on lengths. Every loop has a jump backwards, so nothing else is needed.
+//! - Fuel is checked at jumps backwards, calls, returns and operations on lengths. Every loop has a jump backwards, so that no other check is needed.
 
 use crate::dialect::Dialect;
 use crate::event::EventKind;
@@ -377,19 +377,19 @@ impl Code<'_> {
         self.labels[label.0] = Some(self.code.len() as u32);
     }
 
-    /// Goes on at a label.
+    /// Continues at a label.
     pub fn jump(&mut self, to: Label) {
         self.jumps.push((self.code.len(), to));
         self.code.push(Instruction::jump(0));
     }
 
-    /// Goes on at a label if an integer is not zero.
+    /// Continues at a label if an integer is not zero.
     pub fn jump_if(&mut self, condition: Register, to: Label) {
         self.jumps.push((self.code.len(), to));
         self.code.push(Instruction::wide(Op::JumpIf, condition.cell, 0));
     }
 
-    /// Goes on at a label if an integer is zero.
+    /// Continues at a label if an integer is zero.
     pub fn jump_if_not(&mut self, condition: Register, to: Label) {
         self.jumps.push((self.code.len(), to));
         self.code.push(Instruction::wide(Op::JumpIfNot, condition.cell, 0));

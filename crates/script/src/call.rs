@@ -1,4 +1,4 @@
-//! A call of a library function: its arguments, and what it may know and change of its script.
+//! A call of a library function: its arguments, and the parts of its script that it may read and change.
 
 use crate::cell::{self, Objects};
 use crate::clock::Clock;
@@ -103,16 +103,16 @@ impl Call<'_> {
         cell::take_list(&mut self.script.heap, self.program.constants, &mut self.cells[at])
     }
 
-    /// The next argument, a vector.
+    /// The next argument, a vector as a parameter keeps it.
     pub fn vector(&mut self) -> Vector {
         let at = self.next(Kind::Vector);
-        cell::vector(self.cells, at)
+        self.program.dialect.vector(cell::vector(self.cells, at))
     }
 
-    /// The next argument, a rotation.
+    /// The next argument, a rotation as a parameter keeps it.
     pub fn rotation(&mut self) -> Rotation {
         let at = self.next(Kind::Rotation);
-        cell::rotation(self.cells, at)
+        self.program.dialect.rotation(cell::rotation(self.cells, at))
     }
 
     /// The next argument, a string, a key or a list that stays where it is.
@@ -177,7 +177,7 @@ impl Call<'_> {
         &mut self.script.clock
     }
 
-    /// What the world knows of the event that is handled.
+    /// The world's knowledge of the event that is handled.
     #[must_use]
     pub const fn context(&self) -> &[u8] {
         self.context

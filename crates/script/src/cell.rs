@@ -7,6 +7,7 @@
 //! reference owns it at any time: a write releases what was there, a move leaves an empty one. So who owns what follows from the kinds of registers
 //! alone, at every instruction, and needs no analysis of the flow.
 
+use crate::dialect::Dialect;
 use crate::error::RunError;
 use crate::heap::{Heap, Object, Ref};
 use crate::key::Key;
@@ -26,7 +27,7 @@ static EMPTY_TEXT: LazyLock<Text> = LazyLock::new(Text::default);
 static EMPTY_KEY: LazyLock<Key> = LazyLock::new(|| Key::from(""));
 static EMPTY_LIST: LazyLock<List> = LazyLock::new(List::default);
 
-/// What a reference refers to.
+/// The target of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Referent {
     Empty,
@@ -127,7 +128,7 @@ pub(crate) fn insert(heap: &mut Heap, object: Object) -> Result<u64, RunError> {
     heap.insert(object).map(|of| Referent::Object(of).cell())
 }
 
-/// Takes the list out of a reference, which is empty afterwards: itself if nothing else refers to it, a copy otherwise.
+/// Takes the list out of a reference, which is empty afterwards: itself if it has no other reference, a copy otherwise.
 ///
 /// # Errors
 ///
@@ -186,24 +187,30 @@ pub(crate) fn set_rotation(cells: &mut [u64], at: usize, value: Rotation) {
     cells[at..at + 4].copy_from_slice(&bits);
 }
 
-/// Writes a value into a register that owns nothing.
+/// Writes a value as a variable keeps it into a register that owns nothing.
 ///
 /// # Errors
 ///
 /// [`RunError::StackHeapCollision`] if its object does not fit.
-pub(crate) fn write(cells: &mut [u64], at: usize, value: Value, heap: &mut Heap) -> Result<(), RunError> {
+pub(crate) fn write(
+    cells: &mut [u64],
+    at: usize,
+    value: Value,
+    heap: &mut Heap,
+    dialect: Dialect,
+) -> Result<(), RunError> {
     cells[at] = match value {
         Value::Integer(value) => of_integer(value),
-        Value::Float(value) => value.to_bits(),
+        Value::Float(value) => dialect.float(value).to_bits(),
         Value::Text(text) => insert(heap, Object::Text(text))?,
         Value::Key(key) => insert(heap, Object::Key(key))?,
         Value::List(list) => insert(heap, Object::List(list))?,
         Value::Vector(value) => {
-            set_vector(cells, at, value);
+            set_vector(cells, at, dialect.vector(value));
             return Ok(());
         }
         Value::Rotation(value) => {
-            set_rotation(cells, at, value);
+            set_rotation(cells, at, dialect.rotation(value));
             return Ok(());
         }
     };
@@ -256,12 +263,12 @@ mod tests {
         for value in values {
             let kind = value.kind();
             let mut cells = vec![EMPTY; kind.n_cells()];
-            write(&mut cells, 0, value.clone(), &mut heap).expect("room");
+            write(&mut cells, 0, value.clone(), &mut heap, Dialect::Sl).expect("room");
             let objects = Objects { heap: &heap, constants: &[] };
             assert_eq!(read(&cells, 0, kind, objects), value);
             if kind.is_reference() {
                 release(&mut heap, cells[0]);
-                write(&mut cells, 0, Value::zero(kind), &mut heap).expect("nothing");
+                write(&mut cells, 0, Value::zero(kind), &mut heap, Dialect::Sl).expect("nothing");
                 assert_eq!(cells[0], EMPTY);
                 assert_eq!(read(&cells, 0, kind, Objects { heap: &heap, constants: &[] }), Value::zero(kind));
             }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clock {
     timer: Option<Timer>,
-    /// The tick at which an interrupted handler goes on.
+    /// The tick at which an interrupted handler continues.
     wake: Option<u64>,
     /// Ticks between the beginnings of two events, at least.
     event_gap: u64,
@@ -64,7 +64,7 @@ impl Clock {
         self.wake = Some(tick);
     }
 
-    /// The tick at which an interrupted handler goes on.
+    /// The tick at which an interrupted handler continues.
     #[must_use]
     pub const fn wake(&self) -> Option<u64> {
         self.wake

@@ -15,11 +15,11 @@ pub struct EventKind(u8);
 /// An event that waits for its handler, or has one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// What has happened.
+    /// The kind of the event.
     pub kind: EventKind,
     /// Arguments of the handler.
     pub arguments: Vec<Value>,
-    /// What the world knows of the event beside its arguments, such as detected agents. The machine keeps it, and passes it to the host with each call.
+    /// Data of the world beside the arguments, such as detected agents. The machine keeps it, and passes it to the host with each call.
     pub context: Arc<[u8]>,
 }
 

@@ -4,7 +4,7 @@ use crate::call::Call;
 use crate::error::RunError;
 use crate::kind::Value;
 
-/// What a script acts on. A world implements it for the time of a step.
+/// The surroundings of a script. A world implements it for the time of a step.
 pub trait Host {
     /// Calls a function, by its place in the list that [`Library::new`](crate::library::Library::new) was made of.
     ///
@@ -18,16 +18,16 @@ pub trait Host {
     fn reset(&mut self);
 }
 
-/// What a function has done.
+/// The result of a function's call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// The script goes on with the result.
+    /// The script continues with the result.
     Done(Option<Value>),
     /// The same, after some ticks.
     Sleep {
         /// Its result.
         result: Option<Value>,
-        /// Number of ticks; 0 goes on at once.
+        /// Number of ticks; 0 continues at once.
         ticks: u64,
     },
     /// The script begins anew.

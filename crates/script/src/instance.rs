@@ -1,14 +1,14 @@
 //! An instance: a script that runs a program, with all of its state.
 //!
 //! It is plain data. A world passes events in ([`Instance::push`]), and has it run by slices ([`Instance::run`]), each of them at most one handler with
-//! at most so much fuel. What it costs when it waits is its globals and its objects; cells of handlers belong to the [`Scratch`] of whatever runs it, and
+//! at most so much fuel. A waiting instance costs its globals and its objects; cells of handlers belong to the [`Scratch`] of the thread that runs it, and
 //! to the instance only while a handler is interrupted.
 //!
 //! # States
 //!
 //! A change of state ends the handler. If the state has a `state_exit`, that is the next handler; a change of state in it is a return. Then the queue is cleared, the host
-//! ends listens, sensors and targets, and `state_entry` of the new state is queued. The timer goes on. A reset ends these and the timer, and begins anew in the
-//! first state; random numbers and digest go on.
+//! ends listens, sensors and targets, and `state_entry` of the new state is queued. The timer continues. A reset ends these and the timer, and begins anew in the
+//! first state; random numbers and digest continue.
 
 use crate::call::CallScript;
 use crate::cell;
@@ -25,6 +25,9 @@ use crate::vm::{Machine, Stack, Stop};
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 use std::sync::Arc;
+
+/// Logical memory of a script at most: the highest limit.
+pub const MEMORY_MAX: usize = 64 << 20;
 
 /// A script.
 #[derive(Clone, Debug)]
@@ -50,10 +53,10 @@ pub(crate) struct Handler {
     pub(crate) context: Arc<[u8]>,
 }
 
-/// The event of a handler that runs, and what the world knows of it.
+/// The event of a handler that runs, and the world's knowledge of it.
 type Begun = (EventKind, Arc<[u8]>);
 
-/// Why and where a script has stopped.
+/// Error of a script that has stopped, with its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The error.
@@ -66,25 +69,25 @@ pub struct Failure {
     pub place: Option<Place>,
 }
 
-/// What a slice has done.
+/// Result of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
     /// Fuel that it has used.
     pub fuel: u64,
-    /// How it has ended.
+    /// The reason of its end.
     pub end: SliceEnd,
 }
 
-/// How a slice has ended.
+/// Reason of a slice's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SliceEnd {
     /// There was nothing to do: no event, or none that may begin at this tick, or the script sleeps or has failed.
     Idle,
     /// A handler has ended. There may be further events.
     Done,
-    /// The fuel is used up. The handler goes on in the next slice.
+    /// The fuel is used up. The handler continues in the next slice.
     Spent,
-    /// The handler goes on at a tick.
+    /// The handler continues at a tick.
     Sleeps(u64),
     /// The script has stopped until its reset.
     Failed(Failure),
@@ -97,10 +100,11 @@ pub struct Scratch {
 }
 
 impl Instance {
-    /// A script that begins with `state_entry` of the first state. `memory` is the limit of logical memory. A program that does not fit into it fails at
+    /// A script that begins with `state_entry` of the first state. `memory` is the limit of logical memory, up to [`MEMORY_MAX`]. A program that does not fit into it fails at
     /// once.
     #[must_use]
     pub fn new(program: Arc<Program>, memory: usize, seed: u64) -> Self {
+        let memory = memory.min(MEMORY_MAX);
         let script = CallScript {
             heap: Heap::new(memory),
             random: Random::new(seed),
@@ -134,7 +138,7 @@ impl Instance {
         self.state
     }
 
-    /// Why it has stopped.
+    /// The error with which it has stopped.
     #[must_use]
     pub const fn failure(&self) -> Option<Failure> {
         self.failure
@@ -220,7 +224,7 @@ impl Instance {
         }
     }
 
-    /// Runs one handler, or goes on with one, for at most `fuel`. An operation under way may exceed it.
+    /// Runs one handler, or continues one, for at most `fuel`. An operation under way may exceed it.
     pub fn run(&mut self, scratch: &mut Scratch, host: &mut dyn Host, tick: u64, fuel: u64) -> Slice {
         self.poll_timer(tick);
         if !self.is_ready(tick) {
@@ -269,7 +273,7 @@ impl Instance {
         Slice { fuel: used, end }
     }
 
-    /// Ends whatever it does, and begins anew in its first state.
+    /// Ends the handler and all that waits, and begins anew in the first state.
     pub fn reset(&mut self, host: &mut dyn Host) {
         host.reset();
         self.begin();
@@ -319,9 +323,7 @@ impl Instance {
         let mut at = 0;
         for argument in event.arguments {
             let n_cells = argument.kind().n_cells();
-            if let Err(error) =
-                cell::write(&mut stack.cells, at, argument.stored(program.source.dialect), heap)
-            {
+            if let Err(error) = cell::write(&mut stack.cells, at, argument, heap, program.source.dialect) {
                 stack.unwind(program, heap);
                 return Err(failure(error));
             }

@@ -3,7 +3,7 @@
 //! The operands of an operation have fixed meanings ([`Operand`]), so that a program is checked once, when it is read, and never again. Two operands
 //! may together be one number of 32 bits. Numbers of operations are part of the format of programs: new ones are appended.
 //!
-//! Weights are fuel: 1 is about a nanosecond. Where the work grows with the length of strings or lists, the machine adds to the weight.
+//! Weights are fuel: 1 is about a nanosecond. The machine adds to the weight for work that grows with the length of strings or lists.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -70,7 +70,7 @@ pub enum Operand {
 
 macro_rules! operations {
     ($($(#[doc = $doc:literal])* $name:ident($a:ident, $b:ident, $c:ident) = $weight:literal;)*) => {
-        /// What an instruction does. `a`, `b` and `c` are its operands.
+        /// Operation of an instruction. `a`, `b` and `c` are its operands.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum Op { $($(#[doc = $doc])* $name,)* }
@@ -318,11 +318,11 @@ operations! {
     /// `a` = `b` as a condition.
     TestRotation(Integer, Rotation, None) = 2;
 
-    /// Goes on at a place.
+    /// Continues at a place.
     Jump(Target, High, None) = 1;
-    /// Goes on at a place if `a` is not zero.
+    /// Continues at a place if `a` is not zero.
     JumpIf(Integer, Target, High) = 1;
-    /// Goes on at a place if `a` is zero.
+    /// Continues at a place if `a` is zero.
     JumpIfNot(Integer, Target, High) = 1;
     /// Calls a function. Its arguments are in a row from `a` on; references among them are moved.
     Call(Arguments, Function, CallResult) = 12;
@@ -355,7 +355,7 @@ impl<'de> Deserialize<'de> for Op {
 /// An operation with its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Instruction {
-    /// What it does.
+    /// The operation.
     pub op: Op,
     /// The first operand.
     pub a: u16,

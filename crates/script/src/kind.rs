@@ -9,7 +9,7 @@ use crate::value::{Element, Rotation, Vector};
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 
-/// What a register, a global, a parameter or a result contains. It never changes, so that cells need no tags.
+/// Type of a register, a global, a parameter or a result. It never changes, so that cells need no tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// 32 bits, in the lower half of a cell.

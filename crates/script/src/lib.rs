@@ -19,7 +19,7 @@
 //! | functions that programs call | [`library`], [`call`], [`host`] |
 //! | the interpreter | [`vm`] |
 //! | a script: events, states, time, chance | [`instance`], [`event`], [`queue`], [`clock`], [`random`] |
-//! | a script as bytes | [`state`] |
+//! | a script as bytes, and in another program | [`state`], [`migrate`] |
 //!
 //! Functions are called by what they do; their documentation begins with the name that scripts use.
 //!
@@ -61,6 +61,7 @@ pub mod list;
 pub mod list_order;
 pub mod list_text;
 pub mod math;
+pub mod migrate;
 pub mod program;
 mod program_bytes;
 pub mod queue;

@@ -14,7 +14,7 @@ use crate::kind::{Kind, Value};
 use crate::program::Import;
 use std::collections::BTreeMap;
 
-/// What the machine needs to know of a function.
+/// Name, types and fuel of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// Its name.
@@ -56,11 +56,32 @@ pub struct PureFunction {
     pub(crate) run: fn(&mut Call<'_>) -> Result<Value, RunError>,
 }
 
-/// What an import is.
+/// The function behind an import.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
     Pure(&'static PureFunction),
     Host(u16, &'static Signature),
+}
+
+/// An import with what each call of it needs.
+#[derive(Clone, Debug)]
+pub(crate) struct Linked {
+    pub(crate) target: Target,
+    /// Cells of its arguments.
+    pub(crate) n_cells: usize,
+    /// Cells with references among these.
+    pub(crate) references: Box<[u16]>,
+}
+
+impl From<Target> for Linked {
+    fn from(target: Target) -> Self {
+        let parameters = target.signature().parameters;
+        let cell = |n: usize| Kind::cells_of(&parameters[..n]);
+        let references = (0..parameters.len()).filter(|&n| parameters[n].is_reference());
+        // A function with so many parameters that numbers do not suffice is called by no program.
+        let references = references.map(|n| cell(n) as u16).collect();
+        Self { target, n_cells: cell(parameters.len()), references }
+    }
 }
 
 impl Target {

@@ -1,4 +1,4 @@
-//! Programs: bytecode with what it needs, shared by all scripts with the same source.
+//! Programs: bytecode with its constants, shared by all scripts with the same source.
 //!
 //! A program is made by [`ProgramBuilder`](crate::builder::ProgramBuilder) or read from bytes ([`Program::from_bytes`]). Both check
 //! it in full, so that the machine relies on every index, kind and place in it.
@@ -13,7 +13,7 @@ use crate::event::EventKind;
 use crate::heap::Object;
 use crate::instruction::Instruction;
 use crate::kind::{Kind, Value};
-use crate::library::Target;
+use crate::library::{Linked, Target};
 use serde::{Deserialize, Serialize};
 
 /// Logical memory of an instruction. Half of its physical size: comparable code of other machines is as long.
@@ -27,18 +27,18 @@ pub const CELL_BYTES: usize = 8;
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(crate) source: ProgramSource,
-    /// What each import is in this build's library.
-    pub(crate) targets: Vec<Target>,
+    /// The functions of this build's library behind the imports.
+    pub(crate) targets: Vec<Linked>,
     /// Cells of the globals of a new script.
     pub(crate) globals: Vec<u64>,
     /// Kind and cell of each global.
     pub(crate) global_places: Vec<(Kind, u16)>,
-    /// What the machine needs to know of each function's frames.
+    /// Frames of the functions.
     pub(crate) layouts: Vec<FrameLayout>,
     bytes: usize,
 }
 
-/// What a program consists of, as it is stored. Not checked.
+/// Parts of a program, as they are stored. Not checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ProgramSource {
     pub(crate) hash: [u8; 32],
@@ -86,7 +86,7 @@ pub struct Function {
     pub result: Option<Kind>,
     /// Its code.
     pub code: Vec<Instruction>,
-    /// Where parts of its code come from, in the order of their first instructions.
+    /// Places in the source of parts of its code, in the order of their first instructions.
     pub lines: Vec<LineEntry>,
 }
 
@@ -195,6 +195,7 @@ impl Program {
         let objects: usize = source.objects.iter().map(Object::bytes).sum();
         let bytes = code + objects + globals.len() * CELL_BYTES;
         let layouts = source.functions.iter().map(FrameLayout::new).collect();
+        let targets = targets.into_iter().map(Linked::from).collect();
         Self { targets, globals, global_places, layouts, bytes, source }
     }
 

@@ -41,7 +41,10 @@ impl Program {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::sample;
+    use crate::instance::{Instance, Scratch};
+    use crate::testing::{generator, host, sample};
+    use proptest::prelude::*;
+    use std::sync::Arc;
 
     #[test]
     fn programs_survive_bytes() {
@@ -74,5 +77,45 @@ mod tests {
         later.push_version(&PART, PART.version() + 1, &[]);
         let error = Program::from_bytes(&later.finish(), &Library::new(&[])).expect_err("a later version");
         assert!(matches!(error, ProgramError::Bytes(record::RecordError::Newer { .. })), "{error}");
+    }
+
+    #[test]
+    fn a_function_that_the_library_lacks_is_named() {
+        let bytes = sample::entry(crate::Dialect::Sl, |code| {
+            let row = code.row(&[crate::Kind::Text]);
+            code.call_library("llOwnerSay", &row, None);
+        })
+        .to_bytes();
+        assert!(Program::from_bytes(&bytes, &host::library()).is_ok());
+        let error = Program::from_bytes(&bytes, &Library::new(&[])).expect_err("no host");
+        assert_eq!(error.to_string(), "program: function `llOwnerSay` with these types is unknown");
+    }
+
+    proptest! {
+        /// Bytes with a right checksum and a wrong body: an error, or a program that runs.
+        #[test]
+        fn wrong_bodies_do_no_harm(
+            seed in 0_u64..200,
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        ) {
+            let bytes = generator::program(seed).to_bytes();
+            let records = Records::parse(&FORMAT, &bytes, &[&PART]).expect("a record");
+            let mut body = records.need(&PART).and_then(|record| record.body()).expect("a body").into_owned();
+            for (index, value) in &changes {
+                let at = index.index(body.len());
+                body[at] = *value;
+            }
+            let mut buffer = RecordBuffer::new(&FORMAT);
+            buffer.push_bytes(&PART, &body);
+            if let Ok(program) = Program::from_bytes(&buffer.finish(), &host::library()) {
+                let mut script = Instance::new(Arc::new(program), 64 << 10, seed);
+                let (mut notes, mut scratch) = (host::Notes::default(), Scratch::default());
+                for tick in 0..60 {
+                    script.run(&mut scratch, &mut notes, tick, 3_000);
+                }
+                let program = Arc::clone(script.program());
+                prop_assert!(Instance::from_bytes(&script.to_bytes(), program).is_ok());
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Instances as bytes, at any place between two slices: one record with a version and a checksum.
 //!
 //! Cells carry their kinds here, and objects are numbered in the order in which cells name them first; counts of references are not stored but
-//! follow from the cells. So equal scripts have equal bytes, whatever their heaps have gone through, and no bytes can make a count wrong. A script goes on in the
+//! follow from the cells. So equal scripts have equal bytes, regardless of the history of their heaps, and no bytes can make a count wrong. A script continues in the
 //! program in which it was; its hash is checked. Bytes are not trusted: what does not fit together is an error.
 
 use crate::call::CallScript;
@@ -9,7 +9,7 @@ use crate::cell::{self, EMPTY, Referent};
 use crate::clock::Clock;
 use crate::event::{Event, EventKind};
 use crate::heap::{Heap, Object, Ref};
-use crate::instance::{Failure, Handler, Instance};
+use crate::instance::{Failure, Handler, Instance, MEMORY_MAX};
 use crate::instruction::Op;
 use crate::kind::Kind;
 use crate::program::{Program, object_kind};
@@ -32,7 +32,7 @@ const FORMAT: Format = Format {
 
 const PART: Part = Part::new(*b"INST", "script instance");
 
-/// Why a script was not restored.
+/// Reason for which a script was not restored.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// The bytes are no state.
@@ -46,7 +46,7 @@ pub enum StateError {
     Unfit(&'static str),
 }
 
-/// What is stored of an instance. Not checked.
+/// Parts of an instance, as they are stored. Not checked.
 #[derive(Debug, Serialize, Deserialize)]
 struct StateSource {
     program: [u8; 32],
@@ -166,10 +166,12 @@ fn restore(source: StateSource, program: Arc<Program>) -> Result<Instance, State
     }
     fit(source.handler.is_some() || source.clock.wake().is_none(), "a sleep without a handler")?;
 
-    let limit = |bytes: u64| usize::try_from(bytes).map_err(|_| StateError::Unfit("a limit of memory"));
+    let memory_max = usize::try_from(source.memory_max).unwrap_or(usize::MAX);
+    let limit = usize::try_from(source.memory_limit).unwrap_or(usize::MAX);
+    fit(limit <= memory_max && memory_max <= MEMORY_MAX, "a limit of memory beyond the highest")?;
     let mut loader = Loader {
         program: &program,
-        heap: Heap::new(limit(source.memory_limit)?),
+        heap: Heap::new(limit),
         objects: source.objects.into_iter(),
         references: Vec::new(),
     };
@@ -182,12 +184,7 @@ fn restore(source: StateSource, program: Arc<Program>) -> Result<Instance, State
         source.handler.map(|saved| loader.handler(saved, source.state, source.next_state)).transpose()?;
     fit(loader.objects.next().is_none(), "an object without a reference")?;
     let heap = loader.heap;
-    let script = CallScript {
-        heap,
-        random: source.random,
-        clock: source.clock,
-        memory_max: limit(source.memory_max)?,
-    };
+    let script = CallScript { heap, random: source.random, clock: source.clock, memory_max };
     Ok(Instance {
         program,
         script,

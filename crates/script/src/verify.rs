@@ -2,7 +2,7 @@
 //!
 //! There is no analysis of the flow. Registers have fixed kinds and always a value (cells of a new frame are zero, which is a value of every kind), and a
 //! register with a reference always owns it; so an instruction whose operands fit is safe wherever it stands, and so is every place at which a restored
-//! script goes on.
+//! script continues.
 
 use crate::instruction::{Instruction, Op, Operand};
 use crate::kind::{Kind, Value};
@@ -13,7 +13,7 @@ use record::RecordError;
 /// Cells of a frame, and of all globals, at most: they have numbers of 16 bits.
 pub const CELLS_MAX: usize = 1 << 16;
 
-/// Why there is no program.
+/// Reason for which there is no program.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// The bytes are no program.
@@ -26,7 +26,7 @@ pub enum ProgramError {
         function: String,
         /// The instruction's place.
         pc: usize,
-        /// What is wrong.
+        /// The fault.
         why: &'static str,
     },
     /// Another part does not fit.
@@ -34,7 +34,7 @@ pub enum ProgramError {
     Part {
         /// Its name.
         part: String,
-        /// What is wrong.
+        /// The fault.
         why: &'static str,
     },
     /// The library has no such function, or one with other kinds.
@@ -282,7 +282,7 @@ impl Checker<'_> {
     }
 
     fn has_arguments(&self, cell: u16, parameters: &[Kind]) -> Result<(), &'static str> {
-        // A call without arguments names cell 0, whatever is there.
+        // A call without arguments names cell 0, of any kind.
         if parameters.is_empty() {
             return (cell == 0).then_some(()).ok_or("arguments of a function without any");
         }

@@ -1,7 +1,7 @@
 //! The interpreter: executes one handler until it ends, waits, or has used its fuel.
 //!
-//! Call frames are data (function and place of each, and one array of cells), and the interpreter keeps nothing else between instructions, so that a handler can be left
-//! behind any instruction and go on from there. It is left at jumps backwards, calls, returns, and operations on lengths, if the fuel is used up; an
+//! Call frames are data (function and place of each, and one array of cells), and the interpreter has no other state between instructions, so that a handler can be left
+//! behind any instruction and continue from there. It is left at jumps backwards, calls, returns, and operations on lengths, if the fuel is used up; an
 //! operation that has begun is always completed. Nothing here recurses: depth is memory of the script.
 
 mod composed;
@@ -34,14 +34,14 @@ pub(crate) struct Frame {
     pub(crate) pc: u32,
 }
 
-/// Why the interpreter has left a handler.
+/// Reason for which the interpreter has left a handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// It has ended.
     Finished,
     /// The fuel is used up.
     Spent,
-    /// It goes on after some ticks.
+    /// It continues after some ticks.
     Sleeps(u64),
     /// It has ended with a change of state.
     ChangeState(u16),
@@ -51,7 +51,7 @@ pub(crate) enum Stop {
     Fail(RunError),
 }
 
-/// Why the innermost loop has ended.
+/// Reason for which the innermost loop has ended.
 enum Exit {
     Call(Instruction),
     CallImport(Instruction),
@@ -67,7 +67,7 @@ pub(crate) struct Stack {
     pub(crate) cells: Vec<u64>,
 }
 
-/// What a handler works on.
+/// Data of a handler.
 pub(crate) struct Machine<'a> {
     pub(crate) program: &'a Program,
     pub(crate) script: &'a mut CallScript,
@@ -75,7 +75,7 @@ pub(crate) struct Machine<'a> {
     pub(crate) stack: &'a mut Stack,
     /// Digest of the calls to the host.
     pub(crate) digest: &'a mut StateHasher,
-    /// What the world knows of the event.
+    /// The world's knowledge of the event.
     pub(crate) context: &'a [u8],
     /// The current state.
     pub(crate) state: u16,
@@ -184,17 +184,22 @@ impl Machine<'_> {
 
     /// Calls a function of the library.
     fn call_import(&mut self, instruction: Instruction, host: &mut dyn Host, fuel: &mut i64) -> Option<Stop> {
+        let program = self.program;
         let base = self.base();
-        let target = self.program.targets[usize::from(instruction.b)];
-        let signature = target.signature();
+        let import = &program.targets[usize::from(instruction.b)];
+        let signature = import.target.signature();
         let from = base + usize::from(instruction.a);
-        let n_cells = Kind::cells_of(signature.parameters);
-        let constants = &self.program.source.objects;
-        let arguments = &mut self.stack.cells[from..from + n_cells];
-        let objects = Objects { heap: &self.script.heap, constants };
-        *fuel -= cost(signature.work, signature.parameters, arguments, objects);
-        if let Target::Host(number, _) = target {
+        let (constants, dialect) = (&program.source.objects[..], program.source.dialect);
+        let arguments = &mut self.stack.cells[from..from + import.n_cells];
+        *fuel -= match signature.work {
+            Work::Flat(base) => i64::from(base),
+            work => {
+                cost(work, signature.parameters, arguments, Objects { heap: &self.script.heap, constants })
+            }
+        };
+        if let Target::Host(number, _) = import.target {
             self.digest.u32(u32::from(number));
+            let objects = Objects { heap: &self.script.heap, constants };
             fold_arguments(self.digest, signature.parameters, arguments, objects);
         }
         let mut call = Call {
@@ -203,20 +208,25 @@ impl Machine<'_> {
             at: 0,
             n_read: 0,
             script: self.script,
-            program: CallProgram { dialect: self.program.source.dialect, constants },
+            program: CallProgram { dialect, constants },
             context: self.context,
         };
-        let outcome = match target {
-            Target::Pure(function) => (function.run)(&mut call).map_or_else(Outcome::Fail, Outcome::value),
-            Target::Host(number, _) => host.call(number, &mut call),
+        let (result, ticks) = match import.target {
+            Target::Pure(function) => match (function.run)(&mut call) {
+                Ok(result) => (Some(result), 0),
+                Err(error) => return Some(Stop::Fail(error)),
+            },
+            Target::Host(number, _) => match host.call(number, &mut call) {
+                Outcome::Done(result) => (result, 0),
+                Outcome::Sleep { result, ticks } => (result, ticks),
+                Outcome::Reset => return Some(Stop::Reset),
+                Outcome::Fail(error) => return Some(Stop::Fail(error)),
+            },
         };
-        self.clear_arguments(from, signature.parameters);
-        let (result, ticks) = match outcome {
-            Outcome::Done(result) => (result, 0),
-            Outcome::Sleep { result, ticks } => (result, ticks),
-            Outcome::Reset => return Some(Stop::Reset),
-            Outcome::Fail(error) => return Some(Stop::Fail(error)),
-        };
+        let (heap, cells) = (&mut self.script.heap, &mut self.stack.cells);
+        for &at in &import.references {
+            cell::release(heap, std::mem::replace(&mut cells[from + usize::from(at)], EMPTY));
+        }
         if result.as_ref().map(Value::kind) != signature.result {
             return Some(Stop::Fail(RunError::LibraryFault));
         }
@@ -225,27 +235,14 @@ impl Machine<'_> {
                 *fuel -= per_length(value.bytes(), per_64_bytes);
             }
             let at = base + usize::from(instruction.c);
-            let (heap, cells) = (&mut self.script.heap, &mut self.stack.cells);
             if value.kind().is_reference() {
                 cell::release(heap, std::mem::replace(&mut cells[at], EMPTY));
             }
-            let value = value.stored(self.program.source.dialect);
-            if let Err(error) = cell::write(cells, at, value, heap) {
+            if let Err(error) = cell::write(cells, at, value, heap, dialect) {
                 return Some(Stop::Fail(error));
             }
         }
         (ticks > 0).then_some(Stop::Sleeps(ticks))
-    }
-
-    /// Releases the references among arguments that a function has left.
-    fn clear_arguments(&mut self, from: usize, parameters: &[Kind]) {
-        let mut at = from;
-        for kind in parameters {
-            if kind.is_reference() {
-                cell::release(&mut self.script.heap, std::mem::replace(&mut self.stack.cells[at], EMPTY));
-            }
-            at += kind.n_cells();
-        }
     }
 
     /// The first cell of the top frame.

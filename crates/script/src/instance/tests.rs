@@ -100,7 +100,7 @@ fn a_change_of_state_exits_clears_and_enters() {
         "the other touches are gone"
     );
     assert_eq!((script.state(), notes.n_ended, notes.n_reset), (1, 1, 0));
-    assert_eq!(script.next_due(), Some(50), "the timer goes on");
+    assert_eq!(script.next_due(), Some(50), "the timer continues");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::testing::sample::{entry, say};
 use crate::value::{Element, Rotation, Vector};
 use std::collections::BTreeSet;
 
-/// What a function answers.
+/// Answer of a function.
 fn answer(name: &str, result: Kind, arguments: Vec<Value>) -> (String, Instance) {
     let program = entry(Dialect::Sl, |code| {
         let kinds: Vec<Kind> = arguments.iter().map(Value::kind).collect();

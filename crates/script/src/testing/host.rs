@@ -16,6 +16,7 @@ pub(crate) static FUNCTIONS: &[Signature] = &[
     Signature { name: "llSetTimerEvent", parameters: &[Float], result: None, work: WORK },
     Signature { name: "llGetWord", parameters: &[Integer], result: Some(Text), work: WORK },
     Signature { name: "llSayList", parameters: &[List, Integer], result: Some(Integer), work: WORK },
+    Signature { name: "llSayBits", parameters: &[List, Integer], result: Some(Integer), work: WORK },
     Signature { name: "llLie", parameters: &[], result: Some(Integer), work: WORK },
 ];
 
@@ -49,6 +50,12 @@ impl Host for Notes {
                 self.said.push(format!("{sign} {:?}", list.as_slice()));
                 Outcome::value(list.len() as i32)
             }
+            "llSayBits" => {
+                let list = call.argument();
+                let bits = call.list_at(list).rotation(0, call.dialect()).x.to_bits();
+                self.said.push(format!("{bits:x}"));
+                Outcome::value(0)
+            }
             "llLie" => Outcome::value("no integer"),
             other => panic!("{other}"),
         }
@@ -81,7 +88,7 @@ pub(crate) fn run_all(instance: &mut Instance, notes: &mut Notes, tick: u64) -> 
     panic!("a script without an end");
 }
 
-/// What a script says when it begins.
+/// Words of a script that begins.
 pub(crate) fn said(program: crate::Program) -> (Vec<String>, Instance) {
     let mut instance = Instance::new(std::sync::Arc::new(program), 64 << 10, 1);
     let mut notes = Notes::default();

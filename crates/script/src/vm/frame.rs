@@ -1,7 +1,7 @@
 //! The innermost loop: instructions of one frame, one after the other.
 //!
 //! Fuel is not counted for each instruction. Weights are summed up when a program is read (`FrameLayout::weights`), and the loop takes the
-//! difference between two sums where the code goes elsewhere or may be left.
+//! difference between two sums at jumps and at places where the code may be left.
 
 use super::{Exit, Machine, Stop, objects};
 use crate::arith;

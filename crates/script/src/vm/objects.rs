@@ -19,7 +19,7 @@ const COPY_SHIFT: u32 = 3;
 /// Logical bytes that are compared for one fuel.
 const COMPARE_SHIFT: u32 = 6;
 
-/// What instructions on objects work on.
+/// Data of instructions on objects.
 #[derive(Debug)]
 pub(super) struct Memory<'a> {
     pub(super) cells: &'a mut [u64],
@@ -87,8 +87,10 @@ impl Memory<'_> {
             }
             Op::PushText => return self.push(a, Element::Text(self.text(b).clone())),
             Op::PushKey => return self.push(a, Element::Key(self.key(b).clone())),
-            Op::PushVector => return self.push(a, cell::vector(self.cells, b).into()),
-            Op::PushRotation => return self.push(a, cell::rotation(self.cells, b).into()),
+            Op::PushVector => return self.push(a, self.dialect.vector(cell::vector(self.cells, b)).into()),
+            Op::PushRotation => {
+                return self.push(a, self.dialect.rotation(cell::rotation(self.cells, b)).into());
+            }
             Op::TestText => self.cells[a] = u64::from(!self.text(b).is_empty()),
             Op::TestKey => self.cells[a] = u64::from(self.key(b).is_true()),
             Op::TestList => self.cells[a] = u64::from(!self.list(b).is_empty()),

@@ -13,7 +13,7 @@ use crate::testing::sample::{entry, load, say};
 use crate::value::{Rotation, Vector};
 use std::sync::Arc;
 
-/// What an instruction with these operands makes of a register of a kind, in both dialects.
+/// Result of an instruction with these operands in a register of a kind, as text, in both dialects.
 fn computed(op: Op, kind: Kind, operands: &[Value]) -> [String; 2] {
     [Sl, OpenSim].map(|dialect| {
         let program = entry(dialect, |code| {
@@ -376,4 +376,18 @@ fn a_library_that_breaks_its_word_stops_the_script() {
         code.call_library("llLie", &[], Some(n));
     });
     assert_eq!(said(program).1.failure().map(|failure| failure.error), Some(RunError::LibraryFault));
+}
+
+/// The sign of a NaN differs between processors: neither lists nor the library see it.
+#[test]
+fn a_nan_has_no_sign_in_lists() {
+    let program = entry(OpenSim, |code| {
+        let nan = load(code, Rotation::new(f64::NAN, 1.0, 1.0, 1.0));
+        code.op(Op::NegateRotation, [nan, nan]);
+        let row = code.row(&[Kind::List, Kind::Integer]);
+        code.op(Op::PushRotation, [row[0], nan]);
+        let global = code.register(Kind::Integer);
+        code.call_library("llSayBits", &row, Some(global));
+    });
+    assert_eq!(said(program).0, [format!("{:x}", f64::NAN.to_bits())]);
 }
