@@ -271,15 +271,15 @@ operations! {
     /// The number of elements.
     ListLength(Integer, List, None) = 3;
     /// `a += b`, in place if `a` has the only reference. So do the others.
-    PushInteger(List, Integer, None) = 10;
+    PushInteger(List, Integer, None) = 16;
     /// `a += b`, rounded as a variable.
-    PushFloat(List, Float, None) = 10;
+    PushFloat(List, Float, None) = 16;
     /// `a += b`
-    PushText(List, Text, None) = 15;
+    PushText(List, Text, None) = 22;
     /// `a += b`
-    PushKey(List, Key, None) = 15;
+    PushKey(List, Key, None) = 22;
     /// `a += b`
-    PushVector(List, Vector, None) = 12;
+    PushVector(List, Vector, None) = 18;
     /// `a += b`
     PushRotation(List, Rotation, None) = 35;
 

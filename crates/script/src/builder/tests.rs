@@ -1,4 +1,5 @@
 use super::*;
+use crate::instruction::Op;
 use crate::testing::host::library;
 use crate::testing::sample;
 

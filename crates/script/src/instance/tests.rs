@@ -1,5 +1,6 @@
 use super::*;
 use crate::builder::ProgramBuilder;
+use crate::cell;
 use crate::instruction::Op;
 use crate::kind::{Kind, Value};
 use crate::testing::generator;

@@ -224,8 +224,8 @@ fn the_size_of_slices_changes_nothing_but_their_number() {
     assert!(pieces.2 > 3_000, "{}", pieces.2);
 }
 
-#[test]
-fn endless_recursion_is_a_collision_and_depth_costs_memory() {
+/// `f(text) = f(text)`
+fn recursion() -> Arc<Program> {
     let mut program = ProgramBuilder::new([3; 32], Sl);
     let f = program.function("f", &[Kind::Text], None);
     let mut code = program.code(f);
@@ -243,8 +243,12 @@ fn endless_recursion_is_a_collision_and_depth_costs_memory() {
     code.call(f, &row, None);
     code.op(Op::Return, []);
     code.finish();
-    let program = Arc::new(program.finish(&library()).expect("a program that fits"));
-    let mut instance = Instance::new(Arc::clone(&program), 64 << 10, 1);
+    Arc::new(program.finish(&library()).expect("a program that fits"))
+}
+
+#[test]
+fn endless_recursion_is_a_collision_and_depth_costs_memory() {
+    let mut instance = Instance::new(recursion(), 64 << 10, 1);
     let idle = instance.memory_used();
     let end = run_all(&mut instance, &mut Notes::default(), 0);
     let SliceEnd::Failed(failure) = end else { panic!("{end:?}") };
@@ -390,4 +394,17 @@ fn a_nan_has_no_sign_in_lists() {
         code.call_library("llSayBits", &row, Some(global));
     });
     assert_eq!(said(program).0, [format!("{:x}", f64::NAN.to_bits())]);
+}
+
+#[test]
+fn interrupted_recursion_takes_no_more_memory_than_it_counts() {
+    let mut instance = Instance::new(recursion(), 64 << 10, 1);
+    let (mut notes, mut scratch) = (Notes::default(), Scratch::default());
+    let mut n_slices = 0;
+    while instance.run(&mut scratch, &mut notes, 0, 1).end == SliceEnd::Spent {
+        n_slices += 1;
+        let bound = crate::heap::FOOTPRINT_BASE + crate::heap::FOOTPRINT_FACTOR * instance.memory_used();
+        assert!(instance.footprint() <= bound, "{} > {bound}", instance.footprint());
+    }
+    assert!(n_slices > 1_000, "{n_slices}");
 }
