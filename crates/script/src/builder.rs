@@ -25,8 +25,8 @@ use crate::dialect::Dialect;
 use crate::event::EventKind;
 use crate::heap::Object;
 use crate::kind::{Kind, Value};
-use crate::library::Library;
-use crate::program::{Function, Global, Import, Program, ProgramSource, State};
+use crate::library::{Import, Library};
+use crate::program::{Function, Global, Program, ProgramSource, State};
 use crate::verify::{ProgramError, verify};
 
 /// A program under construction.

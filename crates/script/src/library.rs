@@ -11,7 +11,7 @@ mod text;
 use crate::call::Call;
 use crate::error::RunError;
 use crate::kind::{Kind, Value};
-use crate::program::Import;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Name, types and fuel of a function.
@@ -25,6 +25,17 @@ pub struct Signature {
     pub result: Option<Kind>,
     /// Its fuel.
     pub work: Work,
+}
+
+/// A function of the library that the program calls. Names, since numbers differ between builds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Import {
+    /// Its name.
+    pub name: String,
+    /// Kinds of its parameters.
+    pub parameters: Vec<Kind>,
+    /// Kind of its result.
+    pub result: Option<Kind>,
 }
 
 /// Fuel of a function: 1 is about a nanosecond.

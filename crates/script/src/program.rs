@@ -13,7 +13,7 @@ use crate::event::EventKind;
 use crate::heap::Object;
 use crate::instruction::Instruction;
 use crate::kind::{Kind, Value};
-use crate::library::{Linked, Target};
+use crate::library::{Import, Linked, Target};
 use serde::{Deserialize, Serialize};
 
 /// Logical memory of an instruction. Half of its physical size: comparable code of other machines is as long.
@@ -60,17 +60,6 @@ pub(crate) enum Global {
     Empty(Kind),
     /// A constant of the program.
     Constant(u32),
-}
-
-/// A function of the library that the program calls. Names, since numbers differ between builds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Import {
-    /// Its name.
-    pub name: String,
-    /// Kinds of its parameters.
-    pub parameters: Vec<Kind>,
-    /// Kind of its result.
-    pub result: Option<Kind>,
 }
 
 /// A function or a handler.

@@ -4,7 +4,8 @@ use super::{FunctionId, GlobalRegister, Label, ProgramBuilder, Register, StateId
 use crate::heap::Object;
 use crate::instruction::{Instruction, Op};
 use crate::kind::{Kind, Value};
-use crate::program::{Import, LineEntry, Place};
+use crate::library::Import;
+use crate::program::{LineEntry, Place};
 use std::collections::BTreeMap;
 
 /// The code of one function under construction.

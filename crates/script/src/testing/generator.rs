@@ -7,11 +7,9 @@ use crate::heap::Object;
 use crate::instruction::{Instruction, Op, Operand};
 use crate::key::Key;
 use crate::kind::{Kind, Value};
-use crate::library::pure_functions;
+use crate::library::{Import, pure_functions};
 use crate::list::List;
-use crate::program::{
-    Function, Global, Import, LineEntry, Place, Program, ProgramSource, State, object_kind,
-};
+use crate::program::{Function, Global, LineEntry, Place, Program, ProgramSource, State, object_kind};
 use crate::random::Random;
 use crate::value::{Rotation, Vector};
 use crate::verify::verify;
