@@ -52,12 +52,17 @@ impl Clock {
     /// no drift.
     pub(crate) const fn poll_timer(&mut self, tick: u64) -> bool {
         let Some(Timer { period, due }) = self.timer else { return false };
-        if period == 0 || due > tick {
+        if due > tick {
             return false;
         }
         let n_periods = (tick - due) / period + 1;
         self.timer = Some(Timer { period, due: due.saturating_add(n_periods.saturating_mul(period)) });
         true
+    }
+
+    /// False for a timer that would be due for ever: bytes may have one.
+    pub(crate) fn has_period(&self) -> bool {
+        self.timer.is_none_or(|timer| timer.period > 0)
     }
 
     pub(crate) const fn sleep_until(&mut self, tick: u64) {

@@ -13,7 +13,7 @@ use crate::instance::{Failure, Handler, Instance, MEMORY_MAX};
 use crate::instruction::Op;
 use crate::kind::Kind;
 use crate::program::{Program, object_kind};
-use crate::queue::EventQueue;
+use crate::queue::{EventQueue, QUEUE_BYTES_MAX};
 use crate::random::Random;
 use crate::vm::{Frame, Stack};
 use record::{Format, Part, RecordBuffer, RecordError, Records};
@@ -26,8 +26,8 @@ const FORMAT: Format = Format {
     number: 1,
     reads: "1",
     name: "script state",
-    // A script of 1 MiB with a full queue has less.
-    body_bytes_max: 16 << 20,
+    // A cell of 8 bytes takes 9 here, a character of 2 up to 4; the queue and the handler's context have bounds of their own.
+    body_bytes_max: 3 * MEMORY_MAX as u32,
 };
 
 const PART: Part = Part::new(*b"INST", "script instance");
@@ -90,7 +90,9 @@ enum SavedCell {
 /// If the bytes are no state.
 pub fn program_hash(bytes: &[u8]) -> Result<[u8; 32], StateError> {
     let records = Records::parse(&FORMAT, bytes, &[&PART])?;
-    Ok(records.decode::<StateSource>(&PART)?.program)
+    // The first field, so that the objects behind it are not made twice.
+    let body = records.need(&PART)?.read(&PART)?;
+    body.first_chunk().copied().ok_or(StateError::Unfit("it ends in front of its program's hash"))
 }
 
 impl Instance {
@@ -165,6 +167,7 @@ fn restore(source: StateSource, program: Arc<Program>) -> Result<Instance, State
         fit(failure.event.exists() && (exists || failure.function == 0), "a failure in no function")?;
     }
     fit(source.handler.is_some() || source.clock.wake().is_none(), "a sleep without a handler")?;
+    fit(source.clock.has_period(), "a timer without a period")?;
 
     let memory_max = usize::try_from(source.memory_max).unwrap_or(usize::MAX);
     let limit = usize::try_from(source.memory_limit).unwrap_or(usize::MAX);
@@ -175,11 +178,11 @@ fn restore(source: StateSource, program: Arc<Program>) -> Result<Instance, State
         objects: source.objects.into_iter(),
         references: Vec::new(),
     };
-    // A program that does not fit has failed before it was counted.
-    if loader.heap.reserve(program.bytes()).is_err() {
-        fit(source.failure.is_some(), "more memory than the limit")?;
-    }
+    // A program that does not fit has failed before it was counted, and before it had objects.
+    let is_counted = loader.heap.reserve(program.bytes()).is_ok();
+    fit(is_counted || source.failure.is_some(), "more memory than the limit")?;
     let globals = loader.cells(&source.globals, &global_kinds(&program))?;
+    fit(is_counted || loader.references.is_empty(), "an object of a script that has not begun")?;
     let handler =
         source.handler.map(|saved| loader.handler(saved, source.state, source.next_state)).transpose()?;
     fit(loader.objects.next().is_none(), "an object without a reference")?;
@@ -317,6 +320,7 @@ impl Loader<'_> {
         let functions = &self.program.source.functions;
         let state = &self.program.source.states[usize::from(state)];
         fit(event.exists(), "an event that does not exist")?;
+        fit(context.len() <= QUEUE_BYTES_MAX, "a longer context than an event has")?;
         let handler = frames.first().map(|frame| frame.function);
         fit(handler.is_some() && state.handler(event) == handler, "a handler of another event")?;
         fit(next_state.is_none() || event == EventKind::STATE_EXIT, "a change of state during a handler")?;

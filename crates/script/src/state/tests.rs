@@ -1,7 +1,10 @@
 use super::*;
+use crate::builder::ProgramBuilder;
+use crate::dialect::Dialect;
 use crate::instance::{Scratch, SliceEnd};
+use crate::kind::Value;
 use crate::testing::generator;
-use crate::testing::host::{Notes, run_all};
+use crate::testing::host::{Notes, library, run_all};
 use crate::testing::sample;
 use proptest::prelude::*;
 
@@ -64,6 +67,107 @@ fn a_later_version_is_refused() {
     let error =
         Instance::from_bytes(&later.finish(), Arc::new(sample::counter())).expect_err("a later version");
     assert!(matches!(error, StateError::Bytes(RecordError::Newer { .. })), "{error}");
+}
+
+/// The script of a state with another body and a right checksum.
+fn changed(script: &Instance, change: impl FnOnce(&mut StateSource)) -> Result<Instance, StateError> {
+    let bytes = script.to_bytes();
+    let records = Records::parse(&FORMAT, &bytes, &[&PART]).expect("a record");
+    let mut source: StateSource = records.decode(&PART).expect("a state");
+    change(&mut source);
+    let mut buffer = RecordBuffer::new(&FORMAT);
+    buffer.push(&PART, &source);
+    Instance::from_bytes(&buffer.finish(), Arc::clone(script.program()))
+}
+
+#[test]
+fn parts_have_to_fit() {
+    type Change = fn(&mut StateSource);
+    let cases: &[(Change, &str)] = &[
+        (|source| source.state = 9, "a state that does not exist"),
+        (|source| source.next_state = Some(9), "a state that does not exist"),
+        (|source| source.memory_limit = source.memory_max + 1, "a limit of memory"),
+        (|source| source.memory_max = u64::MAX, "a limit of memory"),
+        (|source| source.memory_limit = 600, "more memory than the limit"),
+        (|source| source.events.extend([timer(), timer()]), "more events"),
+        (|source| source.globals.truncate(1), "another number of registers"),
+        (|source| source.globals[0] = SavedCell::Empty, "a register of another type"),
+        (|source| source.globals[1] = SavedCell::Object(1), "objects are not in order"),
+        (|source| source.globals[2] = SavedCell::Object(0), "a register of another type"),
+        (|source| source.globals[2] = SavedCell::Constant(99), "a register of another type"),
+        (|source| source.objects.clear(), "an object that does not exist"),
+        (|source| source.objects.push(Object::Text("more".into())), "without a reference"),
+        (|source| source.clock.sleep_until(9), "a sleep without a handler"),
+        (|source| source.clock = endless(), "a timer without a period"),
+    ];
+    for (n, (change, expected)) in cases.iter().enumerate() {
+        let error = changed(&counting(), change).expect_err("a state that does not fit").to_string();
+        assert!(error.contains(expected), "{n}: {error}");
+    }
+}
+
+/// A timer that is always due.
+fn endless() -> Clock {
+    postcard::from_bytes(&[1, 0, 5, 0, 0, 0]).expect("a period of 0, and the tick at which it is due")
+}
+
+#[test]
+fn parts_of_a_handler_have_to_fit() {
+    type Change = fn(&mut SavedHandler);
+    let cases: &[(Change, &str)] = &[
+        (|handler| handler.frames.clear(), "a handler of another event"),
+        (|handler| handler.frames[0].function = 0, "a handler of another event"),
+        (|handler| handler.event = EventKind::TIMER, "a handler of another event"),
+        (|handler| handler.frames[0].pc = u32::MAX, "a place behind a function's end"),
+        (|handler| handler.frames.extend(handler.frames.clone()), "a frame that no call has made"),
+        (|handler| handler.cells.clear(), "another number of registers"),
+        (|handler| handler.context = vec![0; QUEUE_BYTES_MAX + 1].into(), "a longer context"),
+    ];
+    let mut script = Instance::new(Arc::new(generator::program(4)), MEMORY, 1);
+    script.run(&mut Scratch::default(), &mut Notes::default(), 0, 1);
+    for (n, (change, expected)) in cases.iter().enumerate() {
+        let restored = changed(&script, |source| change(source.handler.as_mut().expect("a handler")));
+        let error = restored.expect_err("a state that does not fit").to_string();
+        assert!(error.contains(expected), "{n}: {error}");
+    }
+    let error = changed(&script, |source| source.next_state = Some(0)).expect_err("a change of state");
+    assert!(error.to_string().contains("a change of state during a handler"), "{error}");
+}
+
+/// Its program does not count, so that a migration would take more away than there is.
+#[test]
+fn a_script_that_has_not_begun_has_no_objects() {
+    let failed = Instance::new(Arc::new(sample::counter()), 100, 1);
+    assert!(failed.failure().is_some());
+    let with_object = changed(&failed, |source| {
+        source.objects.push(Object::Text("more".into()));
+        source.globals[2] = SavedCell::Object(0);
+    });
+    let error = with_object.expect_err("an object").to_string();
+    assert!(error.contains("a script that has not begun"), "{error}");
+    let mut back = restored(&failed);
+    back.migrate(Arc::new(sample::counter())).expect_err("no room");
+}
+
+#[test]
+fn a_script_with_much_memory_is_restored() {
+    let mut program = ProgramBuilder::new([5; 32], Dialect::Sl);
+    let global = program.global(Value::zero(Kind::Text));
+    let state = program.state("default");
+    let handler = program.handler(state, EventKind::STATE_ENTRY);
+    let mut code = program.code(handler);
+    let text = sample::load(&mut code, "😀");
+    for _ in 0..22 {
+        code.op(Op::ConcatText, [text, text, text]);
+    }
+    code.set(global, text);
+    code.op(Op::Return, []);
+    code.finish();
+    let program = Arc::new(program.finish(&library()).expect("a program that fits"));
+    let mut script = Instance::new(program, MEMORY_MAX, 1);
+    run_all(&mut script, &mut Notes::default(), 0);
+    assert!(script.to_bytes().len() > 16 << 20);
+    assert_eq!(restored(&script).memory_used(), script.memory_used());
 }
 
 #[test]
