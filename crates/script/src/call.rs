@@ -25,6 +25,8 @@ pub struct Call<'a> {
     pub(crate) script: &'a mut CallScript,
     pub(crate) program: CallProgram<'a>,
     pub(crate) context: &'a [u8],
+    /// Fuel beside that of the function's signature.
+    pub(crate) spent: u32,
 }
 
 /// Parts of a script that a call may change.
@@ -181,6 +183,11 @@ impl Call<'_> {
     #[must_use]
     pub const fn context(&self) -> &[u8] {
         self.context
+    }
+
+    /// Uses fuel beside that of the function's signature, for work that its arguments alone do not show.
+    pub const fn spend(&mut self, fuel: u32) {
+        self.spent = self.spent.saturating_add(fuel);
     }
 
     /// Draws a number from 0 on and below 1.

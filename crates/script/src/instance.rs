@@ -96,7 +96,25 @@ pub enum SliceEnd {
 /// Memory for handlers that run, used again and again.
 #[derive(Debug, Default)]
 pub struct Scratch {
+    /// That of handlers from their beginning to their end or their first interruption.
     stack: Stack,
+    /// A handler that was interrupted before. It keeps its frames where they are: a copy at each slice would cost the depth of its calls.
+    resumed: Option<Box<Handler>>,
+}
+
+impl Scratch {
+    /// Forgets what a panic in the middle of a slice has left behind.
+    fn clear(&mut self) {
+        self.stack.clear();
+        self.resumed = None;
+    }
+
+    fn stack(&mut self) -> &mut Stack {
+        match &mut self.resumed {
+            Some(handler) => &mut handler.stack,
+            None => &mut self.stack,
+        }
+    }
 }
 
 impl Instance {
@@ -181,7 +199,7 @@ impl Instance {
     }
 
     /// Physical memory of heap, globals and the interrupted handler, without the program, which scripts share, and without the queue, which has a bound of its
-    /// own. It follows from logical memory as that of a heap: cells and frames take no more than they count.
+    /// own. It follows from logical memory as that of a heap: cells and frames take at most four times what they count.
     #[must_use]
     pub fn footprint(&self) -> usize {
         let handler = self.handler.as_ref().map_or(0, |handler| {

@@ -26,6 +26,15 @@ pub const FRAME_BYTES: usize = 16;
 /// Cells of a frame that are initialised for one fuel.
 const CELLS_PER_FUEL: usize = 8;
 
+/// Cells with references of a frame that are released at its end for one fuel.
+const RELEASES_PER_FUEL: usize = 2;
+
+/// Logical bytes of an event's or a call's arguments that are folded into the digest for one fuel.
+const FOLD_SHIFT: u32 = 3;
+
+/// Frames and cells that an interrupted handler keeps without need.
+const SPARE: usize = 16;
+
 /// A function that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Frame {
@@ -86,6 +95,16 @@ pub(crate) const fn frame_bytes(layout: &FrameLayout) -> usize {
     FRAME_BYTES + layout.n_cells * CELL_BYTES
 }
 
+/// Fuel of a call frame, from its beginning to its end.
+pub(crate) const fn frame_fuel(layout: &FrameLayout) -> i64 {
+    (layout.n_cells / CELLS_PER_FUEL + layout.references.len() / RELEASES_PER_FUEL) as i64
+}
+
+/// Fuel of arguments in the digest.
+pub(crate) const fn fold_fuel(bytes: usize) -> i64 {
+    (bytes >> FOLD_SHIFT) as i64
+}
+
 impl Stack {
     /// Adds the frame of a function with empty cells.
     ///
@@ -112,11 +131,29 @@ impl Stack {
         heap.unreserve(frame_bytes(layout));
     }
 
+    /// Removes all frames without a look at what they own.
+    pub(crate) fn clear(&mut self) {
+        self.frames.clear();
+        self.cells.clear();
+    }
+
+    /// Returns memory of frames that have ended, if it is more than half.
+    pub(crate) fn trim(&mut self) {
+        trim(&mut self.frames);
+        trim(&mut self.cells);
+    }
+
     /// Removes all frames.
     pub(crate) fn unwind(&mut self, program: &Program, heap: &mut Heap) {
         while !self.frames.is_empty() {
             self.pop(program, heap);
         }
+    }
+}
+
+fn trim<T>(memory: &mut Vec<T>) {
+    if memory.capacity() > SPARE.max(memory.len() * 4) {
+        memory.shrink_to(SPARE.max(memory.len() * 2));
     }
 }
 
@@ -152,7 +189,7 @@ impl Machine<'_> {
         for at in arguments.take_while(|&at| at < layout.n_argument_cells) {
             self.stack.cells[from + at] = EMPTY;
         }
-        *fuel -= (layout.n_cells / CELLS_PER_FUEL) as i64;
+        *fuel -= frame_fuel(layout);
         None
     }
 
@@ -200,7 +237,7 @@ impl Machine<'_> {
         if let Target::Host(number, _) = import.target {
             self.digest.u32(u32::from(number));
             let objects = Objects { heap: &self.script.heap, constants };
-            fold_arguments(self.digest, signature.parameters, arguments, objects);
+            *fuel -= fold_fuel(fold_arguments(self.digest, signature.parameters, arguments, objects));
         }
         let mut call = Call {
             parameters: signature.parameters,
@@ -210,6 +247,7 @@ impl Machine<'_> {
             script: self.script,
             program: CallProgram { dialect, constants },
             context: self.context,
+            spent: 0,
         };
         let (result, ticks) = match import.target {
             Target::Pure(function) => match (function.run)(&mut call) {
@@ -223,6 +261,7 @@ impl Machine<'_> {
                 Outcome::Fail(error) => return Some(Stop::Fail(error)),
             },
         };
+        *fuel -= i64::from(call.spent);
         let (heap, cells) = (&mut self.script.heap, &mut self.stack.cells);
         for &at in &import.references {
             cell::release(heap, std::mem::replace(&mut cells[from + usize::from(at)], EMPTY));
@@ -286,25 +325,33 @@ fn per_length(bytes: usize, per_64_bytes: u32) -> i64 {
     (bytes as i64 * i64::from(per_64_bytes)) >> 6
 }
 
-fn fold_arguments(digest: &mut StateHasher, parameters: &[Kind], cells: &[u64], objects: Objects<'_>) {
-    let mut at = 0;
+/// Folds arguments into a digest. Returns the logical memory of those that are not in their cells.
+fn fold_arguments(
+    digest: &mut StateHasher,
+    parameters: &[Kind],
+    cells: &[u64],
+    objects: Objects<'_>,
+) -> usize {
+    let (mut at, mut bytes) = (0, 0);
     for kind in parameters {
         match kind {
             Kind::Integer => digest.u64(cells[at]),
             Kind::Text | Kind::Key | Kind::List => match objects.object(cells[at]) {
-                Some(object) => crate::kind::fold_object(object, digest),
+                Some(object) => {
+                    crate::kind::fold_object(object, digest);
+                    bytes += object.bytes();
+                }
                 None => digest.u64(0),
             },
             Kind::Float | Kind::Vector | Kind::Rotation => {
                 for &bits in &cells[at..at + kind.n_cells()] {
-                    // The bits of a NaN differ between processors.
-                    let value = f64::from_bits(bits);
-                    digest.u64(if value.is_nan() { f64::NAN.to_bits() } else { bits });
+                    crate::kind::fold_float(f64::from_bits(bits), digest);
                 }
             }
         }
         at += kind.n_cells();
     }
+    bytes
 }
 
 #[cfg(test)]

@@ -4,9 +4,12 @@ use super::{Begun, Failure, Handler, Instance, Scratch, Slice, SliceEnd};
 use crate::cell;
 use crate::event::{Event, EventKind};
 use crate::host::Host;
-use crate::vm::{Machine, Stack, Stop};
+use crate::vm::{Machine, Stack, Stop, fold_fuel, frame_fuel};
 use state_hash::StateHasher;
 use std::sync::Arc;
+
+/// Fuel of an event beside its arguments, its frame and its handler's code, and of a state's end without a handler.
+const EVENT_FUEL: i64 = 100;
 
 impl Instance {
     /// Runs one handler, or continues one, for at most `fuel`. An operation under way may exceed it.
@@ -17,17 +20,20 @@ impl Instance {
         }
         let mut digest = StateHasher::new();
         digest.u64(self.digest);
-        let begun = match self.handler.take() {
-            Some(handler) => {
-                self.script.clock.wake_up();
-                scratch.stack.frames.extend_from_slice(&handler.stack.frames);
-                scratch.stack.cells.extend_from_slice(&handler.stack.cells);
-                Ok(Some((handler.event, handler.context)))
-            }
-            None => self.begin_handler(&mut scratch.stack, host, tick, &mut digest),
-        };
         let fuel = i64::try_from(fuel).unwrap_or(i64::MAX);
         let mut left = fuel;
+        scratch.clear();
+        scratch.resumed = self.handler.take();
+        let begun = match &scratch.resumed {
+            Some(handler) => {
+                self.script.clock.wake_up();
+                Ok(Some((handler.event, Arc::clone(&handler.context))))
+            }
+            None => {
+                left -= EVENT_FUEL;
+                self.begin_handler(&mut scratch.stack, host, tick, &mut digest, &mut left)
+            }
+        };
         let end = match begun {
             Ok(None) => SliceEnd::Done,
             Err(failure) => self.fail(failure),
@@ -36,13 +42,13 @@ impl Instance {
                     program: &self.program,
                     script: &mut self.script,
                     globals: &mut self.globals,
-                    stack: &mut scratch.stack,
+                    stack: scratch.stack(),
                     digest: &mut digest,
                     context: &context,
                     state: self.state,
                 };
                 let stop = machine.run(host, &mut left);
-                self.end_slice(stop, event, context, &mut scratch.stack, host, tick)
+                self.end_slice(stop, (event, context), scratch, host, tick)
             }
         };
         let used = (fuel - left).unsigned_abs();
@@ -65,6 +71,7 @@ impl Instance {
         host: &mut dyn Host,
         tick: u64,
         digest: &mut StateHasher,
+        fuel: &mut i64,
     ) -> Result<Option<Begun>, Failure> {
         let program = &*self.program;
         let state = &program.source.states[usize::from(self.state)];
@@ -76,7 +83,10 @@ impl Instance {
         };
         let Some(event) = event else { return Ok(None) };
         digest.u32(event.kind.number() as u32);
-        event.arguments.iter().for_each(|argument| argument.fold(digest));
+        for argument in &event.arguments {
+            argument.fold(digest);
+            *fuel -= fold_fuel(argument.bytes());
+        }
         let Some(function) = state.handler(event.kind) else {
             self.enter_next_state(host);
             return Ok(None);
@@ -84,6 +94,7 @@ impl Instance {
         let heap = &mut self.script.heap;
         let failure = |error| Failure { error, event: event.kind, function, place: None };
         stack.push(program, function, heap).map_err(failure)?;
+        *fuel -= frame_fuel(&program.layouts[usize::from(function)]);
         let mut at = 0;
         for argument in event.arguments {
             let n_cells = argument.kind().n_cells();
@@ -99,19 +110,24 @@ impl Instance {
     fn end_slice(
         &mut self,
         stop: Stop,
-        event: EventKind,
-        context: Arc<[u8]>,
-        stack: &mut Stack,
+        (event, context): Begun,
+        scratch: &mut Scratch,
         host: &mut dyn Host,
         tick: u64,
     ) -> SliceEnd {
         if let Stop::Spent | Stop::Sleeps(_) = stop {
-            self.handler = Some(Box::new(Handler { stack: stack.clone(), event, context }));
-            stack.frames.clear();
-            stack.cells.clear();
+            let mut handler = scratch.resumed.take().unwrap_or_else(|| {
+                let stack = scratch.stack.clone();
+                scratch.stack.clear();
+                Box::new(Handler { stack, event, context })
+            });
+            handler.stack.trim();
+            self.handler = Some(handler);
         }
+        let stack = scratch.stack();
         let failed = stack.frames.last().copied();
         stack.unwind(&self.program, &mut self.script.heap);
+        scratch.resumed = None;
         match stop {
             Stop::Spent => SliceEnd::Spent,
             Stop::Sleeps(ticks) => {

@@ -184,6 +184,113 @@ fn memory_is_reported_and_limited_by_the_script() {
     assert_eq!(notes.said, expected);
 }
 
+/// An endless loop below 100 calls.
+fn deep() -> Program {
+    let mut program = ProgramBuilder::new([6; 32], Dialect::Sl);
+    let f = program.function("f", &[Kind::Integer], None);
+    let mut code = program.code(f);
+    let depth = code.parameters()[0];
+    let (row, again) = (code.row(&[Kind::Integer]), code.label());
+    code.add_small(row[0], depth, -1);
+    code.bind(again);
+    code.jump_if_not(depth, again);
+    code.call(f, &row, None);
+    code.op(Op::Return, []);
+    code.finish();
+    let state = program.state("default");
+    let handler = program.handler(state, EventKind::STATE_ENTRY);
+    let mut code = program.code(handler);
+    let row = code.row(&[Kind::Integer]);
+    code.load(row[0], 100.into());
+    code.call(f, &row, None);
+    code.op(Op::Return, []);
+    code.finish();
+    program.finish(&library()).expect("a program that fits")
+}
+
+/// A copy at each slice would cost the depth of calls, for which a slice pays no fuel.
+#[test]
+fn an_interrupted_handler_keeps_its_frames_where_they_are() {
+    let mut script = instance(deep());
+    let (mut notes, mut scratch) = (Notes::default(), Scratch::default());
+    for _ in 0..200 {
+        assert_eq!(script.run(&mut scratch, &mut notes, 0, 100).end, SliceEnd::Spent);
+    }
+    let stack = |script: &Instance| {
+        let stack = &script.handler.as_ref().expect("a handler").stack;
+        (stack.frames.len(), stack.cells.capacity())
+    };
+    let cells = &mut script.handler.as_mut().expect("a handler").stack.cells;
+    cells.reserve_exact(cells.len());
+    let before = stack(&script);
+    assert_eq!(before.0, 102);
+    script.run(&mut scratch, &mut notes, 0, 100);
+    assert_eq!(stack(&script), before);
+    // Frames that have ended keep no memory.
+    let handler = script.handler.as_mut().expect("a handler");
+    handler.stack.cells.reserve_exact(10_000);
+    script.run(&mut scratch, &mut notes, 0, 100);
+    assert!(stack(&script).1 < 1_000, "{:?}", stack(&script));
+}
+
+#[test]
+fn a_panic_in_a_slice_leaves_nothing_to_the_next_script() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    let mut scratch = Scratch::default();
+    let mut broken = instance(sample::entry(Dialect::Sl, |code| {
+        let row = code.row(&[Kind::Text, Kind::Integer]);
+        code.call_library("llPanic", &[], None);
+        code.load(row[0], "never".into());
+    }));
+    let slice = catch_unwind(AssertUnwindSafe(|| {
+        broken.run(&mut scratch, &mut Notes::default(), 0, 1_000);
+    }));
+    assert!(slice.is_err());
+    let program = sample::entry(Dialect::Sl, |code| {
+        let text = load(code, "said");
+        say(code, text);
+    });
+    let (mut script, mut notes) = (instance(program), Notes::default());
+    let slice = script.run(&mut scratch, &mut notes, 0, 1_000);
+    assert_eq!((slice.end, notes.said), (SliceEnd::Done, vec!["said".to_owned()]));
+    assert_eq!(script.n_objects(), 0);
+}
+
+#[test]
+fn events_and_changes_of_state_take_fuel() {
+    let mut script = instance(two_states());
+    let mut notes = Notes::default();
+    let mut scratch = Scratch::default();
+    let touch = Event::new(EventKind::named("touch").expect("an event"), vec![1.into()]);
+    run_all(&mut script, &mut notes, 0);
+    script.push(touch);
+    for _ in 0..3 {
+        assert!(script.run(&mut scratch, &mut notes, 0, u64::MAX).fuel > 100);
+    }
+    let mut counter = instance(sample::counter());
+    counter.next_state = Some(0);
+    let slice = counter.run(&mut scratch, &mut notes, 0, u64::MAX);
+    assert_eq!((slice.end, slice.fuel, notes.n_ended), (SliceEnd::Done, 100, 2));
+}
+
+#[test]
+fn arguments_of_events_take_fuel_by_their_length() {
+    let fuel = |n: usize| {
+        let mut program = ProgramBuilder::new([4; 32], Dialect::Sl);
+        let state = program.state("default");
+        let handler = program.handler(state, generator::link_message());
+        let mut code = program.code(handler);
+        code.op(Op::Return, []);
+        code.finish();
+        let mut script = instance(program.finish(&library()).expect("a program that fits"));
+        let text = "x".repeat(n);
+        let arguments: Vec<Value> = vec![0.into(), 0.into(), text.as_str().into(), crate::Key::NULL.into()];
+        script.push(Event::new(generator::link_message(), arguments));
+        script.run(&mut Scratch::default(), &mut Notes::default(), 0, u64::MAX).fuel
+    };
+    assert!(fuel(10_000) > fuel(0) + 2_000, "{}", fuel(10_000));
+}
+
 #[test]
 fn idle_scripts_are_small() {
     assert!(size_of::<Instance>() <= 400, "{}", size_of::<Instance>());

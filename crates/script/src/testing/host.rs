@@ -18,6 +18,7 @@ pub(crate) static FUNCTIONS: &[Signature] = &[
     Signature { name: "llSayList", parameters: &[List, Integer], result: Some(Integer), work: WORK },
     Signature { name: "llSayBits", parameters: &[List, Integer], result: Some(Integer), work: WORK },
     Signature { name: "llLie", parameters: &[], result: Some(Integer), work: WORK },
+    Signature { name: "llPanic", parameters: &[], result: None, work: WORK },
 ];
 
 /// Notes what a script says.
@@ -57,6 +58,7 @@ impl Host for Notes {
                 Outcome::value(0)
             }
             "llLie" => Outcome::value("no integer"),
+            "llPanic" => panic!("a fault of the host"),
             other => panic!("{other}"),
         }
     }

@@ -1,7 +1,8 @@
 //! The innermost loop: instructions of one frame, one after the other.
 //!
 //! Fuel is not counted for each instruction. Weights are summed up when a program is read (`FrameLayout::weights`), and the loop takes the
-//! difference between two sums at jumps and at places where the code may be left.
+//! difference between two sums at jumps and at places where the code may be left. Code without any of these is left behind the next operation that
+//! is not plain arithmetic (`UNCOUNTED_MAX`): a long function without a loop would overrun its slice otherwise.
 
 use super::{Exit, Machine, Stop, objects};
 use crate::arith;
@@ -9,6 +10,9 @@ use crate::cell::{integer, of_integer};
 use crate::convert;
 use crate::error::RunError;
 use crate::instruction::{Instruction, Op};
+
+/// Fuel that an operation on objects, vectors or rotations leaves uncounted at most.
+const UNCOUNTED_MAX: u32 = 4_096;
 
 impl Machine<'_> {
     /// Executes the top frame up to a call, its end or a stop. The frame's place is then behind the last instruction.
@@ -161,8 +165,9 @@ impl Machine<'_> {
                         dialect,
                     };
                     let more = unless_failed!(memory.execute(instruction));
-                    if more > 0 {
-                        *fuel -= more + i64::from(weights[pc].wrapping_sub(counted));
+                    let uncounted = weights[pc].wrapping_sub(counted);
+                    if more > 0 || uncounted > UNCOUNTED_MAX {
+                        *fuel -= more + i64::from(uncounted);
                         counted = weights[pc];
                         if *fuel <= 0 {
                             break Exit::Stop(Stop::Spent);

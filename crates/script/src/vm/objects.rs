@@ -19,6 +19,9 @@ const COPY_SHIFT: u32 = 3;
 /// Logical bytes that are compared for one fuel.
 const COMPARE_SHIFT: u32 = 6;
 
+/// Characters of numbers, vectors and rotations in the weight of their casts.
+const SHORT_CHARS: usize = 64;
+
 /// Data of instructions on objects.
 #[derive(Debug)]
 pub(super) struct Memory<'a> {
@@ -73,8 +76,12 @@ impl Memory<'_> {
                 return Ok(fuel as i64);
             }
             Op::EqualKey | Op::UnequalKey => {
-                let is_equal = self.key(b) == self.key(c);
+                let (left, right) = (self.key(b), self.key(c));
+                // Keys may be any text.
+                let fuel = left.bytes().min(right.bytes()).saturating_sub(Key::BYTES) >> COMPARE_SHIFT;
+                let is_equal = left == right;
                 self.cells[a] = u64::from(is_equal == (op == Op::EqualKey));
+                return Ok(fuel as i64);
             }
             Op::EqualList => self.cells[a] = u64::from(self.list(b).has_length_of(self.list(c))),
             Op::UnequalList => {
@@ -124,11 +131,14 @@ impl Memory<'_> {
                 (Object::List(sum), n_bytes)
             }
             _ => {
-                let right = self.list(b).clone();
-                let n_bytes = right.bytes();
-                if self.list(a).bytes() + n_bytes > room + self.reclaimed(a) + List::BASE_BYTES {
+                let (n_left, n_right) = (self.list(a).bytes(), self.list(b).bytes());
+                let reclaimed = self.reclaimed(a);
+                if n_left + n_right > room + reclaimed + List::BASE_BYTES {
                     return Err(RunError::StackHeapCollision);
                 }
+                // A list that has other references is copied, too.
+                let n_bytes = n_right + if reclaimed == 0 { n_left } else { 0 };
+                let right = self.list(b).clone();
                 let left = cell::take_list(self.heap, self.constants, &mut self.cells[a])?;
                 let room = self.heap.room();
                 (Object::List(left.concat(right, room)?), n_bytes)
@@ -180,8 +190,12 @@ impl Memory<'_> {
             }
             op => return Ok(self.parse(op, a, b)),
         };
-        // Strings of lists are the only long ones; each of their characters is formatted.
-        let fuel = if op == Op::ListToText { text.bytes() * 4 } else { 0 };
+        // Each character is formatted; the weight of other casts includes those of short strings. Floats of `opensim` have up to 309 digits.
+        let fuel = match op {
+            Op::ListToText => text.bytes() * 4,
+            Op::KeyToText => 0,
+            _ => text.n_chars().saturating_sub(SHORT_CHARS) * 8,
+        };
         let text = cell::insert(self.heap, Object::Text(text))?;
         self.set(a, text);
         Ok(fuel as i64)

@@ -345,6 +345,71 @@ fn unique_lists_grow_in_place_and_shared_ones_are_copied() {
     assert!(shared > 500_000, "{shared}");
 }
 
+/// Fuel of the code in a handler of a program.
+fn fuel(dialect: crate::Dialect, code: impl FnOnce(&mut Code<'_>)) -> u64 {
+    let mut instance = Instance::new(Arc::new(entry(dialect, code)), 1 << 20, 1);
+    let slice = instance.run(&mut Scratch::default(), &mut Notes::default(), 0, u64::MAX);
+    assert_eq!((slice.end, instance.n_objects()), (SliceEnd::Done, 0));
+    slice.fuel
+}
+
+#[test]
+fn work_that_grows_with_lengths_takes_fuel_by_them() {
+    let long_list = || Value::from((0..1_000).map(crate::Element::from).collect::<List>());
+    let long_key = || Value::from(Key::from(&*"x".repeat(10_000)));
+    let shared = fuel(Sl, |code| {
+        let (list, none) = (load(code, long_list()), load(code, List::from(vec![1.into()])));
+        code.op(Op::AppendList, [list, none]);
+    });
+    assert!(shared > 2_000, "a constant is copied: {shared}");
+    let key = fuel(Sl, |code| {
+        let (left, right, equal) =
+            (load(code, long_key()), load(code, long_key()), code.register(Kind::Integer));
+        code.op(Op::EqualKey, [equal, left, right]);
+    });
+    assert!(key > 300, "all characters are compared: {key}");
+    let digits = fuel(OpenSim, |code| {
+        let (float, text) = (load(code, 1e300), code.register(Kind::Text));
+        code.op(Op::FloatToText, [text, float]);
+    });
+    assert!(digits > 2_000, "301 digits are printed: {digits}");
+    let said = |n: usize| {
+        fuel(Sl, |code| {
+            let row = code.row(&[Kind::Text]);
+            code.load(row[0], "x".repeat(n).as_str().into());
+            code.call_library("llOwnerSay", &row, None);
+        })
+    };
+    assert!(said(10_000) > said(0) + 2_000, "calls are digested: {}", said(10_000));
+}
+
+#[test]
+fn frames_take_fuel_by_their_registers() {
+    let with = |n: usize| {
+        fuel(Sl, |code| {
+            for _ in 0..n {
+                code.register(Kind::Text);
+            }
+        })
+    };
+    assert!(with(1_000) > with(0) + 500, "{} {}", with(1_000), with(0));
+}
+
+/// Eight milliseconds without a jump, a call or a long string.
+#[test]
+fn code_without_jumps_is_left_when_its_fuel_is_used_up() {
+    let program = entry(Sl, |code| {
+        let (rotation, text) = (load(code, Rotation::ZERO), code.register(Kind::Text));
+        for _ in 0..10_000 {
+            code.op(Op::RotationToText, [text, rotation]);
+        }
+    });
+    let mut instance = Instance::new(Arc::new(program), 64 << 10, 1);
+    let slice = instance.run(&mut Scratch::default(), &mut Notes::default(), 0, 100);
+    assert_eq!(slice.end, SliceEnd::Spent);
+    assert!(slice.fuel < 10_000, "{}", slice.fuel);
+}
+
 #[test]
 fn lists_are_appended_and_shared_without_effects_on_each_other() {
     let program = entry(Sl, |code| {
