@@ -163,29 +163,81 @@ fn delimiters(list: &List, dialect: Dialect) -> Vec<Text> {
     strings.filter(|string| !string.is_empty()).collect()
 }
 
-/// Search for several delimiters. The next place of each is remembered, so that a text is searched once for each of them.
+/// Search for several delimiters.
 struct Next<'a> {
-    text: &'a str,
-    delimiters: &'a [&'a Text],
-    /// The next place of each delimiter, if there is one.
-    places: Vec<Option<usize>>,
+    text: &'a [u8],
+    searches: Vec<Search<'a>>,
+}
+
+/// Search for one delimiter, by the method of Knuth, Morris and Pratt: it reads the text once, also if others overlap with its places. To look for it
+/// anew behind each of them would cost the product of both lengths.
+struct Search<'a> {
+    delimiter: &'a [u8],
+    /// For each beginning of the delimiter: the longest shorter one that is its end.
+    shorter: Vec<u32>,
+    /// Bytes of the text read so far.
+    n_read: usize,
+    /// Bytes of the delimiter that end there.
+    n_matched: usize,
+    /// The last place found.
+    place: Option<usize>,
 }
 
 impl<'a> Next<'a> {
-    fn new(text: &'a str, delimiters: &'a [&'a Text]) -> Self {
-        let places = delimiters.iter().map(|delimiter| text.find(delimiter.as_str())).collect();
-        Self { text, delimiters, places }
+    fn new(text: &'a str, delimiters: &[&'a Text]) -> Self {
+        let text = text.as_bytes();
+        let searches = delimiters.iter().map(|delimiter| Search::new(text, delimiter.as_str().as_bytes()));
+        Self { text, searches: searches.collect() }
     }
 
     /// The first place from `start` on, and the delimiter there.
     fn find(&mut self, start: usize) -> Option<(usize, usize)> {
-        for (place, delimiter) in self.places.iter_mut().zip(self.delimiters) {
-            if place.is_some_and(|place| place < start) {
-                *place = self.text[start..].find(delimiter.as_str()).map(|at| start + at);
+        let text = self.text;
+        let searches = self.searches.iter_mut().enumerate();
+        searches.filter_map(|(n, search)| search.find(text, start).map(|place| (place, n))).min()
+    }
+}
+
+impl<'a> Search<'a> {
+    /// The search for a delimiter that is not empty.
+    fn new(text: &[u8], delimiter: &'a [u8]) -> Self {
+        let mut search = Self { delimiter, shorter: vec![0, 0], n_read: 0, n_matched: 0, place: None };
+        if delimiter.len() > text.len() {
+            // It is nowhere, and longer than what is read.
+            search.n_read = text.len();
+            return search;
+        }
+        for &byte in &delimiter[1..] {
+            search.advance(byte);
+            search.shorter.push(search.n_matched as u32);
+        }
+        search.n_matched = 0;
+        search
+    }
+
+    /// The first place from `start` on, which is not before that of the last call.
+    fn find(&mut self, text: &[u8], start: usize) -> Option<usize> {
+        if self.place.is_some_and(|place| place >= start) {
+            return self.place;
+        }
+        self.place = None;
+        while let Some(&byte) = text.get(self.n_read) {
+            self.n_read += 1;
+            self.advance(byte);
+            let place = self.n_read - self.n_matched;
+            if self.n_matched == self.delimiter.len() && place >= start {
+                self.place = Some(place);
+                break;
             }
         }
-        let found = self.places.iter().enumerate().filter_map(|(n, place)| place.map(|place| (place, n)));
-        found.min()
+        self.place
+    }
+
+    fn advance(&mut self, byte: u8) {
+        while self.n_matched > 0 && self.delimiter.get(self.n_matched) != Some(&byte) {
+            self.n_matched = self.shorter[self.n_matched] as usize;
+        }
+        self.n_matched += usize::from(self.delimiter[self.n_matched] == byte);
     }
 }
 

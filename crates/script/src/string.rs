@@ -64,7 +64,7 @@ impl Text {
         if self.is_ascii() {
             return at_char.min(self.text.len());
         }
-        self.text.char_indices().nth(at_char).map_or(self.text.len(), |(at, _)| at)
+        place_of(&self.text, at_char)
     }
 
     /// The index of the character that begins at a byte.
@@ -83,7 +83,7 @@ impl Text {
         let start = self.byte_at(chars.start);
         let rest = &self.text[start..];
         let length = chars.end.saturating_sub(chars.start);
-        rest.char_indices().nth(length).map_or(rest, |(end, _)| &rest[..end])
+        &rest[..place_of(rest, length)]
     }
 
     /// Physical memory behind its own bytes: two counts, the characters and what an allocation costs.
@@ -95,6 +95,23 @@ impl Text {
         let n_chars = if text.is_ascii() { text.len() } else { text.chars().count() };
         Self { n_chars: u32::try_from(n_chars).expect("a string is shorter than 4 GiB"), text }
     }
+}
+
+/// The byte at which a character begins, or the end. Characters in front are counted, not decoded: many bytes at a time.
+fn place_of(text: &str, at_char: usize) -> usize {
+    let bytes = text.as_bytes();
+    let is_start = |byte: &u8| *byte & 0xC0 != 0x80;
+    let (mut at, mut n_left) = (0, at_char);
+    for chunk in bytes.chunks(64) {
+        let n_starts = chunk.iter().filter(|&byte| is_start(byte)).count();
+        if n_starts > n_left {
+            break;
+        }
+        n_left -= n_starts;
+        at += chunk.len();
+    }
+    let mut starts = (at..bytes.len()).filter(|&at| is_start(&bytes[at]));
+    starts.nth(n_left).unwrap_or(bytes.len())
 }
 
 impl fmt::Debug for Text {
@@ -151,6 +168,19 @@ mod tests {
             let text = Text::from(text);
             assert_eq!((text.n_chars(), text.is_ascii()), (n_chars, is_ascii), "{text}");
             assert_eq!(text.bytes(), 18 + 2 * n_chars);
+        }
+    }
+
+    #[test]
+    fn characters_of_long_strings_have_their_places() {
+        for (n_ascii, n_wide) in [(0, 40), (1, 40), (63, 3), (64, 1), (65, 100), (200, 0)] {
+            let text = format!("{}{}ä", "a".repeat(n_ascii), "😀".repeat(n_wide));
+            let places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+            let text = Text::from(text);
+            for (n, &place) in places.iter().enumerate() {
+                assert_eq!(text.byte_at(n), place, "character {n} behind {n_ascii}");
+            }
+            assert_eq!(text.byte_at(places.len()), text.as_str().len());
         }
     }
 

@@ -1,12 +1,14 @@
 //! Functions of lists and of JSON.
 
 use super::{PureFunction, Work, pure};
+use crate::instruction::Op;
 use crate::kind::Kind::{Float, Integer, Key, List, Rotation, Text, Vector};
+use crate::value::Element;
 use crate::{json, json_build, list_order, list_text};
 
-/// Reads of one element.
+/// Reads of one element, beside the cast of a string.
 const READ: Work = Work::Flat(15);
-/// Reads of one element as a new string.
+/// Reads of one element as a string, beside the cast of a number.
 const STRING: Work = Work::Flat(60);
 /// Moves of elements.
 const MOVE: Work = Work::Linear { base: 60, per_64_bytes: 30 };
@@ -26,14 +28,17 @@ pub(super) static FUNCTIONS: &[PureFunction] = &[
     }),
     pure("llList2Integer", &[List, Integer], Integer, READ, |c| {
         let (list, index) = (c.argument(), c.integer());
+        c.spend(parse_fuel(c.list_at(list).get(index)));
         Ok(c.list_at(list).integer(index, c.dialect()).into())
     }),
     pure("llList2Float", &[List, Integer], Float, READ, |c| {
         let (list, index) = (c.argument(), c.integer());
+        c.spend(parse_fuel(c.list_at(list).get(index)));
         Ok(c.list_at(list).float(index, c.dialect()).into())
     }),
     pure("llList2String", &[List, Integer], Text, STRING, |c| {
         let (list, index) = (c.argument(), c.integer());
+        c.spend(print_fuel(c.list_at(list).get(index)));
         Ok(c.list_at(list).string(index, c.dialect()).into())
     }),
     pure("llList2Key", &[List, Integer], Key, STRING, |c| {
@@ -42,10 +47,12 @@ pub(super) static FUNCTIONS: &[PureFunction] = &[
     }),
     pure("llList2Vector", &[List, Integer], Vector, READ, |c| {
         let (list, index) = (c.argument(), c.integer());
+        c.spend(parse_fuel(c.list_at(list).get(index)));
         Ok(c.list_at(list).vector(index, c.dialect()).into())
     }),
     pure("llList2Rot", &[List, Integer], Rotation, READ, |c| {
         let (list, index) = (c.argument(), c.integer());
+        c.spend(parse_fuel(c.list_at(list).get(index)));
         Ok(c.list_at(list).rotation(index, c.dialect()).into())
     }),
     pure("llGetListEntryType", &[List, Integer], Integer, READ, |c| {
@@ -141,3 +148,24 @@ pub(super) static FUNCTIONS: &[PureFunction] = &[
         Ok(json_build::set_value(json, c.list_at(path), value, c.room(), c.dialect())?.into())
     }),
 ];
+
+/// Fuel of an element's cast to a number, a vector or a rotation: a string is read as far as it goes.
+fn parse_fuel(element: Option<&Element>) -> u32 {
+    let n_chars = match element {
+        Some(Element::Text(text)) => text.n_chars(),
+        Some(Element::Key(key)) => key.bytes() / crate::Text::CHAR_BYTES,
+        _ => 0,
+    };
+    u32::try_from(n_chars).unwrap_or(u32::MAX)
+}
+
+/// Fuel of an element's cast to a string: that of the instruction.
+fn print_fuel(element: Option<&Element>) -> u32 {
+    match element {
+        Some(Element::Integer(_)) => Op::IntegerToText.weight(),
+        Some(Element::Float(_)) => Op::FloatToText.weight(),
+        Some(Element::Vector(_)) => Op::VectorToText.weight(),
+        Some(Element::Rotation(_)) => Op::RotationToText.weight(),
+        Some(Element::Text(_) | Element::Key(_)) | None => 0,
+    }
+}

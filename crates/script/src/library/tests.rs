@@ -97,6 +97,43 @@ fn functions_answer() {
     }
 }
 
+/// Fuel of a call.
+fn fuel(name: &str, result: Kind, arguments: Vec<Value>) -> u64 {
+    let program = entry(Dialect::Sl, |code| {
+        let kinds: Vec<Kind> = arguments.iter().map(Value::kind).collect();
+        let row = code.row(&kinds);
+        for (register, value) in row.iter().zip(arguments) {
+            code.load(*register, value);
+        }
+        let to = code.register(result);
+        code.call_library(name, &row, Some(to));
+    });
+    let mut script = Instance::new(std::sync::Arc::new(program), 1 << 20, 1);
+    let mut notes = crate::testing::host::Notes::default();
+    script.run(&mut crate::instance::Scratch::default(), &mut notes, 0, u64::MAX).fuel
+}
+
+/// A nanosecond for each character that is looked at.
+#[test]
+fn reads_take_fuel_by_what_they_read() {
+    let n = 20_000;
+    let spaces = || Value::from(" ".repeat(n).as_str());
+    let in_list = || Value::from(List::from(vec![" ".repeat(n).as_str().into()]));
+    let number = |element: Element| Value::from(List::from(vec![element]));
+    for (name, result, arguments, expected) in [
+        ("llHash", Kind::Integer, vec![spaces()], n as u64),
+        ("llSubStringIndex", Kind::Integer, vec![spaces(), "x".into()], n as u64),
+        ("llList2Integer", Kind::Integer, vec![in_list(), 0.into()], n as u64),
+        ("llList2Float", Kind::Float, vec![in_list(), 0.into()], n as u64),
+        ("llList2Integer", Kind::Integer, vec![number(1.into()), 0.into()], 10),
+        ("llList2String", Kind::Text, vec![number(0.5.into()), 0.into()], 250),
+        ("llList2String", Kind::Text, vec![number(Rotation::ZERO.into()), 0.into()], 800),
+    ] {
+        let fuel = fuel(name, result, arguments);
+        assert!(fuel >= expected && fuel < expected * 2 + 300, "{name}: {fuel}, not {expected}");
+    }
+}
+
 #[test]
 fn longer_arguments_take_more_fuel() {
     let fuel = |n: usize| {

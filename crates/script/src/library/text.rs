@@ -4,7 +4,9 @@ use super::{PureFunction, Work, pure};
 use crate::kind::Kind::{Integer, Text as Str};
 use crate::{encoding, hash, text};
 
-/// Reads of a place.
+/// Reads of each character.
+const SCAN: Work = Work::Linear { base: 20, per_64_bytes: 40 };
+/// Reads of a place, to which characters are counted.
 const READ: Work = Work::Linear { base: 20, per_64_bytes: 4 };
 /// New strings, a few operations per character.
 const COPY: Work = Work::Linear { base: 60, per_64_bytes: 20 };
@@ -27,7 +29,7 @@ pub(super) static FUNCTIONS: &[PureFunction] = &[
     pure("llInsertString", &[Str, Integer, Str], Str, COPY, |c| {
         Ok(text::insert(&c.text(), c.integer(), &c.text(), c.room(), c.dialect())?.into())
     }),
-    pure("llSubStringIndex", &[Str, Str], Integer, READ, |c| {
+    pure("llSubStringIndex", &[Str, Str], Integer, SCAN, |c| {
         let (text, pattern) = (c.argument(), c.argument());
         Ok(text::index_of(c.text_at(text), c.text_at(pattern).as_str(), c.dialect()).into())
     }),
@@ -71,5 +73,5 @@ pub(super) static FUNCTIONS: &[PureFunction] = &[
         let code = hash::hmac(key.as_str(), message.as_str(), algorithm.as_str());
         Ok(code.unwrap_or_default().into())
     }),
-    pure("llHash", &[Str], Integer, READ, |c| Ok(hash::short(c.text().as_str()).into())),
+    pure("llHash", &[Str], Integer, SCAN, |c| Ok(hash::short(c.text().as_str()).into())),
 ];

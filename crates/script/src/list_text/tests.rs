@@ -31,6 +31,22 @@ fn dumps_join_strings() {
     assert_eq!((&*dump(Sl), &*dump(OpenSim)), (sl, opensim));
 }
 
+/// To look for each delimiter anew, from where another one has ended, would take a minute.
+#[test]
+fn delimiters_that_overlap_are_found_in_one_pass() {
+    let text = Text::from("a".repeat(400_000));
+    let delimiters: List = ["a".to_owned(), "a".repeat(200_000), "a".repeat(500_000)]
+        .into_iter()
+        .map(|text| Element::from(&*text))
+        .collect();
+    for dialect in BOTH {
+        let pieces = parse(&text, &delimiters, &none(), false, usize::MAX, dialect);
+        assert_eq!(pieces.map(|list| list.len()), Ok(0));
+        let pieces = parse(&text, &none(), &delimiters, false, usize::MAX, dialect);
+        assert_eq!(pieces.map(|list| list.len()), Ok(400_000));
+    }
+}
+
 #[test]
 fn dumps_are_bounded_by_the_room() {
     let source: List = std::iter::repeat_n(Element::from("ab"), 3).collect();
