@@ -13,6 +13,10 @@ use record::RecordError;
 /// Cells of a frame, and of all globals, at most: they have numbers of 16 bits.
 pub const CELLS_MAX: usize = 1 << 16;
 
+/// Arguments of all calls in a program, at most. A source of 1 MiB has fewer; a few functions with very many parameters and many calls of them would take
+/// minutes to check.
+pub const ARGUMENTS_MAX: usize = 1 << 22;
+
 /// Reason for which there is no program.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
@@ -59,6 +63,7 @@ pub(crate) fn verify(source: ProgramSource, library: &Library) -> Result<Program
         check(n <= usize::from(u16::MAX), name, "too many of them")?;
     }
     check(!source.states.is_empty(), "states", "there is none")?;
+    check(n_arguments(&source) <= ARGUMENTS_MAX, "functions", "too many arguments of calls")?;
     for state in &source.states {
         check_state(state, &source)?;
     }
@@ -66,6 +71,20 @@ pub(crate) fn verify(source: ProgramSource, library: &Library) -> Result<Program
         check_function(function, &source, &globals)?;
     }
     Ok(Program::new(source, targets))
+}
+
+/// Number of arguments of all calls, also of those that do not fit.
+fn n_arguments(source: &ProgramSource) -> usize {
+    let code = source.functions.iter().flat_map(|function| &function.code);
+    let arguments = code.map(|instruction| {
+        let callee = usize::from(instruction.b);
+        match instruction.op {
+            Op::Call => source.functions.get(callee).map_or(0, |callee| usize::from(callee.n_parameters)),
+            Op::CallImport => source.imports.get(callee).map_or(0, |import| import.parameters.len()),
+            _ => 0,
+        }
+    });
+    arguments.sum()
 }
 
 fn check(is_right: bool, part: &str, why: &'static str) -> Result<(), ProgramError> {

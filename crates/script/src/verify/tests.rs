@@ -100,6 +100,19 @@ fn other_parts_have_to_fit() {
 }
 
 #[test]
+fn the_check_is_bounded() {
+    let message = refusal(|source| {
+        plain(source);
+        let end = Instruction { op: Op::Return, a: 0, b: 0, c: 0 };
+        let callee = &mut source.functions[0];
+        (callee.registers, callee.n_parameters) = (vec![Kind::Integer; 60_000], 60_000);
+        (callee.code, callee.lines) = (vec![Instruction { op: Op::Call, a: 0, b: 0, c: 0 }; 100], vec![]);
+        callee.code.push(end);
+    });
+    assert!(message.contains("too many arguments of calls"), "{message}");
+}
+
+#[test]
 fn an_end_needs_the_result() {
     let message = refusal(|source| {
         plain(source);
