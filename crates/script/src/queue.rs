@@ -55,7 +55,7 @@ impl EventQueue {
         };
         let bytes = bytes_of(&event);
         if n >= EVENTS_MAX || self.bytes + bytes > QUEUE_BYTES_MAX {
-            self.n_dropped += 1;
+            self.n_dropped = self.n_dropped.saturating_add(1);
             return false;
         }
         self.bytes += bytes;
@@ -118,6 +118,14 @@ mod tests {
         assert_eq!((queue.len(), queue.n_dropped()), (1, 0));
         assert_eq!(queue.pop().map(|event| event.kind), Some(EventKind::TIMER));
         assert!(queue.push(event("timer", vec![]), Sl));
+    }
+
+    #[test]
+    fn the_count_of_dropped_events_ends() {
+        let full = vec![event("touch", vec![1.into()]); EVENTS_MAX];
+        let mut queue = EventQueue::restored(full, u64::MAX, Sl).expect("as many events as there may be");
+        assert!(!queue.push(event("touch", vec![1.into()]), Sl));
+        assert_eq!(queue.n_dropped(), u64::MAX);
     }
 
     #[test]
