@@ -60,7 +60,7 @@ impl Clock {
         true
     }
 
-    /// False for a timer that would be due for ever: bytes may have one.
+    /// False for a timer that would be due at every poll: bytes may have one.
     pub(crate) fn has_period(&self) -> bool {
         self.timer.is_none_or(|timer| timer.period > 0)
     }

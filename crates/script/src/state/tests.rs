@@ -121,7 +121,7 @@ fn parts_of_a_handler_have_to_fit() {
         (|handler| handler.frames[0].pc = u32::MAX, "a place behind a function's end"),
         (|handler| handler.frames.extend(handler.frames.clone()), "a frame that no call has made"),
         (|handler| handler.cells.clear(), "another number of registers"),
-        (|handler| handler.context = vec![0; QUEUE_BYTES_MAX + 1].into(), "a longer context"),
+        (|handler| handler.context = vec![0_u8; QUEUE_BYTES_MAX + 1].into(), "a longer context"),
     ];
     let mut script = Instance::new(Arc::new(generator::program(4)), MEMORY, 1);
     script.run(&mut Scratch::default(), &mut Notes::default(), 0, 1);
