@@ -15,7 +15,7 @@
 //! - A vector is built by `RoundFloat` into its components ([`Register::component`]), an assigned component is one of these, too.
 //! - `>` and `>=` are `<` and `<=` with exchanged registers; `&&` and `||` are `Both` and `Either` of integers, after `Test…`.
 //! - Arguments of a call are a row of registers ([`Code::row`]). References among them are moved into the callee, so that the row can be used again.
-//! - Fuel is checked at jumps backwards, calls, returns and operations on lengths. Every loop has a jump backwards, so that no other check is needed.
+//! - Fuel is checked at jumps, calls, returns and operations on lengths. Every loop has a jump backwards, so that no other check is needed.
 
 mod code;
 

@@ -1,8 +1,8 @@
 //! The interpreter: executes one handler until it ends, waits, or has used its fuel.
 //!
 //! Call frames are data (function and place of each, and one array of cells), and the interpreter has no other state between instructions, so that a handler can be left
-//! behind any instruction and continue from there. If the fuel is used up it is left at jumps backwards, calls, returns, operations on lengths, and in long
-//! code without any of these; an operation that has begun is always completed. Nothing here recurses: depth is memory of the script.
+//! behind any instruction and continue from there. If the fuel is used up it is left at jumps, calls, returns, operations on lengths, and in long code without
+//! any of these; an operation that has begun is always completed. Nothing here recurses: depth is memory of the script.
 
 mod composed;
 mod frame;

@@ -31,11 +31,11 @@ impl Machine<'_> {
         let mut counted = weights[pc];
         macro_rules! jump {
             ($target:expr) => {{
-                let (from, target) = (pc, $target as usize);
-                *fuel -= i64::from(weights[from].wrapping_sub(counted));
-                counted = weights[target];
-                pc = target;
-                if target < from && *fuel <= 0 {
+                *fuel -= i64::from(weights[pc].wrapping_sub(counted));
+                pc = $target as usize;
+                counted = weights[pc];
+                // Behind jumps forward, too: what they count is not seen again.
+                if *fuel <= 0 {
                     break Exit::Stop(Stop::Spent);
                 }
             }};

@@ -395,19 +395,26 @@ fn frames_take_fuel_by_their_registers() {
     assert!(with(1_000) > with(0) + 500, "{} {}", with(1_000), with(0));
 }
 
-/// Eight milliseconds without a jump, a call or a long string.
+/// Milliseconds without a jump backwards, a call or a long string.
 #[test]
-fn code_without_jumps_is_left_when_its_fuel_is_used_up() {
-    let program = entry(Sl, |code| {
-        let (rotation, text) = (load(code, Rotation::ZERO), code.register(Kind::Text));
-        for _ in 0..10_000 {
-            code.op(Op::RotationToText, [text, rotation]);
-        }
-    });
-    let mut instance = Instance::new(Arc::new(program), 64 << 10, 1);
-    let slice = instance.run(&mut Scratch::default(), &mut Notes::default(), 0, 100);
-    assert_eq!(slice.end, SliceEnd::Spent);
-    assert!(slice.fuel < 10_000, "{}", slice.fuel);
+fn code_without_loops_is_left_when_its_fuel_is_used_up() {
+    for has_jumps in [false, true] {
+        let program = entry(Sl, |code| {
+            let (rotation, text) = (load(code, Rotation::ZERO), code.register(Kind::Text));
+            for _ in 0..5_000 {
+                code.op(Op::RotationToText, [text, rotation]);
+                if has_jumps {
+                    let next = code.label();
+                    code.jump(next);
+                    code.bind(next);
+                }
+            }
+        });
+        let mut instance = Instance::new(Arc::new(program), 64 << 10, 1);
+        let slice = instance.run(&mut Scratch::default(), &mut Notes::default(), 0, 100);
+        assert_eq!(slice.end, SliceEnd::Spent);
+        assert!(slice.fuel < 10_000, "{}", slice.fuel);
+    }
 }
 
 #[test]
