@@ -26,8 +26,8 @@ use crate::vm::{Frame, Stack};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Logical memory of a script at most: the highest limit.
-pub const MEMORY_MAX: usize = 64 << 20;
+/// Logical memory of a script at most: the highest limit. It also bounds the bytes of a state, and with them the memory that damaged ones can take.
+pub const MEMORY_MAX: usize = 4 << 20;
 
 /// A script.
 #[derive(Clone, Debug)]

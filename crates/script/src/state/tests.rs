@@ -3,6 +3,7 @@ use crate::builder::ProgramBuilder;
 use crate::dialect::Dialect;
 use crate::instance::{Scratch, SliceEnd};
 use crate::kind::Value;
+use crate::string::Text;
 use crate::testing::generator;
 use crate::testing::host::{Notes, library, run_all};
 use crate::testing::sample;
@@ -149,24 +150,30 @@ fn a_script_that_has_not_begun_has_no_objects() {
     back.migrate(Arc::new(sample::counter())).expect_err("no room");
 }
 
+/// Three quarters of the highest limit, in characters that take the most bytes.
 #[test]
 fn a_script_with_much_memory_is_restored() {
     let mut program = ProgramBuilder::new([5; 32], Dialect::Sl);
     let global = program.global(Value::zero(Kind::Text));
+    let list = program.global(Value::zero(Kind::List));
     let state = program.state("default");
     let handler = program.handler(state, EventKind::STATE_ENTRY);
     let mut code = program.code(handler);
     let text = sample::load(&mut code, "😀");
-    for _ in 0..22 {
+    for _ in 0..(MEMORY_MAX / 4 / Text::CHAR_BYTES).ilog2() {
         code.op(Op::ConcatText, [text, text, text]);
     }
     code.set(global, text);
+    let all = code.register(Kind::List);
+    code.op(Op::PushText, [all, text]);
+    code.op(Op::PushText, [all, text]);
+    code.put(list, all);
     code.op(Op::Return, []);
     code.finish();
     let program = Arc::new(program.finish(&library()).expect("a program that fits"));
     let mut script = Instance::new(program, MEMORY_MAX, 1);
     run_all(&mut script, &mut Notes::default(), 0);
-    assert!(script.to_bytes().len() > 16 << 20);
+    assert!(script.memory_used() > MEMORY_MAX / 4 * 3 && script.to_bytes().len() > MEMORY_MAX);
     assert_eq!(restored(&script).memory_used(), script.memory_used());
 }
 
