@@ -24,16 +24,22 @@ pub use code::Code;
 use crate::dialect::Dialect;
 use crate::event::EventKind;
 use crate::heap::Object;
-use crate::kind::{Kind, Value};
+use crate::kind::{Kind, Value, fold_object};
 use crate::library::{Import, Library};
 use crate::program::{Function, Global, Program, ProgramSource, State};
 use crate::verify::{ProgramError, verify};
+use state_hash::StateHasher;
+use std::collections::BTreeMap;
 
 /// A program under construction.
 #[derive(Clone, Debug)]
 pub struct ProgramBuilder {
     source: ProgramSource,
     n_global_cells: usize,
+    /// Indexes of the objects among the constants, by their digests: a long source has many.
+    objects: BTreeMap<u64, Vec<u32>>,
+    /// Indexes of the first ones of float constants, by their bits.
+    floats: BTreeMap<Vec<u64>, u32>,
 }
 
 /// A register of a function.
@@ -120,7 +126,7 @@ impl ProgramBuilder {
             functions: Vec::new(),
             states: Vec::new(),
         };
-        Self { source, n_global_cells: 0 }
+        Self { source, n_global_cells: 0, objects: BTreeMap::new(), floats: BTreeMap::new() }
     }
 
     /// Adds a global variable with its initial value.
@@ -187,22 +193,26 @@ impl ProgramBuilder {
     }
 
     fn object(&mut self, object: Object) -> u32 {
-        let found = self.source.objects.iter().position(|other| *other == object);
-        let index = found.unwrap_or_else(|| {
-            self.source.objects.push(object);
-            self.source.objects.len() - 1
-        });
-        index as u32
+        let mut digest = StateHasher::new();
+        fold_object(&object, &mut digest);
+        let alike = self.objects.entry(digest.finish()).or_default();
+        let objects = &mut self.source.objects;
+        if let Some(&found) = alike.iter().find(|&&index| objects[index as usize] == object) {
+            return found;
+        }
+        objects.push(object);
+        let index = objects.len() as u32 - 1;
+        alike.push(index);
+        index
     }
 
     fn floats(&mut self, floats: &[f64]) -> u32 {
-        let is_same = |window: &[f64]| window.iter().zip(floats).all(|(a, b)| a.to_bits() == b.to_bits());
-        let found = self.source.floats.windows(floats.len()).position(is_same);
-        let index = found.unwrap_or_else(|| {
-            self.source.floats.extend_from_slice(floats);
-            self.source.floats.len() - floats.len()
-        });
-        index as u32
+        let bits = floats.iter().map(|float| float.to_bits()).collect();
+        let constants = &mut self.source.floats;
+        *self.floats.entry(bits).or_insert_with(|| {
+            constants.extend_from_slice(floats);
+            (constants.len() - floats.len()) as u32
+        })
     }
 
     fn import(&mut self, import: Import) -> u16 {

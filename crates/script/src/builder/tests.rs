@@ -36,6 +36,22 @@ fn constants_and_imports_are_shared() {
     assert_eq!(program.imports()[0].name, "llOwnerSay");
 }
 
+/// A source of 1 MiB has more constants than can be compared with each other.
+#[test]
+fn constants_of_equal_text_and_another_kind_are_different() {
+    let program = sample::entry(Dialect::Sl, |code| {
+        for n in 0..50_000 {
+            sample::load(code, format!("{}", n % 20_000).as_str());
+            let float = code.register(Kind::Float);
+            code.load(float, f64::from(n % 20_000).into());
+            code.release(float);
+        }
+        sample::load(code, crate::Key::from("7"));
+    });
+    assert_eq!(program.constants().len(), 20_001);
+    assert_eq!(program.source.floats.len(), 20_000);
+}
+
 #[test]
 fn jumps_go_to_labels_before_and_behind() {
     let program = sample::entry(Dialect::Sl, |code| {
