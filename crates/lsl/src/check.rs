@@ -26,10 +26,12 @@ use crate::parser;
 use crate::syntax::{Declaration, ExprId, ExprKind, Function, Global, Name, NameId, Script, State};
 use crate::types::Type;
 use crate::{Dialect, Faults, SOURCE_MAX, Span};
-use names::{Kind, Known, Met, Scopes, Symbol, SymbolId};
+use names::{Kind, Known, Met, Scopes};
 use statement::Around;
 use std::cell::Cell;
 use std::collections::HashMap;
+
+pub(crate) use names::{Symbol, SymbolId};
 
 /// Pairs of letters compared in a script to find the names that are like its unknown ones.
 const LETTER_PAIRS_MAX: usize = 1 << 26;
@@ -44,6 +46,17 @@ pub struct Checked {
     /// Number of further ones.
     pub n_more: usize,
     lines: Lines,
+}
+
+/// A script without errors, and what its check has found out.
+#[derive(Debug)]
+pub(crate) struct Analysis {
+    pub(crate) script: Script,
+    /// Types of the expressions.
+    pub(crate) types: Vec<Option<Type>>,
+    pub(crate) symbols: Vec<Symbol>,
+    /// Declarations, by the first byte of each name that declares or means one. Names of the library have none.
+    pub(crate) resolved: HashMap<u32, SymbolId>,
 }
 
 /// A place of a fault, as editors count.
@@ -66,11 +79,15 @@ impl Checked {
         self.faults.iter().all(|found| found.fault.severity() == Severity::Warning)
     }
 
+    /// Line and column of a byte.
+    pub(crate) fn place(&self, source: &str, byte: u32) -> (u32, u32) {
+        (self.lines.line(byte), self.lines.column(source, byte))
+    }
+
     /// The place of one of its faults in the source that was checked.
     #[must_use]
     pub fn location<'s>(&self, source: &'s str, span: Span) -> Location<'s> {
-        let line = self.lines.line(span.start);
-        let column = self.lines.column(source, span.start);
+        let (line, column) = self.place(source, span.start);
         let text = self.lines.text(source, line);
         let in_line = text.chars().count() as u32 + 1 - column.min(text.chars().count() as u32 + 1);
         let width = source[span.start as usize..span.end as usize].chars().count() as u32;
@@ -81,22 +98,33 @@ impl Checked {
 /// Reads a source and finds all its faults.
 #[must_use]
 pub fn check(source: &str, dialect: Dialect) -> Checked {
+    analyse(source, dialect).0
+}
+
+/// Reads a source, finds all its faults and, without errors, what a compiler needs.
+pub(crate) fn analyse(source: &str, dialect: Dialect) -> (Checked, Option<Analysis>) {
     let mut faults = Faults::default();
     if let Some((name, span)) = dialect::first_line(source)
         && Dialect::named(name).is_none()
     {
         faults.add(span, Fault::UnknownDialect(name.to_owned()));
     }
+    let mut analysis = None;
     if source.len() > SOURCE_MAX {
         faults.add(Span::default(), Fault::TooLong { bytes: source.len(), max: SOURCE_MAX });
     } else {
         let script = parser::parse(source, dialect, &mut faults);
         let is_whole = !faults.has_errors();
-        Checker::new(source, dialect, &script, &mut faults).script(is_whole);
+        let mut checker = Checker::new(source, dialect, &script, &mut faults);
+        checker.script(is_whole);
+        let Checker { types, scopes, resolved, .. } = checker;
+        if !faults.has_errors() {
+            analysis = Some(Analysis { script, types, symbols: scopes.symbols, resolved });
+        }
     }
     let Faults { mut list, n_more } = faults;
     list.sort_by_key(|found| found.span);
-    Checked { dialect, faults: list, n_more, lines: Lines::new(source) }
+    (Checked { dialect, faults: list, n_more, lines: Lines::new(source) }, analysis)
 }
 
 struct Checker<'a> {
@@ -109,6 +137,8 @@ struct Checker<'a> {
     types: Vec<Option<Type>>,
     /// Declarations of the variables that the expressions are.
     variables: Vec<Option<SymbolId>>,
+    /// Declarations of names where they are written, as [`Analysis`] has them.
+    resolved: HashMap<u32, SymbolId>,
     /// Labels of the function that is being checked, in the order of the source.
     labels: Vec<(Name, SymbolId)>,
     /// Its jumps, with the scopes' declaration that they see.
@@ -129,6 +159,7 @@ impl<'a> Checker<'a> {
             scopes: Scopes::new(script.names.len()),
             types: vec![None; script.exprs.len()],
             variables: vec![None; script.exprs.len()],
+            resolved: HashMap::new(),
             labels: Vec::new(),
             jumps: Vec::new(),
             conditions: Vec::new(),
@@ -287,6 +318,7 @@ impl<'a> Checker<'a> {
         let (span, kind) = (symbol.span, symbol.kind);
         let is_global = self.scopes.is_outermost();
         let (id, Met { same_scope, hidden }) = self.scopes.declare(symbol);
+        self.resolved.insert(span.start, id);
         if let Some(former) = same_scope {
             let line = self.line(self.scopes.symbol(former).span);
             self.fault(span, Fault::Duplicate { name: shown(), line });
@@ -309,7 +341,10 @@ impl<'a> Checker<'a> {
     fn resolve(&mut self, name: Name, kind: Kind) -> Option<SymbolId> {
         let found = self.scopes.find(name.id, kind);
         match found {
-            Some(symbol) => self.scopes.note_use(symbol),
+            Some(symbol) => {
+                self.scopes.note_use(symbol);
+                self.resolved.insert(name.span.start, symbol);
+            }
             None => self.unknown(name, kind),
         }
         found

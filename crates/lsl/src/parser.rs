@@ -122,7 +122,9 @@ impl<'a> Parser<'a> {
 
     fn state(&mut self) -> Read<State> {
         let start = self.token().span;
-        let name = if self.take(TokenKind::Default) {
+        // Without `default` in front, which is reported, it may come later.
+        let has_default = self.script.states.first().is_some_and(|first| first.name.is_none());
+        let name = if !has_default && self.take(TokenKind::Default) {
             None
         } else {
             self.expect(TokenKind::State, "a state")?;

@@ -239,6 +239,7 @@ impl<'a> Checker<'a> {
                 self.unknown(jump, Kind::Label);
                 continue;
             };
+            self.resolved.insert(jump.span.start, symbol);
             self.scopes.note_use(seen.unwrap_or(symbol));
             if seen.is_some_and(|seen| seen != symbol) {
                 self.fault(jump.span, Fault::JumpToLastLabel(self.shown(jump)));

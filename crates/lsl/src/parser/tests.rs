@@ -183,6 +183,10 @@ fn missing_braces_and_states_are_named() {
         faults("default { timer() { } "),
         ["1: expected an event handler or `}`, found the end of the script"]
     );
+    assert_eq!(
+        faults("default { timer() { } }\ndefault { touch(integer n) { } } state x { timer() { = } }"),
+        ["2: expected a state, found `default`", "2: expected an expression, found `=`"]
+    );
 }
 
 #[test]
