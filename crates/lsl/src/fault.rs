@@ -243,6 +243,20 @@ pub enum Fault {
         "the value of a global variable is a constant, another global variable, or a vector, rotation or list of those"
     )]
     GlobalValue,
+    /// More than a program may have.
+    #[error("the program is too large: `{}`: {why}", outline::shown(.part))]
+    TooLarge {
+        /// The part, such as a function.
+        part: String,
+        /// Its excess.
+        why: &'static str,
+    },
+    /// A function or an event of the language without one in the library that programs are made for.
+    #[error("this server has no `{0}` with these types")]
+    NotInLibrary(String),
+    /// A program that does not pass its check: a fault of the compiler, not of the script.
+    #[error("the compiler is at fault: {0}")]
+    Compiler(String),
 
     /// A character without a meaning.
     #[error("this character has no meaning here and is left out")]

@@ -1,6 +1,6 @@
-//! The front end of the Linden Scripting Language: text → checked syntax, with all faults of a script in one reading.
+//! The Linden Scripting Language: text → checked syntax → programs, with all faults of a script in one reading.
 //!
-//! Start with [`check()`]. The rules are those of Second Life's compiler (`sl`) and of OpenSimulator's (`opensim`), as their grammars and the checkers
+//! Start with [`check()`] and [`compile()`]. The rules are those of Second Life's compiler (`sl`) and of OpenSimulator's (`opensim`), as their grammars and the checkers
 //! of scripts in use have them.
 //!
 //! | part | module |
@@ -11,8 +11,10 @@
 //! | types, values and paths | `types`, `operators`, `constant`, `check` |
 //! | functions, events and constants | `library` |
 //! | faults and their places | `fault`, `lines` |
+//! | checked syntax → programs of crate `script` | `compile` |
 
 mod check;
+mod compile;
 mod constant;
 mod dialect;
 mod fault;
@@ -26,6 +28,7 @@ mod token;
 mod types;
 
 pub use check::{Checked, Location, check};
+pub use compile::{COMPILER_VERSION, Compiled, compile, program_hash};
 pub use dialect::Dialect;
 pub use fault::{Fault, Found, Severity};
 pub use library::{Constant, ConstantValue, Event, Library, LibraryFunction, LibraryParameter};

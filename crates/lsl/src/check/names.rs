@@ -11,7 +11,7 @@ use crate::syntax::{ExprId, NameId};
 use crate::types::Type;
 
 /// Index of a declaration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SymbolId(pub(crate) u32);
 
 /// Kind of a declaration.
