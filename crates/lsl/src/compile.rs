@@ -1,10 +1,10 @@
 //! Checked syntax → programs for the machine of crate `script`.
 //!
-//! Start with [`compile()`]. Neither the depth of expressions nor that of statements takes a part of the stack: what waits lies in lists of tasks.
+//! Start with [`compile()`]. Neither the depth of expressions nor that of statements takes a part of the stack: steps that wait lie in lists.
 //!
 //! | part | module |
 //! |---|---|
-//! | what all functions of a script share | `unit` |
+//! | facts that all functions share | `unit` |
 //! | values known at compile time | `fold` |
 //! | assignments and calls in expressions | `effects` |
 //! | globals, functions, states | `program` |
@@ -19,13 +19,13 @@
 //! # Order of evaluation
 //!
 //! The right operand of a binary operator comes first, those of `&&` and `||` among these, and both are always evaluated. Arguments, elements and
-//! components come from left to right. Variables and constants are read as late as possible: an operand that waits is copied only if what is
-//! evaluated meanwhile may change it.
+//! components come from left to right. Variables and constants are read as late as possible: an operand that waits is copied only if the
+//! expression evaluated meanwhile may change it.
 //!
 //! # Floats
 //!
 //! Operators yield doubles. They are rounded (`RoundFloat`) where they are stored: in variables, parameters, results, components. An assignment to a
-//! local variable yields the double, one to a global variable or a component what is stored there.
+//! local variable yields the double, an assignment to a global variable or a component the stored value.
 
 mod assign;
 mod binary;

@@ -3,7 +3,7 @@
 /// Bytes of a block, for which the characters before it are known.
 const BLOCK: usize = 64;
 
-/// Where the lines of a source begin. A place is found in a time that does not grow with the length of its line.
+/// Beginnings of the lines of a source. A place is found in a time that does not grow with the length of its line.
 #[derive(Clone, Debug)]
 pub(crate) struct Lines {
     starts: Vec<u32>,

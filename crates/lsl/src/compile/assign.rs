@@ -1,9 +1,9 @@
 //! Assignments, compound ones among these, and increments.
 //!
-//! An assignment yields what is stored, but for one of a float to a local variable, which yields the double. `++x` is `x += 1`; `x++` yields the value before.
+//! An assignment yields the stored value, but that of a float to a local variable yields the double. `++x` is `x += 1`; `x++` yields the value before.
 
 use super::binary::Typed;
-use super::function::{FunctionCompiler, Target};
+use super::function::{Destination, FunctionCompiler};
 use super::operand::{Goal, Operand};
 use crate::operators::{self, BinaryOp};
 use crate::syntax::{ExprId, Place};
@@ -15,7 +15,7 @@ use script::{Kind, Value};
 impl FunctionCompiler<'_> {
     /// The goal for the value of `place = value`: the variable itself, if the value needs no conversion.
     pub(super) fn assignment_goal(&self, id: ExprId, place: Place, value_type: Type) -> Option<Goal> {
-        let Target::Local(register) = self.target(place) else { return None };
+        let Destination::Local(register) = self.target(place) else { return None };
         let is_whole = self.type_of_place(place) == value_type;
         // A double that is used as well needs a register of its own.
         (is_whole && (value_type != Type::Float || self.unused == Some(id)))
@@ -56,7 +56,7 @@ impl FunctionCompiler<'_> {
         let target = self.target(place);
         let before = self.copied(target.operand());
         let goal = match target {
-            Target::Local(register) => Some(Goal::variable(register)),
+            Destination::Local(register) => Some(Goal::variable(register)),
             _ => None,
         };
         let sum = self.binary(BinaryOp::Add, (target.operand(), ty), one, goal);
@@ -79,21 +79,21 @@ impl FunctionCompiler<'_> {
     /// Stores a value, and yields what the assignment yields.
     pub(super) fn assign(
         &mut self,
-        target: Target,
+        target: Destination,
         ty: Type,
         (value, value_type): Typed,
         is_used: bool,
     ) -> Operand {
         match target {
-            Target::Local(to) if ty == Type::Float && is_used => {
+            Destination::Local(to) if ty == Type::Float && is_used => {
                 let value = self.cast(value, value_type, ty, None);
                 self.assign_double(to, value)
             }
-            Target::Local(to) | Target::Component(to) => {
+            Destination::Local(to) | Destination::Component(to) => {
                 self.put_as(to, value, value_type, ty);
                 target.operand()
             }
-            Target::Global(global) => {
+            Destination::Global(global) => {
                 let value = self.cast(value, value_type, ty, None);
                 self.assign_global(global, value);
                 target.operand()
@@ -134,10 +134,10 @@ impl FunctionCompiler<'_> {
     }
 
     /// `integer *= float`: it has no value.
-    fn multiply_integer(&mut self, target: Target, by: Operand, is_used: bool) -> Operand {
+    fn multiply_integer(&mut self, target: Destination, by: Operand, is_used: bool) -> Operand {
         let by = self.hold(by);
         let goal = match target {
-            Target::Local(register) => Some(Goal::variable(register)),
+            Destination::Local(register) => Some(Goal::variable(register)),
             _ => None,
         };
         let before = self.hold(target.operand());

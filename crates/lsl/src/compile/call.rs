@@ -1,6 +1,6 @@
 //! Calls. Arguments are evaluated from left to right into registers that follow each other.
 
-use super::expression::Task;
+use super::expression::Step;
 use super::function::FunctionCompiler;
 use super::operand::{Goal, Operand};
 use super::unit::{Declared, kind, kind_of};
@@ -22,7 +22,7 @@ enum Callee<'a> {
 }
 
 impl<'c> FunctionCompiler<'c> {
-    /// Leaves the evaluation of the arguments and the call as tasks.
+    /// Leaves the evaluation of the arguments and the call as steps.
     pub(super) fn begin_call(
         &self,
         id: ExprId,
@@ -30,7 +30,7 @@ impl<'c> FunctionCompiler<'c> {
         parameters: &[Type],
         row: Vec<Register>,
         goal: Option<Goal>,
-        tasks: &mut Vec<Task>,
+        steps: &mut Vec<Step>,
     ) {
         let ids = self.unit.script().expr_list(arguments);
         let last_use = self.last_use(id, ids);
@@ -38,11 +38,11 @@ impl<'c> FunctionCompiler<'c> {
         let evaluations = arguments.rev().flat_map(|((&id, &ty), &to)| {
             let goal = (self.unit.type_of(id) == ty).then_some(Goal::fresh(to));
             let is_last_use = last_use == Some(id);
-            [Task::Argument { to, id, ty, is_last_use }, Task::Evaluate(id, goal)]
+            [Step::Argument { to, id, ty, is_last_use }, Step::Evaluate(id, goal)]
         });
-        let evaluations: Vec<Task> = evaluations.collect();
-        tasks.push(Task::Call { id, row, goal });
-        tasks.extend(evaluations);
+        let evaluations: Vec<Step> = evaluations.collect();
+        steps.push(Step::Call { id, row, goal });
+        steps.extend(evaluations);
     }
 
     /// The types of a function's parameters.

@@ -1,4 +1,4 @@
-//! Expressions in their order of evaluation. What is left to do lies on a stack of [`Task`]s, the values of what is done on a stack of operands.
+//! Expressions in their order of evaluation. Further [`Step`]s lie on one stack, the values of those that are done on another.
 
 use super::function::FunctionCompiler;
 use super::operand::{Goal, Operand};
@@ -9,9 +9,9 @@ use script::Kind;
 use script::builder::Register;
 use script::instruction::Op;
 
-/// What is left to do of an expression.
+/// A step of an expression's evaluation.
 #[derive(Debug)]
-pub(super) enum Task {
+pub(super) enum Step {
     /// Adds an operand: the value of an expression.
     Evaluate(ExprId, Option<Goal>),
     /// Makes of the operands of an operator its value.
@@ -33,55 +33,55 @@ pub(super) enum Task {
 impl FunctionCompiler<'_> {
     /// The value of an expression, after all of its effects.
     pub(super) fn expression(&mut self, root: ExprId, goal: Option<Goal>) -> Operand {
-        let mut tasks = vec![Task::Evaluate(root, goal)];
+        let mut steps = vec![Step::Evaluate(root, goal)];
         let mut operands = Vec::new();
-        while let Some(task) = tasks.pop() {
+        while let Some(task) = steps.pop() {
             match task {
-                Task::Evaluate(id, goal) => {
+                Step::Evaluate(id, goal) => {
                     self.at(self.unit.script().expr(id).span);
-                    if let Some(operand) = self.begin(id, goal, &mut tasks) {
+                    if let Some(operand) = self.begin(id, goal, &mut steps) {
                         operands.push(operand);
                     }
                 }
-                Task::Finish(id, goal) => {
+                Step::Finish(id, goal) => {
                     self.at(self.unit.script().expr(id).span);
                     let operand = self.finish(id, goal, &mut operands);
                     operands.push(operand);
                 }
-                Task::Pin(next) => {
+                Step::Pin(next) => {
                     let operand = last(&mut operands);
                     let pinned = self.pin(operand, next);
                     operands.push(pinned);
                 }
-                Task::Component { to, id } => {
+                Step::Component { to, id } => {
                     let value = last(&mut operands);
                     self.put_as(to, value, self.unit.type_of(id), Type::Float);
                 }
-                Task::Element { list, id } => {
+                Step::Element { list, id } => {
                     let value = last(&mut operands);
                     self.push(list, value, self.unit.type_of(id));
                 }
-                Task::Argument { to, id, ty, is_last_use } => match last(&mut operands) {
+                Step::Argument { to, id, ty, is_last_use } => match last(&mut operands) {
                     Operand::Local(list) if is_last_use => {
                         self.code.op(Op::MoveReference, [to, list]);
                     }
                     Operand::Global(list) if is_last_use => self.code.take(to, list),
                     value => self.put_as(to, value, self.unit.type_of(id), ty),
                 },
-                Task::Call { id, row, goal } => {
+                Step::Call { id, row, goal } => {
                     if let ExprKind::Call(function, _) = self.unit.script().expr(id).kind {
                         let operand = self.call(id, function, &row, goal);
                         operands.push(operand);
                     }
                 }
-                Task::Built(operand) => operands.push(operand),
+                Step::Built(operand) => operands.push(operand),
             }
         }
         last(&mut operands)
     }
 
-    /// The value of an expression without operands; otherwise `None`, and tasks.
-    fn begin(&mut self, id: ExprId, goal: Option<Goal>, tasks: &mut Vec<Task>) -> Option<Operand> {
+    /// The value of an expression without operands; otherwise `None`, and steps.
+    fn begin(&mut self, id: ExprId, goal: Option<Goal>, steps: &mut Vec<Step>) -> Option<Operand> {
         if let Some(value) = self.unit.constant(id) {
             return Some(Operand::Constant(value));
         }
@@ -93,46 +93,46 @@ impl FunctionCompiler<'_> {
             ExprKind::Place(place) => return Some(self.target(place).operand()),
             ExprKind::PreAdd(place, by) => return Some(self.increment(id, place, by, true)),
             ExprKind::PostAdd(place, by) => return Some(self.increment(id, place, by, false)),
-            ExprKind::Paren(inner) => tasks.push(Task::Evaluate(inner, goal)),
+            ExprKind::Paren(inner) => steps.push(Step::Evaluate(inner, goal)),
             ExprKind::Unary(_, value) | ExprKind::Cast(_, value) | ExprKind::Print(value) => {
-                tasks.extend([Task::Finish(id, goal), Task::Evaluate(value, None)]);
+                steps.extend([Step::Finish(id, goal), Step::Evaluate(value, None)]);
             }
             ExprKind::Binary(op, left, right) => {
                 let right = self.right(op, left, right);
-                tasks.extend([
-                    Task::Finish(id, goal),
-                    Task::Evaluate(left, None),
-                    Task::Pin(left),
-                    Task::Evaluate(right, None),
+                steps.extend([
+                    Step::Finish(id, goal),
+                    Step::Evaluate(left, None),
+                    Step::Pin(left),
+                    Step::Evaluate(right, None),
                 ]);
             }
-            ExprKind::Assign(op, place, value) => self.begin_assignment(id, op, place, value, tasks),
+            ExprKind::Assign(op, place, value) => self.begin_assignment(id, op, place, value, steps),
             ExprKind::List(list) => {
                 let (register, built) = self.fresh(Kind::List, goal);
                 self.code.op(Op::ClearReference, [register]);
-                tasks.push(Task::Built(built));
+                steps.push(Step::Built(built));
                 for &id in script.expr_list(list).iter().rev() {
-                    tasks.extend([Task::Element { list: register, id }, Task::Evaluate(id, None)]);
+                    steps.extend([Step::Element { list: register, id }, Step::Evaluate(id, None)]);
                 }
             }
-            ExprKind::Vector(parts) => self.begin_parts(Kind::Vector, &parts, goal, tasks),
-            ExprKind::Rotation(parts) => self.begin_parts(Kind::Rotation, &parts, goal, tasks),
+            ExprKind::Vector(parts) => self.begin_parts(Kind::Vector, &parts, goal, steps),
+            ExprKind::Rotation(parts) => self.begin_parts(Kind::Rotation, &parts, goal, steps),
             ExprKind::Call(function, arguments) => {
                 let parameters = self.parameters(function);
                 let row = self.row(&parameters);
-                self.begin_call(id, arguments, &parameters, row, goal, tasks);
+                self.begin_call(id, arguments, &parameters, row, goal, steps);
             }
         }
         None
     }
 
     /// A vector or a rotation, component by component.
-    fn begin_parts(&mut self, kind: Kind, parts: &[ExprId], goal: Option<Goal>, tasks: &mut Vec<Task>) {
+    fn begin_parts(&mut self, kind: Kind, parts: &[ExprId], goal: Option<Goal>, steps: &mut Vec<Step>) {
         let (register, built) = self.fresh(kind, goal);
-        tasks.push(Task::Built(built));
+        steps.push(Step::Built(built));
         for (n, &id) in parts.iter().enumerate().rev() {
             let to = register.component(n as u16);
-            tasks.extend([Task::Component { to, id }, Task::Evaluate(id, None)]);
+            steps.extend([Step::Component { to, id }, Step::Evaluate(id, None)]);
         }
     }
 
@@ -142,11 +142,11 @@ impl FunctionCompiler<'_> {
         op: Option<BinaryOp>,
         place: Place,
         value: ExprId,
-        tasks: &mut Vec<Task>,
+        steps: &mut Vec<Step>,
     ) {
-        tasks.push(Task::Finish(id, None));
+        steps.push(Step::Finish(id, None));
         if let Some(appended) = self.appended(op, place, value) {
-            tasks.push(Task::Evaluate(appended, None));
+            steps.push(Step::Evaluate(appended, None));
             return;
         }
         let goal = match op {
@@ -156,7 +156,7 @@ impl FunctionCompiler<'_> {
             }
             Some(_) => None,
         };
-        tasks.push(Task::Evaluate(value, goal));
+        steps.push(Step::Evaluate(value, goal));
     }
 
     /// The right operand of an operator, as it is evaluated.

@@ -174,9 +174,9 @@ impl<'a> Folder<'a> {
         for (part, &id) in parts.iter_mut().zip(&ids) {
             *part = self.calculator.stored(self.get(id)?.number()?);
         }
-        ids.iter().for_each(|&id| {
+        for &id in &ids {
             self.take(id);
-        });
+        }
         Some(parts)
     }
 }

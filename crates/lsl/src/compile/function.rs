@@ -32,13 +32,13 @@ pub(super) struct FunctionCompiler<'c> {
 
 /// A variable, or a component of one, where it is written.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Target {
+pub(super) enum Destination {
     Local(Register),
     Component(Register),
     Global(GlobalRegister),
 }
 
-impl Target {
+impl Destination {
     /// Its value, not read yet.
     pub(super) const fn operand(self) -> Operand {
         match self {
@@ -75,19 +75,19 @@ impl<'c> FunctionCompiler<'c> {
     }
 
     /// The variable of a place, which is no constant of the library.
-    pub(super) fn target(&self, place: Place) -> Target {
+    pub(super) fn target(&self, place: Place) -> Destination {
         let symbol = self.unit.symbol(place.variable);
         let component = place.component.map(|name| component_of(self.unit.script().name(name)));
         if let Some(&register) = self.locals.get(&symbol) {
             return match component {
-                None => Target::Local(register),
-                Some(n) => Target::Component(register.component(n)),
+                None => Destination::Local(register),
+                Some(n) => Destination::Component(register.component(n)),
             };
         }
         let Some(Declared::Variable(global)) = self.unit.declared.get(&symbol) else {
             unreachable!("variables are local or global")
         };
-        Target::Global(component.map_or(*global, |n| global.component(n)))
+        Destination::Global(component.map_or(*global, |n| global.component(n)))
     }
 
     /// The type of a place.

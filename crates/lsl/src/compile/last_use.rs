@@ -16,9 +16,9 @@ const NODES_MAX: u32 = 64;
 impl FunctionCompiler<'_> {
     /// Notes the call whose value an assignment gives to a list variable.
     pub(super) fn note_replaced(&mut self, place: Place, value: ExprId) {
-        let script = self.unit.script();
-        let call = script.without_parens(value);
-        if self.type_of_place(place) == Type::List && matches!(script.expr(call).kind, ExprKind::Call(..)) {
+        let call = self.unit.without_parens(value);
+        let is_call = matches!(self.unit.script().expr(call).kind, ExprKind::Call(..));
+        if is_call && self.type_of_place(place) == Type::List {
             self.replaced.insert(call.0, self.unit.symbol(place.variable));
         }
     }
@@ -26,10 +26,9 @@ impl FunctionCompiler<'_> {
     /// The argument of a call that is the last use of the variable which gets the call's value.
     pub(super) fn last_use(&self, call: ExprId, arguments: &[ExprId]) -> Option<ExprId> {
         let symbol = *self.replaced.get(&call.0)?;
-        let script = self.unit.script();
-        let is_use = |id: &&ExprId| {
-            matches!(script.expr(script.without_parens(**id)).kind,
-                ExprKind::Place(place) if self.is_variable(place, symbol))
+        let is_use = |id: &&ExprId| match self.unit.script().expr(self.unit.without_parens(**id)).kind {
+            ExprKind::Place(place) => self.is_variable(place, symbol),
+            _ => false,
         };
         let found = *arguments.iter().rev().find(is_use)?;
         let end = arguments.last().map_or(found, |last| *last);

@@ -1,6 +1,6 @@
 //! Lists that are built and grow. A list with one reference, that of a temporary register or of the variable itself, grows in place.
 
-use super::function::{FunctionCompiler, Target};
+use super::function::{Destination, FunctionCompiler};
 use super::operand::{Goal, Held, Operand};
 use crate::operators::BinaryOp;
 use crate::syntax::{ExprId, ExprKind, Place};
@@ -52,9 +52,9 @@ impl FunctionCompiler<'_> {
     }
 
     /// `variable += value`: the value of a list variable is changed in place.
-    pub(super) fn append_to(&mut self, target: Target, value: Operand, ty: Type) -> Operand {
+    pub(super) fn append_to(&mut self, target: Destination, value: Operand, ty: Type) -> Operand {
         match target {
-            Target::Global(global) => {
+            Destination::Global(global) => {
                 let (value, ty) = element_of(value, ty);
                 // Before the list is taken, since the value may be the list.
                 let held = self.hold(value);
@@ -64,7 +64,7 @@ impl FunctionCompiler<'_> {
                 self.code.put(global, list);
                 self.code.release(list);
             }
-            Target::Local(list) | Target::Component(list) => self.push(list, value, ty),
+            Destination::Local(list) | Destination::Component(list) => self.push(list, value, ty),
         }
         target.operand()
     }
@@ -89,22 +89,17 @@ impl FunctionCompiler<'_> {
         if self.type_of_place(place) != Type::List {
             return None;
         }
-        let script = self.unit.script();
+        let unit = self.unit;
+        let kind_of = |id| unit.script().expr(unit.without_parens(id)).kind;
         match op {
             Some(BinaryOp::Add) => Some(self.single(value)),
             None => {
-                let ExprKind::Binary(BinaryOp::Add, left, right) =
-                    script.expr(script.without_parens(value)).kind
-                else {
-                    return None;
-                };
-                let ExprKind::Place(added) = script.expr(script.without_parens(left)).kind else {
-                    return None;
-                };
+                let ExprKind::Binary(BinaryOp::Add, left, right) = kind_of(value) else { return None };
+                let ExprKind::Place(added) = kind_of(left) else { return None };
                 // Constants of the library have no declaration.
                 let is_same = added.component.is_none()
-                    && !self.unit.is_constant(left)
-                    && self.unit.symbol(added.variable) == self.unit.symbol(place.variable);
+                    && !unit.is_constant(left)
+                    && unit.symbol(added.variable) == unit.symbol(place.variable);
                 is_same.then(|| self.single(right))
             }
             Some(_) => None,
@@ -113,15 +108,10 @@ impl FunctionCompiler<'_> {
 
     /// The element of a list that is written with one element; otherwise the expression.
     pub(super) fn single(&self, id: ExprId) -> ExprId {
-        let script = self.unit.script();
-        let inner = script.without_parens(id);
-        match script.expr(inner).kind {
-            ExprKind::List(list) if !self.unit.is_constant(id) && !self.unit.is_constant(inner) => {
-                match script.expr_list(list) {
-                    [element] => *element,
-                    _ => id,
-                }
-            }
+        let inner = self.unit.without_parens(id);
+        let ExprKind::List(list) = self.unit.script().expr(inner).kind else { return id };
+        match self.unit.script().expr_list(list) {
+            [element] if !self.unit.is_constant(inner) => *element,
             _ => id,
         }
     }

@@ -36,7 +36,7 @@ struct Builder<'a> {
     faults: &'a mut Faults,
 }
 
-/// What the first handler does once.
+/// The part of the first handler that runs once.
 #[derive(Clone, Copy, Debug)]
 struct Start {
     function: FunctionId,
@@ -135,7 +135,7 @@ impl<'a> Builder<'a> {
         let symbol = self.analysis.resolved[&variable.name.span.start];
         let known = match variable.value {
             None => folder.declare(symbol, variable.ty),
-            // Behind one that is computed: it may call functions that change this variable.
+            // Computed values before it may call functions that change this variable.
             Some(_) if !self.computed.is_empty() => None,
             Some(value) => folder.define(symbol, variable.ty, value),
         };

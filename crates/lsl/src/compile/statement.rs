@@ -1,6 +1,6 @@
-//! Statements. What is left to do of a function lies on a stack of [`Task`]s.
+//! Statements. Those that have no code yet lie on a stack of [`Pending`] parts.
 
-use super::function::{FunctionCompiler, Target};
+use super::function::{Destination, FunctionCompiler};
 use super::operand::{Goal, Held, Operand, Owner};
 use super::unit::{Declared, kind, kind_of};
 use crate::check::SymbolId;
@@ -10,9 +10,9 @@ use script::Value;
 use script::builder::Label;
 use script::instruction::Op;
 
-/// What is left to do of a function.
+/// A part of a function without code yet.
 #[derive(Clone, Copy, Debug)]
-enum Task {
+enum Pending {
     Statement(StmtId),
     /// The statements of a block from `next` on, as indexes of the script's lists.
     Statements {
@@ -47,9 +47,9 @@ impl FunctionCompiler<'_> {
         self.returns = function.returns;
         self.at(function.span);
         self.variables_of_jumps(script, function.body);
-        let mut tasks = vec![Task::Statements { next: function.body.start, end: function.body.end }];
-        while let Some(task) = tasks.pop() {
-            self.task(task, &mut tasks);
+        let mut pending = vec![Pending::Statements { next: function.body.start, end: function.body.end }];
+        while let Some(part) = pending.pop() {
+            self.part(part, &mut pending);
         }
         self.end(function.returns);
     }
@@ -61,7 +61,7 @@ impl FunctionCompiler<'_> {
         };
         let operand = self.expression(value, None);
         let typed = (operand, self.unit.type_of(value));
-        self.assign(Target::Global(*global), self.unit.type_of_symbol(symbol), typed, false);
+        self.assign(Destination::Global(*global), self.unit.type_of_symbol(symbol), typed, false);
     }
 
     /// Ends code that could run beyond its end.
@@ -97,25 +97,25 @@ impl FunctionCompiler<'_> {
         }
     }
 
-    fn task(&mut self, task: Task, tasks: &mut Vec<Task>) {
-        match task {
-            Task::Statement(id) => self.statement(id, tasks),
-            Task::Statements { next, end } if next < end => {
-                tasks.push(Task::Statements { next: next + 1, end });
-                tasks.push(Task::Statement(self.unit.script().stmt_lists[next as usize]));
+    fn part(&mut self, part: Pending, pending: &mut Vec<Pending>) {
+        match part {
+            Pending::Statement(id) => self.statement(id, pending),
+            Pending::Statements { next, end } if next < end => {
+                pending.push(Pending::Statements { next: next + 1, end });
+                pending.push(Pending::Statement(self.unit.script().stmt_lists[next as usize]));
             }
-            Task::Statements { .. } => {}
-            Task::EndScope(n_before) => {
+            Pending::Statements { .. } => {}
+            Pending::EndScope(n_before) => {
                 for register in self.in_scope.split_off(n_before) {
                     self.release(Held { register, owner: Owner::Operand });
                 }
             }
-            Task::Bind(label) => self.code.bind(label),
-            Task::Else { end, otherwise } => {
+            Pending::Bind(label) => self.code.bind(label),
+            Pending::Else { end, otherwise } => {
                 self.code.jump(end);
                 self.code.bind(otherwise);
             }
-            Task::Loop { steps, condition, body, test } => {
+            Pending::Loop { steps, condition, body, test } => {
                 self.effects(steps);
                 self.code.bind(test);
                 self.jump_if(condition, true, body);
@@ -123,8 +123,8 @@ impl FunctionCompiler<'_> {
         }
     }
 
-    /// A statement; those in it are left as tasks, the first one uppermost.
-    fn statement(&mut self, id: StmtId, tasks: &mut Vec<Task>) {
+    /// A statement; those in it are left for later, the first one uppermost.
+    fn statement(&mut self, id: StmtId, pending: &mut Vec<Pending>) {
         let stmt = *self.unit.script().stmt(id);
         self.at(stmt.span);
         match stmt.kind {
@@ -132,32 +132,32 @@ impl FunctionCompiler<'_> {
             StmtKind::Expr(value) => self.effect(value),
             StmtKind::Declare(variable) => self.local_variable(&variable),
             StmtKind::Block(list) => {
-                tasks.push(Task::EndScope(self.in_scope.len()));
-                tasks.push(Task::Statements { next: list.start, end: list.end });
+                pending.push(Pending::EndScope(self.in_scope.len()));
+                pending.push(Pending::Statements { next: list.start, end: list.end });
             }
             StmtKind::If { condition, then, otherwise } => {
                 let end = self.code.label();
-                tasks.push(Task::Bind(end));
+                pending.push(Pending::Bind(end));
                 match otherwise {
                     None => self.jump_if(condition, false, end),
                     Some(statement) => {
                         let otherwise = self.code.label();
                         self.jump_if(condition, false, otherwise);
-                        tasks.push(Task::Statement(statement));
-                        tasks.push(Task::Else { end, otherwise });
+                        pending.push(Pending::Statement(statement));
+                        pending.push(Pending::Else { end, otherwise });
                     }
                 }
-                tasks.push(Task::Statement(then));
+                pending.push(Pending::Statement(then));
             }
             StmtKind::While { condition, body } => {
-                self.begin_loop(ExprList::default(), condition, body, false, tasks);
+                self.begin_loop(ExprList::default(), condition, body, false, pending);
             }
             StmtKind::DoWhile { body, condition } => {
-                self.begin_loop(ExprList::default(), condition, body, true, tasks);
+                self.begin_loop(ExprList::default(), condition, body, true, pending);
             }
             StmtKind::For { start, condition, step, body } => {
                 self.effects(start);
-                self.begin_loop(step, condition, body, false, tasks);
+                self.begin_loop(step, condition, body, false, pending);
             }
             StmtKind::Return(value) => self.return_value(value),
             StmtKind::Jump(name) => {
@@ -186,15 +186,15 @@ impl FunctionCompiler<'_> {
         condition: ExprId,
         statement: StmtId,
         is_first_unconditional: bool,
-        tasks: &mut Vec<Task>,
+        pending: &mut Vec<Pending>,
     ) {
         let (body, test) = (self.code.label(), self.code.label());
         if !is_first_unconditional && !self.is_always_true(condition) {
             self.code.jump(test);
         }
         self.code.bind(body);
-        tasks.push(Task::Loop { steps, condition, body, test });
-        tasks.push(Task::Statement(statement));
+        pending.push(Pending::Loop { steps, condition, body, test });
+        pending.push(Pending::Statement(statement));
     }
 
     fn local_variable(&mut self, variable: &Declaration) {
@@ -218,7 +218,7 @@ impl FunctionCompiler<'_> {
 
     /// Evaluates an expression whose value is not used.
     fn effect(&mut self, value: ExprId) {
-        let value = self.unit.script().without_parens(value);
+        let value = self.unit.without_parens(value);
         self.unused = Some(value);
         let operand = self.expression(value, None);
         self.discard(operand);

@@ -1,9 +1,9 @@
-//! What all functions of a script share while they are compiled.
+//! Facts that all functions of a script share while they are compiled.
 
 use super::effects::Effects;
 use crate::check::{Analysis, Checked, SymbolId};
 use crate::constant;
-use crate::syntax::{ExprId, Global, Name, Script};
+use crate::syntax::{ExprId, ExprKind, Global, Name, Script};
 use crate::types::Type;
 use crate::{Dialect, Span};
 use script::builder::{FunctionId, GlobalRegister, StateId};
@@ -61,6 +61,16 @@ impl<'a> Unit<'a> {
     /// The type of a variable.
     pub(super) fn type_of_symbol(&self, symbol: SymbolId) -> Type {
         self.analysis.symbols[symbol.0 as usize].ty
+    }
+
+    /// The expression inside of parentheses. A constant keeps them: its value is known with them.
+    pub(super) fn without_parens(&self, mut id: ExprId) -> ExprId {
+        while !self.is_constant(id)
+            && let ExprKind::Paren(inner) = self.script().expr(id).kind
+        {
+            id = inner;
+        }
+        id
     }
 
     /// Types of the parameters of a function of the script.

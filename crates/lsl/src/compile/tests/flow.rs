@@ -9,6 +9,7 @@ fn branches_and_loops_run_as_often_as_they_should() {
         ("if (i != 1) s = \"a\"; else s = \"b\";", "b"),
         ("if (!(i == 1)) s = \"a\"; else if (!!i) s = \"b\"; else s = \"c\";", "b"),
         ("if (i == 2) s = \"a\";", ""),
+        ("(5); ((i)); -2; (1 + 2); [1]; ([1] + [2]); <1, 2, 3>; (PI); ((s = \"a\"));", "a"),
         ("if (TRUE) s = \"a\"; else s = \"b\";", "a"),
         ("if (FALSE) s = \"a\"; else s = \"b\";", "b"),
         ("while (i < 4) { s += (string)i; ++i; }", "123"),

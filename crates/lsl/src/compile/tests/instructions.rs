@@ -88,8 +88,8 @@ fn lists_grow_in_place() {
             "list g;",
             "if (g == []) g += 1;",
             &[
-                ClearReference,
                 GetReference,
+                ClearReference,
                 EqualList,
                 ClearReference,
                 JumpIfNot,
@@ -116,7 +116,7 @@ fn loops_have_one_jump_in_each_round() {
             "integer i; do ++i; while (i < 3);",
             &[LoadInteger, AddSmall, LoadInteger, LessInteger, JumpIf, Return],
         ),
-        ("while (TRUE) ;", &[Jump, Return]),
+        ("while (TRUE) ;", &[Jump]),
         ("integer i; for (i = 9; i; --i) ;", &[LoadInteger, LoadInteger, Jump, AddSmall, JumpIf, Return]),
         ("integer i; if (!i) ++i;", &[LoadInteger, JumpIf, AddSmall, Return]),
         ("integer i; if (i) ++i; else --i;", &[LoadInteger, JumpIfNot, AddSmall, Jump, AddSmall, Return]),
@@ -132,7 +132,7 @@ fn registers_are_used_again() {
     let program = compiled(&handler("", statements), Sl).program;
     let registers = &program.functions()[0].registers;
     let n_of = |kind| registers.iter().filter(|&&register| register == kind).count();
-    // A variable, and an operand that waits with one that is computed; a variable and an argument.
+    // A variable, an operand that waits, and another in computation; a variable and an argument.
     assert!(n_of(Kind::Integer) <= 4, "{registers:?}");
     assert_eq!(n_of(Kind::Text), 2, "{registers:?}");
 }

@@ -26,7 +26,7 @@ static FUNCTIONS: &[Signature] = &[
 
 pub(super) const DIALECTS: [Dialect; 2] = [Dialect::Sl, Dialect::Opensim];
 
-/// What a script has said.
+/// Words of a script.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Notes {
     pub(super) said: Vec<String>,
@@ -98,14 +98,14 @@ pub(super) fn run_by(instance: &mut Instance, notes: &mut Notes, fuel: u64) -> O
     panic!("a script without an end")
 }
 
-/// What a script says, and the error with which it stops.
+/// The words of a script, and the error with which it stops.
 pub(super) fn outcome(source: &str, dialect: Dialect) -> (Vec<String>, Option<Failure>) {
     let mut notes = Notes::default();
     let failure = run_by(&mut instance(source, dialect), &mut notes, 100_000);
     (notes.said, failure)
 }
 
-/// What a script says that ends without an error.
+/// The words of a script that ends without an error.
 pub(super) fn said(source: &str, dialect: Dialect) -> Vec<String> {
     let (said, failure) = outcome(source, dialect);
     assert_eq!(failure, None, "{source}");
