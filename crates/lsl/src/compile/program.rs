@@ -85,7 +85,7 @@ pub(super) fn build(
     builder.finish()
 }
 
-impl<'a> Builder<'a> {
+impl Builder<'_> {
     /// Checks the numbers that instructions have to name.
     fn has_room(&mut self) -> bool {
         let analysis = self.analysis;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | compilation and runs for tests | `run` |
 //! | order of evaluation | `order` |
+//! | values known at compile time | `folding` |
 //! | numbers, by dialect | `numbers` |
 //! | strings, keys, lists, conditions | `values` |
 //! | statements | `flow` |
@@ -13,6 +14,7 @@
 
 mod bounds;
 mod flow;
+mod folding;
 mod instructions;
 mod numbers;
 mod order;
