@@ -96,15 +96,7 @@ impl<'a> Folder<'a> {
                 self.take(right);
                 Some(value)
             }
-            ExprKind::Cast(to, inner) => {
-                let value = match (self.get(inner)?, to) {
-                    (Value::Integer(value), Type::Float) => Value::Float(f64::from(*value)),
-                    _ if self.analysis.types[inner.0 as usize] == Some(to) => return self.take(inner),
-                    _ => return None,
-                };
-                self.take(inner);
-                Some(value)
-            }
+            ExprKind::Cast(to, inner) => self.cast(inner, to),
             ExprKind::List(list) => self.list(list),
             ExprKind::Vector(parts) => self.parts(parts).map(Value::Vector),
             ExprKind::Rotation(parts) => self.parts(parts).map(Value::Rotation),
@@ -152,6 +144,16 @@ impl<'a> Folder<'a> {
         let value = self.calculator.binary(op, left, right);
         // The bits of a NaN differ between processors.
         value.filter(|value| !matches!(value, Value::Float(value) if value.is_nan()))
+    }
+
+    fn cast(&mut self, inner: ExprId, to: Type) -> Option<Value> {
+        let is_same = self.analysis.types[inner.0 as usize] == Some(to);
+        let float = match self.get(inner)? {
+            Value::Integer(value) if to == Type::Float => Some(Value::Float(f64::from(*value))),
+            _ => None,
+        };
+        let value = if is_same || float.is_some() { self.take(inner) } else { None };
+        float.or(value)
     }
 
     fn list(&mut self, list: ExprList) -> Option<Value> {
