@@ -35,23 +35,23 @@ fn global_variables_begin_with_their_values() {
 
 #[test]
 fn opensim_computes_values_of_global_variables_when_the_script_starts() {
-    const GLOBALS: &str = "integer twice(integer n) { changed = 9; return n * 2; }
+    const GLOBALS: &str = "integer twice(integer n) { altered = 9; return n * 2; }
         integer static = 1 + 2;
         integer called = llAbs(-3) + static;
         integer behind = called * 2;
-        integer changed = 5;
+        integer altered = 5;
         integer own = twice(behind);
         list l = [own, called] + \"x\";
         vector v = <1, 2, 3> * 2;";
     let source = format!(
         "{GLOBALS} default {{
-            state_entry() {{ llOwnerSay((string)([static, called, behind, changed, own, v] + l)); changed = 0; state other; }}
+            state_entry() {{ llOwnerSay((string)([static, called, behind, altered, own, v] + l)); altered = 0; state other; }}
         }}
         state other {{
             state_entry() {{ if (own) {{ own = 0; state back; }} }}
         }}
         state back {{
-            state_entry() {{ llOwnerSay((string)changed); state third; }}
+            state_entry() {{ llOwnerSay((string)altered); state third; }}
         }}
         state third {{ state_entry() {{ if (static == 3) {{ static = 4; state default; }} }} }}"
     );
