@@ -8,9 +8,9 @@ use crate::land::{EncodedLand, LandPatch};
 use crate::motion::full_motion;
 use crate::objects::{EncodedObject, FrameTime, ObjectEncoder};
 use glam::Vec3;
-use ids::{Epoch, Instant, LocalId, Tick};
+use ids::{Epoch, Instant, LocalId, SessionKey, Tick};
 use link::{
-    Animation, Appearance, Audience, Avatar, Change, Entity, Frame, GroundPatch, LandChange, Motion,
+    Animation, Appearance, Audience, Avatar, Change, Entity, Event, Frame, GroundPatch, LandChange, Motion,
     ObjectChange, SQUARE_M, Seat, SnapshotChunk,
 };
 use smallvec::SmallVec;
@@ -35,6 +35,8 @@ pub struct EncodedFrame {
     /// These changes are a whole snapshot: entities absent from it are removed.
     pub(crate) restarts: bool,
     pub(crate) changes: Vec<EncodedChange>,
+    /// Objects that sessions have made and want selected.
+    pub(crate) created: Vec<(SessionKey, LocalId)>,
     /// Changes of objects. Those of a snapshot begin with all pages.
     pub(crate) objects: Vec<EncodedObject>,
     /// Changes of the land. Those of a snapshot begin with all of it.
@@ -175,6 +177,7 @@ impl Encoder {
         out.dilation = frame.dilation;
         out.restarts = false;
         out.changes.clear();
+        out.created.clear();
         out.objects.clear();
         out.land.clear();
         let in_order = match self.expected {
@@ -194,6 +197,10 @@ impl Encoder {
         if self.resync.is_some() {
             return self.continue_resync(frame, out);
         }
+        out.created.extend(frame.events.iter().filter_map(|event| match event {
+            Event::ObjectCreated { session, id, is_selected: true, .. } => Some((*session, *id)),
+            _ => None,
+        }));
         for change in &frame.changes {
             self.encode_change(frame.tick, change, &mut out.changes);
         }

@@ -7,6 +7,7 @@
 //! Start with [`Replica`]; the choice of the nearest is in [`selection`].
 
 mod cells;
+mod created;
 mod dead_reckoning;
 mod encoder;
 pub mod land;

@@ -7,6 +7,7 @@
 //! [`Replica::objects`]. Parcels and edited ground are in [`Replica::land`].
 
 use crate::cells::{Cells, SlotIndex};
+use crate::created::CreatedObjects;
 use crate::dead_reckoning::BANDS;
 use crate::encoder::{AnimationMessage, EncodedChange, EncodedFrame, parent_of, shown_motion, terse_block};
 use crate::land::LandReplica;
@@ -134,6 +135,7 @@ pub struct Replica {
     cells: Cells,
     scenery: SceneryReplica,
     objects: ObjectReplica,
+    created: CreatedObjects,
     land: LandReplica,
     /// Avatars that have left since the beginning.
     removals: u64,
@@ -162,6 +164,7 @@ impl Replica {
             cells: Cells::new(size_m),
             scenery,
             objects: ObjectReplica::new(size_m),
+            created: CreatedObjects::default(),
             land: LandReplica::new(size_m as u32),
             removals: 0,
             stirred: false,
@@ -211,6 +214,12 @@ impl Replica {
     #[must_use]
     pub const fn objects(&self) -> &ObjectReplica {
         &self.objects
+    }
+
+    /// True for an object that a session has made in the last ten seconds and wants selected, as far as it is among the newest 256 of the world.
+    #[must_use]
+    pub fn is_created_by(&self, session: SessionKey, id: LocalId) -> bool {
+        self.created.has(session, id)
     }
 
     /// Land of the world; `None` if it is not built on.
@@ -280,6 +289,7 @@ impl Replica {
         if frame.restarts {
             self.objects.remove_absent(&frame.objects);
         }
+        self.created.apply(frame.tick, &frame.created);
         for change in &frame.objects {
             self.objects.apply(frame.tick.0 as u32, change);
         }

@@ -23,7 +23,7 @@ use crate::shard::{CircuitAddress, Outbox, Shard};
 use grid::asset_sources::AssetSources;
 use ids::{AgentId, Incarnation, Instant, Uuid, WorldId};
 use keeper::Wardrobe;
-use link::{Action, Command, EntryRefusal, TravelOrder};
+use link::{Action, Command, EntryRefusal, Event, TravelOrder};
 use region::Region;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -90,6 +90,9 @@ pub(crate) struct Node {
     /// True if shards have all due turns; otherwise two in fifteen steps, in which three are due with 130 to 256 avatars, so that they
     /// miss a third.
     pub(crate) keeps_up: bool,
+    /// True if events of worlds reach shards later than their frames: [`Node::release_events`].
+    pub(crate) holds_events: bool,
+    held_events: Vec<(WorldId, Vec<Event>)>,
     regions: Vec<Region>,
     /// Commands that a world panics of.
     poison: fn(&Action) -> bool,

@@ -178,6 +178,8 @@ impl Node {
             lag_ticks: 0,
             lagging: VecDeque::new(),
             keeps_up: true,
+            holds_events: false,
+            held_events: Vec::new(),
             poison: |_| false,
             poisoned: 0,
             regions,

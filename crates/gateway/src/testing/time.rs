@@ -107,6 +107,14 @@ impl Node {
         }
     }
 
+    /// Sends the events that were held, and holds none any more.
+    pub(crate) fn release_events(&mut self) {
+        self.holds_events = false;
+        for (world, events) in std::mem::take(&mut self.held_events) {
+            self.send_events(world, events);
+        }
+    }
+
     fn hand_mail(&mut self, shard: usize, mail: ToShard) {
         self.shards[shard].handle(self.now, mail, &mut self.out);
         self.deliver_down();

@@ -132,8 +132,11 @@ impl Node {
                 self.panic(PlaceId(index as u16));
             }
             let events = self.regions[index].step(self.now, tick);
-            if !events.is_empty() {
-                self.send_events(self.regions[index].scene.world, events);
+            let world = self.regions[index].scene.world;
+            if self.holds_events {
+                self.held_events.push((world, events));
+            } else if !events.is_empty() {
+                self.send_events(world, events);
             }
             let news = self.regions[index].disk.as_mut().map(RegionDisk::take_news);
             let DiskNews { items, ended } = news.unwrap_or_default();
@@ -141,7 +144,6 @@ impl Node {
             for (circuit, end, answer) in ended {
                 self.end_world_order(circuit, end, &answer);
             }
-            let world = self.regions[index].scene.world;
             while let Some(news) =
                 self.regions[index].disk.as_mut().and_then(|disk| disk.keeper().poll_worn())
             {

@@ -257,7 +257,9 @@ impl Turn<'_> {
         self.body.clear();
         let entry = self.replica.objects().get(id).expect("chosen from it in this turn");
         let mut flags = entry.flags_for(self.client.ticket.agent);
-        if self.client.created.contains(&id) {
+        let is_created = self.client.created.contains(&id)
+            || !self.client.objects.sent.knows(id) && self.replica.is_created_by(self.client.session(), id);
+        if is_created {
             flags |= CREATE_SELECTED;
         }
         match form {

@@ -119,6 +119,20 @@ fn a_made_prim_is_seen_by_all_and_selected_by_its_maker() {
 }
 
 #[test]
+fn the_first_update_of_a_made_prim_selects_it_even_before_its_event() {
+    let (mut node, ada, bea) = node_of_two();
+    node.holds_events = true;
+    let (id, object) = make(&mut node, ada, PLACE);
+    let flags = |node: &Node, client: usize| node.clients[client].prims[&id].flags & CREATE_SELECTED;
+    assert_eq!((flags(&node, ada), flags(&node, bea)), (CREATE_SELECTED, 0));
+    assert_eq!(name_of(&node.clients[ada], object), None, "its properties come with the event");
+    node.release_events();
+    node.run_ms(500);
+    assert_eq!((flags(&node, ada), flags(&node, bea)), (CREATE_SELECTED, 0));
+    assert_eq!(name_of(&node.clients[ada], object).as_deref(), Some("Primitive"));
+}
+
+#[test]
 fn a_selected_prim_is_no_longer_new() {
     let (mut node, ada, _) = node_of_two();
     let (id, _) = make(&mut node, ada, PLACE);
