@@ -1,7 +1,7 @@
 //! Objects that sessions have just made and want selected.
 //!
 //! A client recognises an object of its own by a flag in the *first* update of it. The event that names the object reaches a shard behind the frame that has it, so that a turn
-//! between the two would send the object without the flag. Therefore the frame's events are read here, and the replica knows the makers of its newest objects.
+//! between the two would send the object without the flag. Therefore the encoder reads the frame's events, and the replica knows the makers of its newest objects.
 
 use ids::{LocalId, SessionKey, Tick};
 use std::collections::VecDeque;
