@@ -133,19 +133,16 @@ impl ThingAudit<'_> {
     }
 
     /// Difference between a find and its expected properties. A request about it without an answer may have changed any of them.
-    fn difference(
-        &self,
-        find: &CargoFind,
-        expected: &Expectation,
-        pending: &[&Deed],
-    ) -> Option<&'static str> {
+    fn difference(&self, find: &CargoFind, expected: &Expectation, pending: &[&Deed]) -> Option<String> {
         // Of a recipe that its owner must not copy clients are not shown the asset.
         let asset = find.asset.filter(|asset| !asset.is_nil());
         if let Some((content, asset)) = expected.content.zip(asset) {
             let mut allowed = pending.iter().filter_map(|deed| deed.expected.content).chain([content]);
             match self.census.assets.get(&asset).copied().flatten() {
-                None => return Some("has no content"),
-                Some(found) if !allowed.any(|one| one == found) => return Some("has other content"),
+                None => return Some("has no content".to_owned()),
+                Some(found) if !allowed.any(|one| one == found) => {
+                    return Some("has other content".to_owned());
+                }
                 Some(_) => {}
             }
         }
@@ -153,10 +150,10 @@ impl ThingAudit<'_> {
             return None;
         }
         if expected.folder.is_some_and(|folder| find.folder != Some(folder)) {
-            return Some("is in another folder");
+            return Some("is in another folder".to_owned());
         }
-        let is_renamed = expected.revision.is_some_and(|revision| find.revision != revision);
-        is_renamed.then_some("has another name")
+        let named = expected.revision.filter(|revision| find.revision != *revision)?;
+        Some(format!("has the name of revision {}, not of {named}", find.revision))
     }
 }
 
