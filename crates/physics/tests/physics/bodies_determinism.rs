@@ -62,6 +62,24 @@ fn two_instances_have_equal_bytes_at_every_tick() {
 }
 
 #[test]
+fn instances_on_threads_of_their_own_have_equal_bytes() {
+    let play = || {
+        let mut stage = scene();
+        for tick in 0..120 {
+            interfere(&mut stage, tick);
+            stage.step(TICK);
+        }
+        stage.dynamics.save()
+    };
+    let states: Vec<Vec<u8>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(play)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let here = play();
+    assert!(states.iter().all(|state| *state == here));
+}
+
+#[test]
 fn a_restored_state_continues_bit_by_bit() {
     for before in [1, 17, 40, 90] {
         let mut one = scene();

@@ -1,11 +1,13 @@
 //! The simulator runs itself: equal runs of equal scenarios, nothing impossible meanwhile, and all defects found. One program, since each links all of the server.
 
 mod asset_workers;
+mod body_workers;
 mod crowd;
 mod determinism;
 mod faults;
 mod instances;
 mod moves;
+mod pooled;
 mod recording;
 mod site;
 mod workers;
