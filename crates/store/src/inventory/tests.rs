@@ -1,5 +1,7 @@
 //! Reads of inventories, and rows for the tests of others.
 
+mod large;
+
 use super::*;
 use crate::account::tests::{create, new_account};
 use crate::engine::Value;
@@ -108,6 +110,9 @@ pub(crate) fn assert_indexed(sql: Sql, n_parameters: usize) {
 fn sqlite_reads_a_folder_by_an_index() {
     assert_indexed(FOLDERS_IN, 3);
     assert_indexed(ITEMS_IN, 3);
+    for sql in [FOLDER, ITEM, HAS_FOLDER, HAS_ITEM] {
+        assert_indexed(sql, 2);
+    }
 }
 
 /// The statement that the foreign key of items makes for a removed folder.
