@@ -108,13 +108,13 @@ pub fn folder_messages(
     folders: bool,
     items: bool,
 ) -> Result<Option<Vec<Message>>, StoreError> {
-    let own = InventoryTree::Agent(store, agent).content(id)?.map(|content| (agent.0, content));
-    let library = || Ok(InventoryTree::Library.content(id)?.map(|content| (LIBRARY_OWNER, content)));
+    let content = |tree: InventoryTree<'_>| tree.content(id, FOLDER_ROWS_MAX);
+    let own = content(InventoryTree::Agent(store, agent))?.map(|content| (agent.0, content));
+    let library = || Ok(content(InventoryTree::Library)?.map(|content| (LIBRARY_OWNER, content)));
     let found = own.map_or_else(library, |own| Ok(Some(own)))?;
-    let Some((owner, mut content)) = found else { return Ok(None) };
-    content.folders.truncate(FOLDER_ROWS_MAX);
-    content.items.truncate(FOLDER_ROWS_MAX - content.folders.len());
-    let Content { version, folders: held_folders, items: held_items } = content;
+    let Some((owner, Content { version, folders: held_folders, items: held_items })) = found else {
+        return Ok(None);
+    };
     let agent_data = InventoryDescendentsAgentData {
         agent_id: agent.0,
         folder_id: id,
@@ -225,7 +225,7 @@ fn checksum(row: &InventoryDescendentsItemData) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inventory::tests::store_with_ada;
+    use crate::inventory::tests::{store_with_a_large_folder, store_with_ada};
     use crate::inventory::{FolderType, LIBRARY_ROOT, library_items};
 
     fn folder(store: &Store, agent: AgentId, id: Uuid) -> Option<Vec<InventoryDescendents>> {
@@ -256,6 +256,21 @@ mod tests {
         let parts = folder(&store, ada, outfit).unwrap();
         assert_eq!(parts.iter().map(|part| part.item_data.len()).sum::<usize>(), 4);
         assert!(parts.iter().all(|part| part.folder_data[0].folder_id.is_nil()));
+    }
+
+    #[test]
+    fn a_folder_beyond_the_bounds_is_cut() {
+        let (store, ada, large) = store_with_a_large_folder(2 * FOLDER_ROWS_MAX);
+        let parts = folder(&store, ada, large).unwrap();
+        let n_folders: usize = parts.iter().map(|part| n_there(&part.folder_data, |row| row.folder_id)).sum();
+        let n_items: usize = parts.iter().map(|part| n_there(&part.item_data, |row| row.item_id)).sum();
+        assert_eq!([n_folders, n_items], [5, FOLDER_ROWS_MAX - 5]);
+        assert!(parts.iter().all(|part| part.agent_data.descendents as usize == FOLDER_ROWS_MAX));
+    }
+
+    /// Rows that stand for a folder or an item.
+    fn n_there<T>(rows: &[T], id: impl Fn(&T) -> Uuid) -> usize {
+        rows.iter().filter(|row| !id(row).is_nil()).count()
     }
 
     #[test]

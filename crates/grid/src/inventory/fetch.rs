@@ -16,8 +16,8 @@ pub const FOLDERS_MAX: usize = 256;
 /// Items answered in one reply of [`items`]; the others are left out, and are asked for again.
 pub const ITEMS_MAX: usize = 512;
 
-/// Rows (folders and items) in one reply, each some 3 KB of memory while it is written. Folders that no longer fit
-/// come back as bad, and a folder that alone is larger is cut.
+/// Rows (folders and items) of a folder in a reply, each some 3 KB of memory while it is written; a larger folder is cut, its folders first. Once a reply has as many,
+/// further folders come back as bad, so that it has fewer than twice as many in all.
 pub const ROWS_MAX: usize = 10_000;
 
 /// Inventory to read.
@@ -44,8 +44,8 @@ impl InventoryTree<'_> {
         }
     }
 
-    /// Content of a folder; `None` without such a folder. The nil id stands for the parent of the root; some viewers request it.
-    pub(super) fn content(self, id: Uuid) -> Result<Option<Content>, StoreError> {
+    /// Content of a folder, `rows_max` folders and items at most; `None` without such a folder. The nil id stands for the parent of the root; some viewers request it.
+    pub(super) fn content(self, id: Uuid, rows_max: usize) -> Result<Option<Content>, StoreError> {
         let version = match self {
             _ if id.is_nil() => 0,
             Self::Agent(store, agent) => match store.folder(agent, id)? {
@@ -57,19 +57,23 @@ impl InventoryTree<'_> {
                 None => return Ok(None),
             },
         };
-        let max = ROWS_MAX as u32;
-        Ok(Some(match self {
-            Self::Agent(store, agent) => Content {
-                version,
-                folders: store.folders_in(agent, id, max)?,
-                items: store.items_in(agent, id, max)?,
-            },
-            Self::Library => Content {
-                version,
-                folders: library_folders().iter().filter(|folder| folder.parent == id).cloned().collect(),
-                items: library_items().iter().filter(|item| item.folder == id).cloned().collect(),
-            },
-        }))
+        let folders: Vec<Folder> = match self {
+            Self::Agent(store, agent) => store.folders_in(agent, id, rows_max as u32)?,
+            Self::Library => library_folders()
+                .iter()
+                .filter(|folder| folder.parent == id)
+                .take(rows_max)
+                .cloned()
+                .collect(),
+        };
+        let items_max = rows_max - folders.len();
+        let items = match self {
+            Self::Agent(store, agent) => store.items_in(agent, id, items_max as u32)?,
+            Self::Library => {
+                library_items().iter().filter(|item| item.folder == id).take(items_max).cloned().collect()
+            }
+        };
+        Ok(Some(Content { version, folders, items }))
     }
 
     pub(super) fn item(self, id: Uuid) -> Result<Option<Item>, StoreError> {
@@ -94,7 +98,7 @@ pub fn descendents(tree: InventoryTree<'_>, request: &Llsd) -> Result<Llsd, Stor
             bad.push(bad_folder(id, "Too much for one reply"));
             continue;
         }
-        let Some(content) = tree.content(id)? else {
+        let Some(content) = tree.content(id, ROWS_MAX)? else {
             bad.push(bad_folder(id, "Unknown"));
             continue;
         };
@@ -201,7 +205,7 @@ fn item_row(owner: Uuid, item: &Item) -> Llsd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inventory::tests::{create, store_with_ada};
+    use crate::inventory::tests::{create, store_with_a_large_folder, store_with_ada};
     use crate::inventory::{FolderType, LIBRARY_ROOT, LIBRARY_VERSION};
     use wire::llsd::xml;
 
@@ -364,5 +368,26 @@ mod tests {
         assert_eq!(reply.get("bad_folders").as_array().len(), 3);
         let reply = descendents(InventoryTree::Agent(&store, ada), &Llsd::from("nonsense")).unwrap();
         assert_eq!(reply, Llsd::map([("folders", Llsd::Array(Vec::new()))]));
+    }
+
+    #[test]
+    fn a_folder_beyond_the_bounds_is_cut_and_a_reply_has_an_end() {
+        let (store, ada, large) = store_with_a_large_folder(ROWS_MAX);
+        let root = store.folders(ada).unwrap()[0].id;
+        let asked = ask_folders([root, large, large, root]);
+        let reply = descendents(InventoryTree::Agent(&store, ada), &asked).unwrap();
+        let [small, cut] = reply.get("folders").as_array() else { panic!("two folders") };
+        assert_eq!(small.get("categories").as_array().len(), 20);
+        let rows = ["categories", "items"].map(|key| cut.get(key).as_array().len());
+        assert_eq!(rows, [5, ROWS_MAX - 5]);
+        assert_eq!(
+            cut.get("descendents").as_i32(),
+            Some(ROWS_MAX as i32),
+            "as many as there are in the reply"
+        );
+        let bad = reply.get("bad_folders").as_array().iter().map(|bad| bad.get("folder_id").as_uuid());
+        assert_eq!(bad.collect::<Vec<_>>(), [Some(large), Some(root)]);
+        let length = xml::encode(&reply).len();
+        assert!(length < 3_000 * ROWS_MAX, "{length} bytes");
     }
 }

@@ -161,6 +161,30 @@ pub(crate) mod tests {
         (store, agent)
     }
 
+    /// The same, and a folder of hers with this number of items and five folders.
+    pub(crate) fn store_with_a_large_folder(n_items: usize) -> (Store, AgentId, Uuid) {
+        let store = Store::open_in_memory().unwrap();
+        let agent = AgentId(Uuid::from_u128(0xA));
+        let Skeleton { mut folders, mut items } = counted_skeleton(agent);
+        let objects = folders.iter().find(|folder| folder.type_default == FolderType::OBJECTS).unwrap().id;
+        let id = |n: usize| Uuid::from_u128(0x10_0000 + n as u128);
+        folders.extend((0..5).map(|n| folder(id(n), objects, -1, &format!("Box {n}"))));
+        let item = items[0].clone();
+        let further = (0..n_items).map(|n| Item { id: id(n), folder: objects, ..item.clone() });
+        items.extend(further);
+        let new = NewAccount {
+            agent,
+            first: "Ada".into(),
+            last: "Lovelace".into(),
+            password_hash: PasswordHash(String::new()),
+            created_s: 0,
+            folders,
+            items,
+        };
+        store.create_account(&new).unwrap();
+        (store, agent, objects)
+    }
+
     pub(crate) fn create(store: &Store, agent: AgentId, first: &str, last: &str) {
         let Skeleton { folders, items } = counted_skeleton(agent);
         let new = NewAccount {
