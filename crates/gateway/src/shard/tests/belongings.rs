@@ -1,6 +1,8 @@
 //! Things of two users through random requests, with datagrams that get lost, requests that come twice, panics of the world, logins, and servers that are killed.
 //! The law, whenever nothing is under way: a thing that may not be copied is in one place, and an item that a client has been shown is in its inventory.
 
+mod sabotage;
+
 use super::viewer_cache::Dice;
 use crate::testing::{DiskRows, FOLDER, HARBOUR, Node, OFFLINE_BORN_S, Setup, agent};
 use glam::{Quat, Vec3};
@@ -241,21 +243,7 @@ impl Run {
     /// A random request of a client.
     fn request(&mut self, who: usize, (agent_id, session_id): (Uuid, Uuid)) -> Option<Message> {
         Some(match self.dice.below(100) {
-            0..8 => {
-                let number = self.next_id().as_u128() as u32;
-                let name = to_wire(&format!("Note {number}"), VARIABLE1_MAX);
-                let inventory_block = CreateInventoryItemInventoryBlock {
-                    callback_id: number,
-                    folder_id: folder_of(who),
-                    next_owner_mask: 0x0008_E000,
-                    r#type: NOTECARD,
-                    inv_type: NOTECARD,
-                    name,
-                    ..CreateInventoryItemInventoryBlock::default()
-                };
-                let agent_data = CreateInventoryItemAgentData { agent_id, session_id };
-                CreateInventoryItem { agent_data, inventory_block }.into()
-            }
+            0..8 => self.new_note(who, (agent_id, session_id)),
             8..12 => {
                 let item = self.an_item(who, |item| item.asset_type == NOTECARD)?;
                 let row = CopyInventoryItemInventoryData {
@@ -336,6 +324,22 @@ impl Run {
             // The request comes again, as that of a client that has lost its reply.
             _ => self.last[who].clone()?,
         })
+    }
+
+    fn new_note(&mut self, who: usize, (agent_id, session_id): (Uuid, Uuid)) -> Message {
+        let number = self.next_id().as_u128() as u32;
+        let name = to_wire(&format!("Note {number}"), VARIABLE1_MAX);
+        let inventory_block = CreateInventoryItemInventoryBlock {
+            callback_id: number,
+            folder_id: folder_of(who),
+            next_owner_mask: 0x0008_E000,
+            r#type: NOTECARD,
+            inv_type: NOTECARD,
+            name,
+            ..CreateInventoryItemInventoryBlock::default()
+        };
+        let agent_data = CreateInventoryItemAgentData { agent_id, session_id };
+        CreateInventoryItem { agent_data, inventory_block }.into()
     }
 
     fn derez(
