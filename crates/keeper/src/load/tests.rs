@@ -173,6 +173,34 @@ fn damaged_rows_are_set_aside_with_the_save_of_what_is_left() {
 }
 
 #[test]
+fn bodies_of_a_mebibyte_are_set_aside_and_the_others_are_there() {
+    let store = Store::open_in_memory().expect("memory");
+    let mut values = linkset();
+    // One has nothing of a prim behind its head, the other one has more behind its end.
+    for (n, kept_bytes) in [(3, 8), (400, usize::MAX)] {
+        let body = values.get_mut(&kept(n)).expect("a prim").0.as_mut().expect("its body");
+        body.truncate(kept_bytes);
+        body.resize(1 << 20, 0xFF);
+    }
+    let StoredRegion { bodies, states, .. } = stored(&values);
+    let row = row(&RegionState::default());
+    let damaged = RegionChanges { row, bodies, states, ..RegionChanges::default() };
+    store.save_region(REGION, &damaged).expect("memory");
+
+    let (mut keeper, region) = begun(&store);
+    let named: Vec<LocalId> = region.damaged.iter().map(|object| object.id).collect();
+    assert_eq!(named, [kept(3), kept(400)]);
+    let there = region.objects.pages.iter().flat_map(ObjectPage::prims).map(|(id, ..)| id);
+    assert_eq!(there.collect::<Vec<_>>(), [kept(1), kept(2)]);
+    let batch = keeper.poll_batch(Instant::ZERO).expect("an ordered one");
+    let bodies = batch.changes.aside.iter().filter(|row| row.damage.part == ObjectPart::Body);
+    assert_eq!(bodies.map(|row| row.damage.object).collect::<Vec<_>>(), named);
+    store.save_region(REGION, &batch.changes).expect("memory");
+    let (_, last) = begun(&store);
+    assert_eq!((last.damaged, last.objects.pages), (vec![], region.objects.pages));
+}
+
+#[test]
 fn rows_that_the_store_found_damaged_are_set_aside_whatever_they_hold() {
     let damage = |part, object| ObjectDamage { region: REGION, object, part, why: "its checksum".into() };
     let damages = vec![damage(ObjectPart::Region, LocalId(0)), damage(ObjectPart::State, kept(400))];
