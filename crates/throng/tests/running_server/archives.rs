@@ -114,6 +114,35 @@ fn an_archive_of_every_version_is_saved_as_it_was_loaded() {
     fails(&run(&server, &["oar", "save", text_of(&file), "--region", "Harbour"]), 1, "cannot make");
 }
 
+/// Counts and lists of an archive's check.
+fn counts(file: &Path) -> [Value; 7] {
+    let checked = throng().args(["oar", "check", "--json"]).arg(file).output().unwrap();
+    let checked: Value = serde_json::from_slice(&checked.stdout).unwrap();
+    ["objects", "prims", "scripts", "assets", "missing", "damaged", "unreadable"]
+        .map(|key| checked[key].clone())
+}
+
+#[test]
+fn an_archive_that_was_saved_is_loaded_and_saved_again_with_equal_counts() {
+    let server = Server::start_with(CONFIG);
+    let (owner, _) = account(&server);
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["first", "second", "third"].map(|name| folder.path().join(format!("{name}.oar")));
+    write_oar(&files[0], &Sample { version: (0, 8), owner: &owner, n_objects: 5, first: 0x100 });
+    assert_eq!(counts(&files[0])[..2], [json!(5), json!(10)]);
+    for pair in files.windows(2) {
+        let words = ["oar", "load", text_of(&pair[0]), "--region", "Harbour", "--keep-ids", "--json"];
+        let loaded = json_of(&run(&server, &words));
+        assert_eq!((&loaded["prims"], &loaded["loads"]), (&json!(10), &json!("all")), "{loaded}");
+        let words = ["oar", "save", text_of(&pair[1]), "--region", "Harbour", "--json"];
+        json_of(&run(&server, &words));
+        assert_eq!(counts(&pair[1]), counts(&pair[0]));
+        for difference in differences(&pair[0], &pair[1]) {
+            assert!(difference["path"].as_str().unwrap().starts_with("archive.xml"), "{difference}");
+        }
+    }
+}
+
 #[test]
 fn merging_adds_moves_and_replaces() {
     let server = Server::start_with(CONFIG);
