@@ -17,6 +17,9 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
+/// The digits of Base64, by value.
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 /// The longest text of `llBase64ToInteger`.
 const INTEGER_CHARS_MAX: usize = 8;
 
@@ -150,6 +153,27 @@ pub fn xor_base64(text: &Text, other: &Text) -> Text {
     }
     let bytes = decoded(text.as_str()).into_iter().zip(key.iter().cycle());
     STANDARD.encode(bytes.map(|(byte, key)| byte ^ key).collect::<Vec<_>>()).into()
+}
+
+/// `llXorBase64Strings`: the digits of one text, each with one of another, which is repeated. The `=` at the end of the first remain.
+#[must_use]
+pub fn xor_base64_digits(text: &Text, other: &Text) -> Text {
+    let padding = text.as_str().len() - text.as_str().trim_end_matches('=').len();
+    let (values, key) = (digits(text.as_str()), digits(other.as_str()));
+    if key.is_empty() {
+        return text.clone();
+    }
+    let values = values.iter().zip(key.iter().cycle());
+    let mut result: String =
+        values.map(|(value, key)| char::from(DIGITS[usize::from(value ^ key)])).collect();
+    result.extend(std::iter::repeat_n('=', padding));
+    result.into()
+}
+
+/// The values of the longest beginning that is Base64.
+fn digits(text: &str) -> Vec<u8> {
+    let value = |byte: u8| DIGITS.iter().position(|&digit| digit == byte).map(|value| value as u8);
+    text.bytes().map_while(value).collect()
 }
 
 /// The bytes of the longest beginning that is Base64.

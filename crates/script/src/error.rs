@@ -17,4 +17,10 @@ pub enum RunError {
     /// A function of the library has failed: a fault of the server, not of the script.
     #[error("Library function failed")]
     LibraryFault,
+    /// A regular expression that is none, or would take too long.
+    #[error("Regular expression is invalid or too large")]
+    Pattern,
+    /// A function that the world does not allow to the script's owner.
+    #[error("Function is not allowed")]
+    NotAllowed,
 }

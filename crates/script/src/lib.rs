@@ -11,9 +11,10 @@
 //! | operators | [`arith`] |
 //! | casts | [`convert`] |
 //! | functions of numbers | [`math`] |
-//! | functions of strings | [`text`], [`encoding`], [`hash`] |
+//! | functions of strings | [`text`], [`encoding`], [`hash`], [`pattern`] |
 //! | functions of lists | [`list`], [`list_order`], [`list_text`] |
 //! | functions of JSON | [`json`], [`json_build`] |
+//! | functions that only OpenSimulator has | [`opensim_numbers`], [`opensim_text`], [`opensim_list`] |
 //! | programs: what they consist of, their construction, check and bytes | [`program`], [`instruction`], [`builder`], [`verify`], `program_bytes` |
 //! | registers and values outside of a heap | [`kind`], `cell` |
 //! | functions that programs call | [`library`], [`call`], [`host`] |
@@ -62,6 +63,10 @@ pub mod list_order;
 pub mod list_text;
 pub mod math;
 pub mod migrate;
+pub mod opensim_list;
+pub mod opensim_numbers;
+pub mod opensim_text;
+pub mod pattern;
 pub mod program;
 mod program_bytes;
 pub mod queue;
