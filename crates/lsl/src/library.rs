@@ -1,17 +1,16 @@
-//! Functions, events and constants of the language, with their types: the tables in `library/*.txt`.
+//! Functions, events and constants of the language, with their types: functions from [`script::table`], the others from the tables in `library/*.txt`.
 
 use crate::Dialect;
 use crate::lexer;
 use crate::types::Type;
+use script::Kind;
+use script::table::{self, Service};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Energy of a call unless the table says otherwise.
-const ENERGY: f32 = 10.0;
-
 static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
     let mut library = Library::default();
-    lines(include_str!("library/functions.txt")).for_each(|line| library.add_function(line));
+    table::functions().iter().for_each(|function| library.add_function(function));
     lines(include_str!("library/events.txt")).for_each(|line| library.add_event(line));
     lines(include_str!("library/constants.txt")).for_each(|line| library.add_constant(line));
     library
@@ -35,18 +34,18 @@ pub struct LibraryFunction {
     pub returns: Type,
     /// Its parameters.
     pub parameters: Vec<LibraryParameter>,
-    /// Seconds for which the script sleeps in a call.
-    pub delay_s: f32,
-    /// Energy that the object needs for a call.
-    pub energy: f32,
-    /// Second Life advises against it; the function that stands in for it is `instead`.
-    pub is_deprecated: bool,
-    /// See [`Self::is_deprecated`].
-    pub instead: Option<&'static str>,
-    /// For administrators.
-    pub is_for_gods: bool,
+    /// Its line of the table: costs, needs, and what carries it out.
+    pub line: &'static table::Function,
     /// The only dialect that has it.
     pub dialect: Option<Dialect>,
+}
+
+impl LibraryFunction {
+    /// True if calls have an effect or a result, here or in a world.
+    #[must_use]
+    pub const fn is_served(&self) -> bool {
+        !matches!(self.line.service, Service::Later(_))
+    }
 }
 
 /// An event.
@@ -146,36 +145,24 @@ impl Library {
         &self.constants
     }
 
-    /// `TYPE NAME(TYPE NAME, …) FLAG…`.
-    fn add_function(&mut self, line: &'static str) {
-        let (head, parameters, flags) = split(line);
-        let (returns, name) = head.split_once(' ').unwrap_or_else(|| panic!("{line}: no type"));
-        let mut function = LibraryFunction {
-            name,
-            returns: type_of(returns),
-            parameters,
-            delay_s: 0.0,
-            energy: ENERGY,
-            is_deprecated: false,
-            instead: None,
-            is_for_gods: false,
-            dialect: None,
-        };
-        for flag in flags.split_whitespace() {
-            let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("{line}: {text} is no number"));
-            match flag.split_once('=') {
-                Some(("delay", seconds)) => function.delay_s = number(seconds),
-                Some(("energy", energy)) => function.energy = number(energy),
-                Some(("deprecated", instead)) => {
-                    (function.is_deprecated, function.instead) = (true, Some(instead));
-                }
-                None if flag == "deprecated" => function.is_deprecated = true,
-                None if flag == "god" => function.is_for_gods = true,
-                _ => function.dialect = Some(dialect_of(flag)),
-            }
-        }
+    fn add_function(&mut self, line: &'static table::Function) {
+        let name = line.name();
+        let kinds = line.signature.parameters.iter();
+        let parameters = line.parameters.iter().zip(kinds);
+        let dialect = line.only.map(|only| match only {
+            script::Dialect::Sl => Dialect::Sl,
+            script::Dialect::OpenSim => Dialect::Opensim,
+        });
         self.functions_by_name.entry(name).or_default().push(self.functions.len());
-        self.functions.push(function);
+        self.functions.push(LibraryFunction {
+            name,
+            returns: line.signature.result.map_or(Type::Void, type_of_kind),
+            parameters: parameters
+                .map(|(&name, &kind)| LibraryParameter { ty: type_of_kind(kind), name })
+                .collect(),
+            line,
+            dialect,
+        });
     }
 
     /// `NAME(TYPE NAME, …) FLAG…`.
@@ -224,6 +211,18 @@ fn split(line: &'static str) -> (&'static str, Vec<LibraryParameter>, &'static s
     (head, parameters.collect(), flags)
 }
 
+const fn type_of_kind(kind: Kind) -> Type {
+    match kind {
+        Kind::Integer => Type::Integer,
+        Kind::Float => Type::Float,
+        Kind::Text => Type::String,
+        Kind::Key => Type::Key,
+        Kind::List => Type::List,
+        Kind::Vector => Type::Vector,
+        Kind::Rotation => Type::Rotation,
+    }
+}
+
 fn type_of(word: &str) -> Type {
     match word {
         "integer" => Type::Integer,
@@ -233,7 +232,6 @@ fn type_of(word: &str) -> Type {
         "vector" => Type::Vector,
         "rotation" => Type::Rotation,
         "list" => Type::List,
-        "void" => Type::Void,
         _ => panic!("{word} is no type"),
     }
 }
@@ -322,9 +320,11 @@ mod tests {
         assert_eq!(value("ALL_SIDES"), ConstantValue::Integer(-1));
         assert_eq!(value("TRUE"), ConstantValue::Integer(1));
         let function = |name| library().function(name, Dialect::Sl).expect(name);
-        assert_eq!(function("llSetPrimitiveParams").delay_s, 0.2);
-        assert_eq!(function("llSound").instead, Some("llPlaySound"));
-        assert!(function("llCloud").is_deprecated && !function("llSay").is_deprecated);
-        assert!(function("llGodLikeRezObject").is_for_gods);
+        let types = |name| function(name).parameters.iter().map(|parameter| parameter.ty).collect::<Vec<_>>();
+        assert_eq!(types("llSay"), [Type::Integer, Type::String]);
+        assert_eq!(types("llSetText"), [Type::String, Type::Vector, Type::Float]);
+        assert_eq!((function("llSay").returns, function("llGetOwner").returns), (Type::Void, Type::Key));
+        assert_eq!(function("llSay").parameters[1].name, "msg");
+        assert!(function("llSay").is_served() && !function("llSetVehicleType").is_served());
     }
 }

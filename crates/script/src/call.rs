@@ -190,6 +190,11 @@ impl Call<'_> {
         self.spent = self.spent.saturating_add(fuel);
     }
 
+    /// Draws 64 bits.
+    pub const fn draw_bits(&mut self) -> u64 {
+        self.script.random.bits()
+    }
+
     /// Draws a number from 0 on and below 1.
     pub const fn draw_unit(&mut self) -> f64 {
         self.script.random.unit()

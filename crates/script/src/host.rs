@@ -3,13 +3,31 @@
 use crate::call::Call;
 use crate::error::RunError;
 use crate::kind::Value;
+use crate::table::{Function, Threat};
 
 /// The surroundings of a script. A world implements it for the time of a step.
 pub trait Host {
-    /// Calls a function, by its place in the list that [`Library::new`](crate::library::Library::new) was made of.
+    /// Calls a function, by its place in the list that [`Library::new`](crate::library::Library::new) or [`Library::whole`](crate::library::Library::whole)
+    /// was made of.
     ///
     /// It reads its arguments from `call`, has its effect, and answers. It never waits: what takes time is an event, later.
     fn call(&mut self, function: u16, call: &mut Call<'_>) -> Outcome;
+
+    /// Calls a function that is not served yet. It answers as the table says; a world also tells the script's owner, and sends the event of the refusal
+    /// if there is one.
+    fn refuse(&mut self, function: &'static Function, _call: &mut Call<'_>) -> Outcome {
+        Outcome::Done(function.answer.clone())
+    }
+
+    /// True if the script may call a function of values that has a danger. A world asks its configuration, and the script's owner.
+    fn allows(&self, function: &'static Function) -> bool {
+        function.threat <= Threat::ALLOWED
+    }
+
+    /// Ticks for which the script sleeps in a function of values with a delay. A world multiplies the delay by its factor.
+    fn delay(&self, _function: &'static Function) -> u64 {
+        0
+    }
 
     /// The script changes its state: listens, sensors and targets end.
     fn end_state(&mut self);
@@ -42,3 +60,6 @@ impl Outcome {
         Self::Done(Some(value.into()))
     }
 }
+
+#[cfg(test)]
+mod tests;

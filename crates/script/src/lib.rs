@@ -17,7 +17,7 @@
 //! | functions that only OpenSimulator has | [`opensim_numbers`], [`opensim_text`], [`opensim_list`] |
 //! | programs: what they consist of, their construction, check and bytes | [`program`], [`instruction`], [`builder`], [`verify`], `program_bytes` |
 //! | registers and values outside of a heap | [`kind`], `cell` |
-//! | functions that programs call | [`library`], [`call`], [`host`] |
+//! | functions that programs call: all of them, those of values, a call, the world | [`table`], [`signature`], [`library`], [`call`], [`host`] |
 //! | the interpreter | [`vm`] |
 //! | a script: events, states, time, chance | [`instance`], [`event`], [`queue`], [`clock`], [`random`] |
 //! | a script as bytes, and in another program | [`state`], [`migrate`] |
@@ -72,9 +72,11 @@ mod program_bytes;
 pub mod queue;
 pub mod random;
 pub mod rotation;
+pub mod signature;
 pub mod state;
 pub mod string;
 mod sub_range;
+pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod text;

@@ -1,31 +1,27 @@
-//! Functions of the library that programs call: those of values, which need no world and are here, and those of the host.
+//! Functions of the library that programs call: those of values, which need no world and are here, those of the host, and those that are not served yet.
 //!
-//! A program names its functions with their kinds ([`Import`]); a [`Library`] resolves them when the program is read. So a program of another build
-//! finds its functions, or is refused by name.
+//! Kinds and fuel are those of the [`table`]. The modules bind its pure functions by name to what carries them out. A program names its functions with
+//! their kinds ([`Import`]); a [`Library`] resolves them when the program is read. So a program of another build finds its functions, or is refused by
+//! name.
 
 mod list;
 mod memory;
 mod numbers;
+mod opensim;
 mod text;
 
 use crate::call::Call;
 use crate::error::RunError;
 use crate::kind::{Kind, Value};
+pub use crate::signature::{Signature, Work};
+use crate::table::{self, Function, Service};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
-/// Name, types and fuel of a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signature {
-    /// Its name.
-    pub name: &'static str,
-    /// Kinds of its parameters.
-    pub parameters: &'static [Kind],
-    /// Kind of its result.
-    pub result: Option<Kind>,
-    /// Its fuel.
-    pub work: Work,
-}
+/// The function behind `print(x)`, which is no function of the [`table`]: a host may have it.
+pub static PRINT: Signature =
+    Signature { name: "print", parameters: &[Kind::Text], result: None, work: Work::Flat(10) };
 
 /// A function of the library that the program calls. Names, since numbers differ between builds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,40 +34,42 @@ pub struct Import {
     pub result: Option<Kind>,
 }
 
-/// Fuel of a function: 1 is about a nanosecond.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
-    /// The same for all arguments.
-    Flat(u32),
-    /// Grows with the logical memory of arguments and result.
-    Linear {
-        /// Without any.
-        base: u32,
-        /// For each 64 bytes.
-        per_64_bytes: u32,
-    },
-    /// Grows with the logical memory of the first reference among the arguments, times 1 + the number of elements of all lists behind it.
-    Product {
-        /// Without any.
-        base: u32,
-        /// For each 64 bytes.
-        per_64_bytes: u32,
-    },
-}
+/// The work of a function that needs nothing but values.
+type Run = fn(&mut Call<'_>) -> Result<Value, RunError>;
 
 /// A function that needs nothing but values.
 #[derive(Clone, Copy, Debug)]
 pub struct PureFunction {
-    /// Name, kinds and fuel.
-    pub signature: Signature,
-    pub(crate) run: fn(&mut Call<'_>) -> Result<Value, RunError>,
+    /// Its line of the table.
+    pub function: &'static Function,
+    pub(crate) run: Run,
+    /// Neither a delay nor a danger.
+    pub(crate) is_plain: bool,
 }
+
+/// A name of the table with what carries the function out.
+#[derive(Clone, Copy, Debug)]
+struct Binding {
+    name: &'static str,
+    run: Run,
+}
+
+static PURE: LazyLock<Vec<PureFunction>> = LazyLock::new(|| {
+    let bindings = [numbers::BINDINGS, text::BINDINGS, list::BINDINGS, memory::BINDINGS, opensim::BINDINGS];
+    let bindings = bindings.into_iter().flatten();
+    let functions = bindings.flat_map(|&Binding { name, run }| {
+        let forms = table::named(name).filter(|form| form.service == Service::Pure);
+        forms.map(move |function| PureFunction { function, run, is_plain: function.is_plain() })
+    });
+    functions.collect()
+});
 
 /// The function behind an import.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
     Pure(&'static PureFunction),
     Host(u16, &'static Signature),
+    Unserved(&'static Function),
 }
 
 /// An import with what each call of it needs.
@@ -98,8 +96,9 @@ impl From<Target> for Linked {
 impl Target {
     pub(crate) const fn signature(self) -> &'static Signature {
         match self {
-            Self::Pure(function) => &function.signature,
+            Self::Pure(pure) => &pure.function.signature,
             Self::Host(_, signature) => signature,
+            Self::Unserved(function) => &function.signature,
         }
     }
 }
@@ -124,6 +123,40 @@ impl Library {
         Self { by_name }
     }
 
+    /// All functions of the table, for a world: those of values, those that `host` names, called by their place in it, and all others, whose calls it
+    /// refuses ([`Host::refuse`](crate::host::Host::refuse)).
+    ///
+    /// # Panics
+    ///
+    /// If `host` names a function that is not in the table, and is not [`PRINT`].
+    #[must_use]
+    pub fn whole(host: &[&str]) -> Self {
+        let mut by_name: BTreeMap<&'static str, Vec<Target>> = BTreeMap::new();
+        for pure in pure_functions() {
+            by_name.entry(pure.function.name()).or_default().push(Target::Pure(pure));
+        }
+        for (number, &name) in (0..=u16::MAX).zip(host) {
+            let print = (name == PRINT.name).then_some(&PRINT);
+            let forms: Vec<_> = table::named(name).map(|form| &form.signature).chain(print).collect();
+            assert!(!forms.is_empty(), "{name} is no function");
+            for signature in forms {
+                by_name.entry(signature.name).or_default().push(Target::Host(number, signature));
+            }
+        }
+        let served: BTreeSet<&str> = by_name.keys().copied().collect();
+        for function in table::functions().iter().filter(|function| !served.contains(function.name())) {
+            by_name.entry(function.name()).or_default().push(Target::Unserved(function));
+        }
+        Self { by_name }
+    }
+
+    /// True if calls of a function have an effect or a result: it is served.
+    #[must_use]
+    pub fn serves(&self, name: &str) -> bool {
+        let targets = self.by_name.get(name);
+        targets.is_some_and(|targets| targets.iter().any(|target| !matches!(target, Target::Unserved(_))))
+    }
+
     /// The function of a name and of kinds.
     #[must_use]
     pub fn find(&self, name: &str, parameters: &[Kind]) -> Option<&'static Signature> {
@@ -141,17 +174,11 @@ impl Library {
 
 /// The functions that need nothing but values, the script's memory and its random numbers.
 pub fn pure_functions() -> impl Iterator<Item = &'static PureFunction> {
-    [numbers::FUNCTIONS, text::FUNCTIONS, list::FUNCTIONS, memory::FUNCTIONS].into_iter().flatten()
+    PURE.iter()
 }
 
-const fn pure(
-    name: &'static str,
-    parameters: &'static [Kind],
-    result: Kind,
-    work: Work,
-    run: fn(&mut Call<'_>) -> Result<Value, RunError>,
-) -> PureFunction {
-    PureFunction { signature: Signature { name, parameters, result: Some(result), work }, run }
+const fn bind(name: &'static str, run: Run) -> Binding {
+    Binding { name, run }
 }
 
 #[cfg(test)]

@@ -148,8 +148,14 @@ impl Machine<'_> {
                 cost(work, signature.parameters, arguments, Objects { heap: &self.script.heap, constants })
             }
         };
-        if let Target::Host(number, _) = import.target {
-            self.digest.u32(u32::from(number));
+        let effect = match import.target {
+            Target::Pure(_) => None,
+            Target::Host(number, _) => Some(u32::from(number)),
+            // Behind the numbers of all hosts.
+            Target::Unserved(_) => Some(u32::MAX),
+        };
+        if let Some(effect) = effect {
+            self.digest.u32(effect);
             let objects = Objects { heap: &self.script.heap, constants };
             *fuel -= fold_fuel(fold_arguments(self.digest, signature.parameters, arguments, objects));
         }
@@ -164,15 +170,23 @@ impl Machine<'_> {
             spent: 0,
         };
         let (result, ticks) = match import.target {
-            Target::Pure(function) => match (function.run)(&mut call) {
-                Ok(result) => (Some(result), 0),
-                Err(error) => return Some(Stop::Fail(error)),
+            Target::Pure(pure) => {
+                let (function, is_plain) = (pure.function, pure.is_plain);
+                if !is_plain && !host.allows(function) {
+                    return Some(Stop::Fail(RunError::NotAllowed));
+                }
+                match (pure.run)(&mut call) {
+                    Ok(result) => (Some(result), if is_plain { 0 } else { host.delay(function) }),
+                    Err(error) => return Some(Stop::Fail(error)),
+                }
+            }
+            Target::Host(number, _) => match settled(host.call(number, &mut call)) {
+                Ok(settled) => settled,
+                Err(stop) => return Some(stop),
             },
-            Target::Host(number, _) => match host.call(number, &mut call) {
-                Outcome::Done(result) => (result, 0),
-                Outcome::Sleep { result, ticks } => (result, ticks),
-                Outcome::Reset => return Some(Stop::Reset),
-                Outcome::Fail(error) => return Some(Stop::Fail(error)),
+            Target::Unserved(function) => match settled(host.refuse(function, &mut call)) {
+                Ok(settled) => settled,
+                Err(stop) => return Some(stop),
             },
         };
         *fuel -= i64::from(call.spent);
@@ -207,6 +221,16 @@ impl Machine<'_> {
     fn top_function(&self) -> &crate::program::Function {
         let top = self.stack.frames.last().expect("a handler that has begun");
         &self.program.source.functions[usize::from(top.function)]
+    }
+}
+
+/// Result of a call and the ticks for which the script sleeps, or the end of the handler.
+fn settled(outcome: Outcome) -> Result<(Option<Value>, u64), Stop> {
+    match outcome {
+        Outcome::Done(result) => Ok((result, 0)),
+        Outcome::Sleep { result, ticks } => Ok((result, ticks)),
+        Outcome::Reset => Err(Stop::Reset),
+        Outcome::Fail(error) => Err(Stop::Fail(error)),
     }
 }
 

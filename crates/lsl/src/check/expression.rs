@@ -193,9 +193,12 @@ impl Checker<'_> {
     fn call(&mut self, function: Name, arguments: ExprList) -> Option<Type> {
         let name = self.script.name(function);
         if let Some(of_library) = Library::get().function(name, self.dialect) {
-            if of_library.is_deprecated {
-                let instead = of_library.instead.map(str::to_owned);
+            if of_library.line.is_deprecated {
+                let instead = of_library.line.instead.map(str::to_owned);
                 self.fault(function.span, Fault::Deprecated { name: name.to_owned(), instead });
+            }
+            if !of_library.is_served() {
+                self.fault(function.span, Fault::NotServed(name.to_owned()));
             }
             let parameters = of_library.parameters.iter().map(|parameter| (parameter.ty, parameter.name));
             self.arguments(function, parameters, arguments);

@@ -307,7 +307,11 @@ fn code_that_hurts_is_warned_of() {
         ("if (i) ; else { }", "this `if` does nothing"),
         ("for (; i; ) ;", "this loop has no body"),
         ("i *= 2.0;", "`integer *= float` truncates the result, and its value cannot be used"),
-        ("llSound(s, 1.0, 0, 0);", "`llSound` is deprecated; use `llPlaySound`"),
+        (
+            "llSetPrimitiveParams([]);",
+            "`llSetPrimitiveParams` is deprecated; use `llSetLinkPrimitiveParamsFast`",
+        ),
+        ("llSetVehicleType(1);", "`llSetVehicleType` is not served yet"),
         ("return; i = 1;", "this statement is never reached"),
         ("integer unused = 1;", "variable `unused` is never used"),
         ("if (TRUE) i = 2;", "this condition is always true"),

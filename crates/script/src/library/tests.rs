@@ -27,7 +27,7 @@ fn answer(name: &str, result: Kind, arguments: Vec<Value>) -> (String, Instance)
 
 #[test]
 fn functions_have_names_of_their_own() {
-    let names: BTreeSet<&str> = pure_functions().map(|function| function.signature.name).collect();
+    let names: BTreeSet<&str> = pure_functions().map(|pure| pure.function.name()).collect();
     assert_eq!(names.len(), pure_functions().count());
     assert!(names.len() > 90, "{}", names.len());
     let library = Library::new(FUNCTIONS);
@@ -40,8 +40,8 @@ fn functions_have_names_of_their_own() {
 /// Each function reads the arguments that its signature names, and answers with its kind.
 #[test]
 fn functions_keep_to_their_signatures() {
-    for function in pure_functions() {
-        let Signature { name, parameters, result, .. } = function.signature;
+    for pure in pure_functions() {
+        let Signature { name, parameters, result, .. } = pure.function.signature;
         let zeros = parameters.iter().map(|&kind| Value::zero(kind)).collect();
         let (_, instance) = answer(name, result.expect("all have a result"), zeros);
         assert_eq!(instance.n_objects(), 0, "{name}");
@@ -148,4 +148,51 @@ fn longer_arguments_take_more_fuel() {
         script.run(&mut crate::instance::Scratch::default(), &mut notes, 0, 1_000_000).fuel
     };
     assert!(fuel(10_000) > 20 * fuel(100), "{} {}", fuel(10_000), fuel(100));
+}
+
+/// Each function of values in the table is bound to what carries it out, and no other.
+#[test]
+fn bindings_are_those_of_the_table() {
+    let in_table = table::functions().iter().filter(|function| function.service == Service::Pure);
+    let in_table: BTreeSet<&str> = in_table.map(Function::name).collect();
+    let bound = [numbers::BINDINGS, text::BINDINGS, list::BINDINGS, memory::BINDINGS, opensim::BINDINGS];
+    let bound: Vec<&str> = bound.into_iter().flatten().map(|binding| binding.name).collect();
+    assert_eq!(bound.len(), in_table.len(), "a function is bound twice, or not in the table");
+    assert_eq!(bound.into_iter().collect::<BTreeSet<_>>(), in_table);
+}
+
+#[test]
+fn a_whole_library_has_all_functions() {
+    let library = Library::whole(&["llSay", "print", "llLinkPlaySound"]);
+    let say = library.find("llSay", &[Kind::Integer, Kind::Text]).expect("a function of the host");
+    assert_eq!((say.name, say.result), ("llSay", None));
+    // Both forms of a name have one number.
+    for parameters in [
+        &[Kind::Integer, Kind::Text, Kind::Float][..],
+        &[Kind::Integer, Kind::Text, Kind::Float, Kind::Integer],
+    ] {
+        let import =
+            Import { name: "llLinkPlaySound".to_owned(), parameters: parameters.to_vec(), result: None };
+        assert!(matches!(library.resolve(&import), Some(Target::Host(2, _))), "{parameters:?}");
+    }
+    for (name, is_served) in [
+        ("llAbs", true),
+        ("llSay", true),
+        ("print", true),
+        ("llShout", false),
+        ("osMax", true),
+        ("llNo", false),
+    ] {
+        assert_eq!(library.serves(name), is_served, "{name}");
+    }
+    for function in table::functions() {
+        let Signature { name, parameters, .. } = function.signature;
+        assert_eq!(library.find(name, parameters).map(|found| found.result), Some(function.signature.result));
+    }
+}
+
+#[test]
+#[should_panic(expected = "llNo is no function")]
+fn a_host_names_functions_of_the_table() {
+    let _ = Library::whole(&["llNo"]);
 }

@@ -216,7 +216,7 @@ impl Generator {
     }
 
     fn call_library(&mut self, body: &mut Body) {
-        let pure: Vec<_> = pure_functions().map(|function| &function.signature).collect();
+        let pure: Vec<_> = pure_functions().map(|pure| &pure.function.signature).collect();
         let signature = match self.below(10) {
             0 | 1 => &FUNCTIONS[0],
             2 => &FUNCTIONS[4],
