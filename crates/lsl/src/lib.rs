@@ -9,13 +9,14 @@
 //! | tokens → syntax | `syntax`, `parser` |
 //! | names and scopes | `check::names` |
 //! | types, values and paths | `types`, `operators`, `constant`, `check` |
-//! | functions, events and constants | `library` |
+//! | functions, events and constants; what is served of them | `library`, [`coverage`] |
 //! | faults and their places | `fault`, `lines` |
 //! | checked syntax → programs of crate `script` | `compile` |
 
 mod check;
 mod compile;
 mod constant;
+pub mod coverage;
 mod dialect;
 mod fault;
 mod lexer;
