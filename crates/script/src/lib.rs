@@ -18,6 +18,7 @@
 //! | programs: what they consist of, their construction, check and bytes | [`program`], [`instruction`], [`builder`], [`verify`], `program_bytes` |
 //! | registers and values outside of a heap | [`kind`], `cell` |
 //! | functions that programs call: all of them, those of values, a call, the world | [`table`], [`signature`], [`library`], [`call`], [`host`] |
+//! | a script without a world | [`solo`] |
 //! | the interpreter | [`vm`] |
 //! | a script: events, states, time, chance | [`instance`], [`event`], [`queue`], [`clock`], [`random`] |
 //! | a script as bytes, and in another program | [`state`], [`migrate`] |
@@ -73,6 +74,7 @@ pub mod queue;
 pub mod random;
 pub mod rotation;
 pub mod signature;
+pub mod solo;
 pub mod state;
 pub mod string;
 mod sub_range;
