@@ -94,11 +94,10 @@ fn outcome(function: &LibraryFunction) -> String {
         Service::World => "world".to_owned(),
         Service::Later(reason) => format!("not yet: {reason}"),
     }];
-    match (entry.service, &entry.answer) {
-        (Service::Later(_), Some(script::Value::Integer(answer))) if *answer != 0 => {
-            parts.push(format!("its result is {answer}"));
-        }
-        _ => {}
+    if let (Service::Later(_), Some(script::Value::Integer(answer))) = (entry.service, &entry.answer)
+        && *answer != 0
+    {
+        parts.push(format!("its result is {answer}"));
     }
     if let Some(denial) = entry.denial {
         parts.push(format!("refused by {}", denied_by(denial)));
