@@ -90,6 +90,7 @@ fn cores_have_no_thread_lock_file_or_clock() {
         "physics",
         "prim",
         "replicate",
+        "script_schedule",
         "state_hash",
         "wire",
         "world",
