@@ -25,7 +25,7 @@ fn main() {
     println!("{n_scripts} scripts, {n_ticks} ticks; nanoseconds");
     println!("{:<44} {:>10} {:>10} {:>10}", "scripts", "a tick", "a slice", "run %");
     let timer = |n: u32, tick: u64| Next::At(tick + 1 + u64::from(n) % PERIOD);
-    let endless = |n: u32| n % 100 == 0;
+    let endless = |n: u32| n.is_multiple_of(100);
     measure("all wait", n_scripts, n_ticks, |_, _| Next::Waits, |_, _| Next::Waits);
     measure("1 % are due each tick", n_scripts, n_ticks, timer, |_, tick| Next::At(tick + PERIOD));
     measure(
