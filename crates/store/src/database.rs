@@ -41,6 +41,14 @@ impl Store {
         store.prepare()
     }
 
+    /// Opens the same database again, with connections of their own, under the claim of this one: for work that must not wait for the other's.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_second(&self) -> Result<Self, StoreError> {
+        self.connect_again(Patience::SERVING)?.prepare()
+    }
+
     /// Tries whether the database takes a write, and whether it is still claimed: makes a change and rolls it back.
     ///
     /// # Errors
@@ -179,6 +187,15 @@ impl Store {
         Ok(Self::of_engine(engine.map_err(StoreError::open(url))?, url.clone()))
     }
 
+    /// Connects to the same database, under the same claim.
+    fn connect_again(&self, patience: Patience) -> Result<Self, StoreError> {
+        let mut again = Self::connect(&self.url, patience)?;
+        if let (Engine::Postgres(again), Engine::Postgres(pool)) = (&mut again.engine, &self.engine) {
+            again.share_claim(pool);
+        }
+        Ok(again)
+    }
+
     /// Identifies a database before its use. These are the first statements sent to a server.
     pub(crate) fn inspect(&self) -> Result<Inspection, StoreError> {
         let inspection = self.engine.read(schema::inspect).map_err(StoreError::open(&self.url))?;
@@ -193,7 +210,7 @@ impl Store {
         let url = || self.url.clone();
         // A step may take longer than a server's callers wait.
         let patient = match &self.url.0 {
-            StoreLocation::Server(_) => Some(Self::connect(&self.url, Patience::MAINTENANCE)?),
+            StoreLocation::Server(_) => Some(self.connect_again(Patience::MAINTENANCE)?),
             _ => None,
         };
         let engine = patient.as_ref().map_or(&self.engine, |patient| &patient.engine);

@@ -11,8 +11,9 @@
 mod tests;
 
 use super::connection::{CommitOutcome, Connection, TransactionMark, wait};
-use super::{EngineError, Session};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use super::{EngineError, Session, claim};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use telemetry::{LockHold, LockWait};
 use tokio::runtime::{Builder, Runtime};
@@ -51,6 +52,8 @@ pub(crate) struct Pool {
     /// Carries the bytes of all connections, on a thread of its own. Always there until the pool is dropped.
     runtime: Option<Runtime>,
     patience: Patience,
+    /// Id of the session that has the claim of this server; 0 without a claim. Shared by its pools.
+    claim: Arc<AtomicI32>,
     state: Mutex<Connections>,
     freed: Condvar,
     lock_wait: LockWait,
@@ -81,6 +84,7 @@ impl Pool {
             config,
             runtime: Some(runtime),
             patience,
+            claim: Arc::default(),
             state: Mutex::default(),
             freed: Condvar::new(),
             lock_wait: LockWait::default(),
@@ -89,6 +93,16 @@ impl Pool {
 
     pub(crate) fn set_lock_wait(&mut self, lock_wait: LockWait) {
         self.lock_wait = lock_wait;
+    }
+
+    /// Connections are members of the claim of that pool from now on.
+    pub(crate) fn share_claim(&mut self, other: &Self) {
+        self.claim = Arc::clone(&other.claim);
+    }
+
+    /// New connections are members of the claim of the session with this id.
+    pub(super) fn set_claim(&self, id: i32) {
+        self.claim.store(id, Ordering::Release);
     }
 
     pub(super) fn read<T>(
@@ -219,12 +233,14 @@ impl Pool {
                 // Gives the place back when there is no connection.
                 let mut place = Borrowed { pool: self, connection: None };
                 let patience = left.min(CONNECT_TIMEOUT);
-                place.connection = Some(Connection::open(
-                    &self.config,
-                    self.runtime().handle(),
-                    patience,
-                    self.patience.statement,
-                )?);
+                let limit = self.patience.statement;
+                let mut connection =
+                    Connection::open(&self.config, self.runtime().handle(), patience, limit)?;
+                match self.claim.load(Ordering::Acquire) {
+                    0 => {}
+                    id => claim::join(&mut connection, id)?,
+                }
+                place.connection = Some(connection);
                 return Ok(place);
             }
             if left.is_zero() {

@@ -157,6 +157,8 @@ async fn serve(config: &Config, sources: &Sources, recorder: Recorder) -> Result
         .with_inventory_limits(parts::inventory_limits(config));
     store.check_incarnations()?;
     tracing::info!(%url, "the database is open");
+    // Of their own: a save of instances does not wait for a login's.
+    let store_of_instances = store.open_second()?;
     let store = Arc::new(store);
     let n_shards = n_shards(config);
     let bound = Bound::bind(config, n_shards).await?;
@@ -325,7 +327,8 @@ async fn serve(config: &Config, sources: &Sources, recorder: Recorder) -> Result
     let gateway = Arc::new(gateway);
     let restarts = restarts::start(&worlds, Arc::clone(&gateway) as _, &clock, &metrics, recorder)?;
     estate_restarts.connect(restarts.orders());
-    let (instance_store, known) = InstanceStore::open(&url, fuses.at("instances"), &clock, &metrics)?;
+    let (instance_store, known) =
+        InstanceStore::open(store_of_instances, fuses.at("instances"), &clock, &metrics)?;
     let templates: Vec<Template> = places::templates(config, worlds.long())?
         .into_iter()
         .map(|(template, ground)| {

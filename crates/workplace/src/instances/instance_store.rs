@@ -10,7 +10,7 @@ use ids::{Instant, Uuid};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{
-    Damage, Instance, InstanceList, InstanceOrigin, InstanceState, Listed, State, Store, StoreError, StoreUrl,
+    Damage, Instance, InstanceList, InstanceOrigin, InstanceState, Listed, State, Store, StoreError,
 };
 use telemetry::recorder::{Arg, Scope};
 use telemetry::{Counter, Metrics, Timing};
@@ -90,14 +90,14 @@ impl StoreCounters {
 }
 
 impl InstanceStore {
-    /// Opens the database, and lists its instances.
+    /// Takes a database for itself, and lists its instances.
     pub fn open(
-        url: &StoreUrl,
+        store: Store,
         fuse: Arc<Fuse>,
         clock: &Clock,
         metrics: &Metrics,
     ) -> Result<(Arc<Self>, Vec<Listed>), StoreError> {
-        let store = Store::open(url)?.with_metrics(metrics, "instances");
+        let store = store.with_metrics(metrics, "instances");
         let InstanceList { instances, damages, highest_sequence } = store.instances()?;
         let instance_store = Self {
             store,

@@ -228,7 +228,8 @@ impl Node {
         let mut fuses = Fuses::default();
         let worlds = worlds::start(2, Vec::new(), &clock, &metrics, Recorder::off(), &mut fuses).unwrap();
         let (instance_store, known) =
-            InstanceStore::open(&url(data), fuses.at("instances"), &clock, &metrics).unwrap();
+            InstanceStore::open(Store::open(&url(data)).unwrap(), fuses.at("instances"), &clock, &metrics)
+                .unwrap();
         let start = InstancesConfig {
             limits: config.limits,
             known,

@@ -1,6 +1,7 @@
 //! Connections that break at the worst moment, by way of a proxy that cuts them.
 
 use super::*;
+use crate::engine::Sql;
 use crate::testing::TestDatabase;
 use crate::{NewAccount, PasswordHash, Store, StoreError, StoreUrl};
 use ids::AgentId;
@@ -233,7 +234,7 @@ fn postgres_claim_that_was_lost_with_its_session_is_taken_again_unless_a_rival_h
     let first = Store::open_claimed(&database.url, name).unwrap();
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                WHERE application_name = 'a server whose session ends'";
-    let end = || crate::testing::tamper(&database.open(), crate::engine::Sql::same(end), &[]);
+    let end = || crate::testing::tamper(&database.open(), Sql::same(end), &[]);
     assert_eq!(end(), 1);
     let rival = Store::open_claimed(&database.url, "its rival").unwrap();
     let refused = first.probe().unwrap_err().to_string();
@@ -242,6 +243,54 @@ fn postgres_claim_that_was_lost_with_its_session_is_taken_again_unless_a_rival_h
     first.probe().unwrap();
     let refused = Store::open_claimed(&database.url, "its rival").unwrap_err().to_string();
     assert!(refused.contains(name), "{refused}");
+}
+
+#[test]
+#[ignore = "needs a PostgreSQL server: scripts/postgres.sh starts one"]
+fn postgres_claim_begins_when_no_transaction_of_a_former_server_can_commit_any_more() {
+    let database = TestDatabase::postgres();
+    let former = Store::open_claimed(&database.url, "the former server").unwrap();
+    let (locked, is_locked) = channel();
+    let (release, released) = channel::<()>();
+    let (rows, former) = (&database.open(), &former);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let held = rows.engine().write(|session| {
+                session.batch(Sql::same("LOCK TABLE accounts IN EXCLUSIVE MODE"))?;
+                locked.send(()).unwrap();
+                // Ends with the test, too.
+                let _ = released.recv();
+                Ok(())
+            });
+            held.unwrap();
+        });
+        is_locked.recv().unwrap();
+        let late = scope.spawn(move || former.create_account(&account(1)));
+        let waiting =
+            Sql::same("SELECT 1 FROM pg_locks WHERE relation = 'accounts'::regclass AND NOT granted");
+        while crate::testing::tamper(&database.open(), waiting, &[]) == 0 {
+            std::thread::yield_now();
+        }
+        // As when the process is killed: the session with the claim ends first.
+        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'the former server'";
+        assert_eq!(crate::testing::tamper(&database.open(), Sql::same(end), &[]), 1);
+        let next = Store::open_claimed(&database.url, "the next server").unwrap();
+        assert_eq!(names(&database), Vec::<String>::new());
+        release.send(()).unwrap();
+        let refused = late.join().unwrap().unwrap_err();
+        let StoreError::Query { source, .. } = &refused else { panic!("{refused}") };
+        assert!(
+            source.to_string().contains("was claimed by the next server (PostgreSQL session "),
+            "{source}"
+        );
+        assert_eq!(names(&database), Vec::<String>::new());
+        // Its second database is under its claim.
+        next.create_account(&account(2)).unwrap();
+        next.open_second().unwrap().create_account(&account(3)).unwrap();
+        // Without the claim the former server reads nothing that may change behind its back.
+        assert!(former.tokens().is_err());
+    });
+    assert_eq!(names(&database), ["Ada2", "Ada3"]);
 }
 
 #[test]

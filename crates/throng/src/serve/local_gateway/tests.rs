@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use store::StoreUrl;
+use store::{Store, StoreUrl};
 use telemetry::recorder::Recorder;
 use telemetry::{LockWait, Metrics};
 use tempfile::TempDir;
@@ -183,9 +183,9 @@ impl Hall {
         let sessions = Arc::new(sessions);
 
         let data = tempfile::tempdir().expect("a directory");
-        let url = StoreUrl::of_directory(data.path());
-        let store = InstanceStore::open(&url, fuses.at("instances"), &clock, &metrics);
-        let (instance_store, known) = store.expect("a database");
+        let store = Store::open(&StoreUrl::of_directory(data.path())).expect("a database");
+        let store = InstanceStore::open(store, fuses.at("instances"), &clock, &metrics);
+        let (instance_store, known) = store.expect("instances");
         let gateway = Arc::new(LocalGateway::new(&sessions, true, worlds.long()));
         let order = instance_mail.take_orders();
         let (instances, _, threads) = start(InstancesConfig {
