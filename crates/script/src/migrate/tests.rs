@@ -90,10 +90,7 @@ fn a_program_that_does_not_fit_changes_nothing() {
 
 #[test]
 fn an_interrupted_handler_ends_in_its_program() {
-    let mut script = Instance::new(Arc::new(crate::testing::generator::program(4)), 64 << 10, 1);
-    let mut scratch = crate::instance::Scratch::default();
-    script.run(&mut scratch, &mut Notes::default(), 0, 1);
-    assert!(script.is_interrupted());
+    let mut script = crate::testing::generator::interrupted(64 << 10);
     let same = Arc::clone(script.program());
     assert_eq!(script.migrate(same), Err(MigrationError::Interrupted));
 }

@@ -124,8 +124,7 @@ fn parts_of_a_handler_have_to_fit() {
         (|handler| handler.cells.clear(), "another number of registers"),
         (|handler| handler.context = vec![0_u8; QUEUE_BYTES_MAX + 1].into(), "a longer context"),
     ];
-    let mut script = Instance::new(Arc::new(generator::program(4)), MEMORY, 1);
-    script.run(&mut Scratch::default(), &mut Notes::default(), 0, 1);
+    let script = generator::interrupted(MEMORY);
     for (n, (change, expected)) in cases.iter().enumerate() {
         let restored = changed(&script, |source| change(source.handler.as_mut().expect("a handler")));
         let error = restored.expect_err("a state that does not fit").to_string();

@@ -1,9 +1,10 @@
 //! Programs by chance: any instruction with operands of the right kinds, loops, jumps forward, calls of functions and of the library.
 
-use super::host::{FUNCTIONS, library};
+use super::host::{FUNCTIONS, Notes, library};
 use crate::dialect::Dialect;
 use crate::event::EventKind;
 use crate::heap::Object;
+use crate::instance::{Instance, Scratch};
 use crate::instruction::{Instruction, Op, Operand};
 use crate::key::Key;
 use crate::kind::{Kind, Value};
@@ -13,6 +14,7 @@ use crate::program::{Function, Global, LineEntry, Place, Program, ProgramSource,
 use crate::random::Random;
 use crate::value::{Rotation, Vector};
 use crate::verify::verify;
+use std::sync::Arc;
 
 const KINDS: [Kind; 7] =
     [Kind::Integer, Kind::Float, Kind::Text, Kind::Key, Kind::List, Kind::Vector, Kind::Rotation];
@@ -23,6 +25,16 @@ const EACH: usize = 2;
 /// The program of a seed.
 pub(crate) fn program(seed: u64) -> Program {
     verify(source(seed), &library()).expect("a program that fits")
+}
+
+/// A script in the middle of a handler, with a program of a seed: most seeds have one.
+pub(crate) fn interrupted(memory: usize) -> Instance {
+    let mut scripts = (0_u64..).map(|seed| {
+        let mut script = Instance::new(Arc::new(program(seed)), memory, 1);
+        script.run(&mut Scratch::default(), &mut Notes::default(), 0, 1);
+        script
+    });
+    scripts.find(Instance::is_interrupted).expect("there are seeds without end")
 }
 
 /// The parts of a program of a seed.
