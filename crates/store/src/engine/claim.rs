@@ -4,15 +4,13 @@
 //! - PostgreSQL: an advisory lock of a session of its own, by schema. The server releases it with the connection; one to a machine that has
 //!   vanished is given up after [`KEEPALIVE`]. A claim that was lost with its session is taken again when the claim is confirmed.
 //!
-//! The lock of the claim does not end the other sessions of a server that was killed: PostgreSQL carries out a COMMIT that it has received, and the next
-//! server would read rows that change behind its back. So each session of a server is a *member*: it holds a shared lock beside the claim. A server that has taken
-//! the claim waits until all members that it finds are gone, and ends those that stay. A session becomes a member only while no other server has the claim.
+//! The claim begins when the sessions of former servers are gone: see [`members`].
 //!
 //! Commands (`throng user`, `throng store copy`) take no claim. Behind a pooler that lends a session for each transaction, a claim does not hold.
 
 use super::connection::Connection;
 use super::pool::{Attempts, Pool};
-use super::{Engine, EngineError, Value};
+use super::{Engine, EngineError, members};
 use data_dir::{FileLock, FileLockError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -29,19 +27,6 @@ const KEEPALIVE: &str = "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interv
                          SET idle_session_timeout = 0";
 /// The first key of the lock is "THRN" as a number, the second the schema's hash.
 const TRY_LOCK: &str = "SELECT pg_try_advisory_lock(1414025806, hashtext(coalesce(current_schema(), '')))";
-const HOLDER: &str = "SELECT coalesce(a.application_name, ''), l.pid FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid \
-     WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = 1414025806::oid \
-     AND l.objid = hashtext(coalesce(current_schema(), ''))::oid \
-     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";
-
-/// Marks a session as a member. The first key is "THRS" as a number. Only lists of locks tell of it: no session ever takes this lock for itself.
-const JOIN: &str = "SELECT pg_advisory_lock_shared(1414025811, hashtext(coalesce(current_schema(), '')))";
-const MEMBERS: &str = "SELECT l.pid FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.classid = 1414025811::oid \
-     AND l.objid = hashtext(coalesce(current_schema(), ''))::oid \
-     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";
-const OWN_ID: &str = "SELECT pg_backend_pid()";
-const END: &str = "SELECT pg_terminate_backend($1::bigint::int)";
-
 /// Reasons for which a database was not claimed.
 #[derive(Debug)]
 pub(crate) enum ClaimError {
@@ -120,36 +105,27 @@ fn claim_session(pool: &Pool, holder: &str) -> Result<Connection, ClaimError> {
             break;
         }
         if !attempts.pause() {
-            let rival = rival(&mut session)?;
+            let rival = members::rival(&mut session)?;
             return Err(ClaimError::Held(rival.map_or_else(|| "another server".to_owned(), |rival| rival.0)));
         }
     }
-    pool.set_claim(ids(&mut session, OWN_ID)?.first().copied().unwrap_or_default());
+    pool.set_claim(members::own_id(&mut session)?);
     end_members(pool, &mut session)?;
     Ok(session)
 }
 
-/// The server that has the claim, if one has it, in words; and the id of its session.
-fn rival(session: &mut Connection) -> Result<Option<(String, i32)>, EngineError> {
-    let rivals = session.query(HOLDER, &[])?;
-    let Some(rival) = rivals.first() else { return Ok(None) };
-    let (name, id): (String, i32) = (rival.try_get(0)?, rival.try_get(1)?);
-    let name = if name.is_empty() { "another server" } else { &name };
-    Ok(Some((format!("{name} (PostgreSQL session {id})"), id)))
-}
-
 /// Waits for the end of all members of former claims. Members of this claim may come meanwhile.
 fn end_members(pool: &Pool, session: &mut Connection) -> Result<(), ClaimError> {
-    let former: BTreeSet<i32> = ids(session, MEMBERS)?.into_iter().collect();
+    let former: BTreeSet<i32> = members::members(session)?.into_iter().collect();
     let mut left = former.clone();
     for patience in [RELEASE, MEMBERS_END] {
         let mut attempts = Attempts::until(pool, Instant::now() + patience);
         while !left.is_empty() && attempts.pause() {
-            left = ids(session, MEMBERS)?.into_iter().filter(|id| former.contains(id)).collect();
+            left = members::members(session)?.into_iter().filter(|id| former.contains(id)).collect();
         }
         if patience == RELEASE {
             for id in &left {
-                session.query(END, &[Value::Integer((*id).into())])?;
+                members::end(session, *id)?;
             }
         }
     }
@@ -157,23 +133,4 @@ fn end_members(pool: &Pool, session: &mut Connection) -> Result<(), ClaimError> 
         None => Ok(()),
         Some(id) => Err(ClaimError::Held(format!("a former server (PostgreSQL session {id} does not end)"))),
     }
-}
-
-/// Makes a new session a member of the claim of the session with id `claim`.
-///
-/// # Errors
-/// Another server has the claim.
-pub(super) fn join(member: &mut Connection, claim: i32) -> Result<(), EngineError> {
-    member.query(JOIN, &[])?;
-    // In this order: a claimant either sees the member or is seen by it.
-    match rival(member)? {
-        Some((rival, id)) if id != claim => {
-            Err(EngineError::unfit(format!("the database was claimed by {rival}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn ids(session: &mut Connection, sql: &'static str) -> Result<Vec<i32>, EngineError> {
-    session.query(sql, &[])?.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }

@@ -6,6 +6,7 @@
 mod claim;
 mod connection;
 mod error;
+mod members;
 mod pool;
 mod salvage;
 mod sqlite;

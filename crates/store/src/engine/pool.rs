@@ -11,7 +11,7 @@
 mod tests;
 
 use super::connection::{CommitOutcome, Connection, TransactionMark, wait};
-use super::{EngineError, Session, claim};
+use super::{EngineError, Session, members};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -238,7 +238,7 @@ impl Pool {
                     Connection::open(&self.config, self.runtime().handle(), patience, limit)?;
                 match self.claim.load(Ordering::Acquire) {
                     0 => {}
-                    id => claim::join(&mut connection, id)?,
+                    id => members::join(&mut connection, id)?,
                 }
                 place.connection = Some(connection);
                 return Ok(place);
