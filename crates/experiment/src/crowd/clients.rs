@@ -70,6 +70,23 @@ impl CrowdProcesses {
         Ok(())
     }
 
+    /// As [`enter`](Self::enter), of a crowd that may be too large for the machine: none begins to log in after `at_most`. The number of those that are in.
+    pub(super) fn enter_within(
+        &mut self,
+        size: &CrowdSize,
+        count: u32,
+        at_most: Duration,
+    ) -> Result<u32, ExperimentError> {
+        let ends_at = clock::now() + at_most;
+        let mut inside = count.min(size.observers + size.lossy + LOGINS_AT_ONCE);
+        self.enter(size, inside)?;
+        while inside < count && clock::now() < ends_at {
+            inside = count.min(inside + LOGINS_AT_ONCE / 4);
+            self.fillers.command(&format!("enter {}", inside - size.observers - size.lossy))?;
+        }
+        Ok(inside)
+    }
+
     /// Sends all of them a command.
     pub(super) fn command(&mut self, text: &str) -> Result<(), ExperimentError> {
         for bots in [&mut self.fillers, &mut self.observers, &mut self.lossy] {

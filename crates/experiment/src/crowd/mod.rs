@@ -106,13 +106,14 @@ const BUDGETS: [FigureLimit; 20] = [
 ];
 
 /// Figures without a budget.
-const OTHERS: [&str; 36] = [
+const OTHERS: [&str; 37] = [
     "cpu_l_per_packet_all_1000",
     "server_cores_2000",
     "world_tick_ms_p99_2000",
     "circuits_timed_out",
     "circuits_unresponsive",
     "pressed_ratio_5000",
+    "clients_10000",
     "sceneries_filled_ratio_10000",
     "pressed_ratio_10000",
     "circuits_lost_10000",
