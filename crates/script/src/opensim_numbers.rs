@@ -124,7 +124,7 @@ fn of_length_1(Rotation { x, y, z, s }: Rotation) -> Rotation {
     Rotation::new(x * by, y * by, z * by, s * by)
 }
 
-/// `osTemperature2sRGB`: the colour of a black body of so many kelvin, by OpenSimulator's polynomials and powers in float32.
+/// `osTemperature2sRGB`: the colour of a black body of a temperature in kelvin, by OpenSimulator's polynomials and powers in float32.
 #[must_use]
 pub fn colour_of_temperature(kelvin: f64) -> Vector {
     let kelvin = kelvin as f32;

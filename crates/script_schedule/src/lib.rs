@@ -16,7 +16,7 @@
 //! quiet_until     the next tick with work: the next one, that of a timer, or none
 //! ```
 //!
-//! What does not fit into the fuel of its tick stays in its queue, and runs late.
+//! Scripts beyond the fuel of their tick stay in their queues, and run late.
 //!
 //! # Fairness
 //!

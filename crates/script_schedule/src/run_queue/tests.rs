@@ -11,7 +11,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// So many scripts of each owner, none of them ready.
+    /// Scripts of each owner, in these numbers, none of them ready.
     fn new(n_scripts: &[u32]) -> Self {
         let (mut queue, mut links, mut instances) = (RunQueue::new(), Links::NONE, Instances::default());
         queue.grow(n_scripts.len());

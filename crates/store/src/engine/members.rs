@@ -25,7 +25,7 @@ const END: &str = "SELECT pg_terminate_backend($1::bigint::int)";
 /// Another server has the claim.
 pub(super) fn join(member: &mut Connection, claim: i32) -> Result<(), EngineError> {
     member.query(JOIN, &[])?;
-    // In this order: a claimant either sees the member or is seen by it.
+    // Behind the lock: a claimant either sees the member or is seen by it.
     match rival(member)? {
         Some((rival, id)) if id != claim => {
             Err(EngineError::unfit(format!("the database was claimed by {rival}")))
